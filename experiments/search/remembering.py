@@ -44,9 +44,16 @@ def taking_wisdom(options: RunOptions, subject: Subject, device: DeviceInfo,
 
 
 def keep_wisdom(info: RunInfo, summary: Summary, best: Result | None, tell: Callable[[str], None]) -> None:
-    """Keep the winner of a run whose results were checked on a device."""
+    """Keep the winner of the final of a run whose results were checked on a device.
+
+    Without a final (none was asked for, or Ctrl-C ended it) the best time of the search is the luckiest, too low to be
+    compared with those of other runs: nothing is kept.
+    """
     path = wisdom_file()
     if path is None or best is None or not summary.best_ms or is_deterministic(info.device.key):
+        return
+    if summary.final is None:
+        tell("wisdom keeps nothing of this run: without a final, its best time is not comparable with others")
         return
     device = info.device
     entry = Entry(known_by(info.subject), device.name, device.platform, device.target.dialect,

@@ -72,8 +72,14 @@ class Wisdom:
             connection.execute("COMMIT")
 
     def _read(self, query: str, values: tuple[str, ...]) -> tuple[Entry, ...]:
-        if not self.path.exists():
+        try:
+            if self.path.stat().st_size == 0:  # SQLite makes an empty file before it writes the first page
+                return ()
+        except FileNotFoundError:
             return ()
+        except OSError as error:
+            raise InputError(f"wisdom in {self.path} cannot be read: {error.strerror}; get access, or name another "
+                             "file with $ANTUNE_WISDOM") from None
         with self._open(write=False) as connection:
             rows = connection.execute(query, values).fetchall()
         try:

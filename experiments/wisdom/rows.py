@@ -23,7 +23,7 @@ def to_row(entry: Entry) -> dict[str, object]:
     """The columns of an entry."""
     known = entry.subject
     return {"identity": known.identity, "device": entry.device, "platform": entry.platform, "family": known.family,
-            "name": known.name, "sizes": json.dumps(known.sizes), "extents": json.dumps(known.extents),
+            "name": _storable(known.name), "sizes": json.dumps(known.sizes), "extents": json.dumps(known.extents),
             "dialect": entry.dialect, "host": int(entry.host), "driver": entry.driver, "plan": entry.plan.to_json(),
             "ms": entry.ms, "default_ms": entry.default_ms, "made_at": entry.made_at, "own": int(entry.own)}
 
@@ -55,11 +55,17 @@ def _parsed(text: object) -> list[Any]:
 
 
 def _sizes(text: object) -> tuple[tuple[str, int], ...]:
-    return tuple((_text(name), int(value)) for name, value in _parsed(text))
+    return tuple((_text(name), _whole(value)) for name, value in _parsed(text))
 
 
 def _size(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < MOST_SIZE:
+    if not 0 < _whole(value) < MOST_SIZE:
+        raise ValueError(f"{value!r} is no size")
+    return _whole(value)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= MOST_SIZE:
         raise ValueError(f"{value!r} is no size")
     return value
 
@@ -67,7 +73,12 @@ def _size(value: object) -> int:
 def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError("a short text is expected")
-    return printable(value)
+    return printable(_storable(value))
+
+
+def _storable(text: str) -> str:
+    """`text` with escapes for what UTF-8 cannot say: bytes of names of files that the locale could not decode."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _time(value: object) -> float:

@@ -122,6 +122,8 @@ def test_it_travels_as_json_and_never_replaces_what_was_measured(wisdom: Wisdom,
 @pytest.mark.parametrize(("change", "message"), [
     (lambda row: row.update(ms=-1), "plan 2: it cannot be read: ValueError: -1 is no time"),
     (lambda row: row.update(ms=float("inf")), "is no"), (lambda row: row.update(extents=[0]), "0 is no size"),
+    (lambda row: row.update(sizes=[["n", float("inf")]]), "inf is no size"),
+    (lambda row: row.update(sizes=[["n", 2.5]]), "2.5 is no size"), (lambda row: row.update(sizes=[3]), "plan 2: "),
     (lambda row: row.pop("plan"), "plan 2: "), (lambda row: row["plan"].update(kernels=3), "plan 2: "),
     (lambda row: row.update(dialect="basic"), "there is no language 'basic'"),
     (lambda row: row.update(own=1, more=2), "other fields"), (lambda row: row.update(name=["x"]), "a short text")])
@@ -140,6 +142,22 @@ def test_what_is_no_wisdom_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(InputError, match=r"w.json is no .*; give a file that `antune wisdom export` wrote"):
         import_wisdom(tmp_path / "w.json")
+
+
+def test_names_that_are_no_text_are_kept_with_escapes(wisdom: Wisdom, tmp_path: Path) -> None:
+    odd = replace(known_by(SMALL), name="blur\udcff")
+    wisdom.keep([replace(entry(SMALL), subject=odd)])
+    (found,) = wisdom.entries()
+    assert found.subject.name == "blur\\udcff" and wisdom.of(known_by(SMALL), DEVICE) == found
+    export_wisdom([replace(entry(SMALL), subject=odd)], tmp_path / "w.json")
+    assert import_wisdom(tmp_path / "w.json")[0].subject.name == "blur\\udcff"
+
+
+def test_an_empty_file_has_no_entries_and_takes_them(wisdom: Wisdom) -> None:
+    wisdom.path.parent.mkdir()
+    wisdom.path.touch()
+    assert wisdom.entries() == ()
+    assert wisdom.keep([entry()]) == 1 and len(wisdom.entries()) == 1
 
 
 def damage(path: Path, script: str) -> None:
@@ -169,6 +187,9 @@ def test_bytes_that_are_no_database_and_places_that_cannot_be_written(wisdom: Wi
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="name another file with"):
         Wisdom(tmp_path / "file" / "wisdom.sqlite").keep([entry()])
+    for path in (tmp_path / "file" / "wisdom.sqlite", tmp_path / ("x" * 300)):
+        with pytest.raises(InputError, match=r"cannot be read: .*; get access, or name another file with"):
+            Wisdom(path).entries()
 
 
 def test_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import antune
-from experiments.run import tune
+from experiments.run import resume, tune
 from experiments.search.taken import fitted, taken_walks
 from experiments.store import read_store
+from experiments.values.options import Budget, Timing
 from experiments.wisdom.database import Wisdom
 from experiments.wisdom.entry import Entry, known_by
 from generator.plan import KernelPlan, Plan, plan_from_json
@@ -18,6 +19,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
+from runners.base import Job
 from runners.deterministic import DEVICE
 from tests.support.cli import antune_command
 from tests.support.programs import program_of, write_c
@@ -71,6 +73,21 @@ def test_a_run_leaves_its_winner_and_wisdom_that_is_damaged_stops_nothing(wisdom
     wisdom.path.write_bytes(b"?" * 5000)
     tune(toy_options(file), tmp_path / "more", log, toy_parts(ToyRunner()), wisdom=True)
     assert sum("is damaged: file is not a database" in note for note in log.notes) == 2
+
+
+def stopped(_: Job) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_without_a_final_leaves_nothing(wisdom: Wisdom, tmp_path: Path) -> None:
+    file, log = write_c("int main;\n", tmp_path), Log()
+    finish = tune(toy_options(file), tmp_path / "run", log, toy_parts(ToyRunner(before_again=stopped)))
+    assert finish.ending == "interrupted" and finish.best is not None
+    assert wisdom.entries() == () and "wisdom keeps nothing of this run" in log.notes[-1]
+    tune(toy_options(file, timing=Timing(finalists=0)), tmp_path / "none", log, toy_parts(ToyRunner()))
+    assert wisdom.entries() == ()
+    resume(tmp_path / "run", Budget(evaluations=26), log, toy_parts(ToyRunner()))
+    assert len(wisdom.entries()) == 1
 
 
 def test_a_run_goes_on_with_the_plans_that_it_began_with(wisdom: Wisdom) -> None:
