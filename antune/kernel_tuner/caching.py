@@ -132,7 +132,8 @@ def _read(path: Path, own: Mapping[str, Any]) -> Cache:
     """What the file has, which has to fit a call with the header `own`."""
     data = _parsed(path)
     _check(path, data, own)
-    entries = {key: _marked(path, key, entry) for key, entry in data.pop("cache").items()}
+    names = own.get("tune_params_keys", ())
+    entries = {key: _marked(path, key, entry, names) for key, entry in data.pop("cache").items()}
     return Cache(path, data, entries)
 
 
@@ -152,11 +153,16 @@ def _parsed(path: Path) -> dict[str, Any]:
     raise InputError(f"cache {path} is damaged, or no cache of Kernel Tuner; remove it, or give another name")
 
 
-def _marked(path: Path, key: str, entry: object) -> Entry:
-    """An entry that says by `__error__` whether it failed, as those of all versions do not; its times are numbers."""
+def _marked(path: Path, key: str, entry: object, names: Sequence[str]) -> Entry:
+    """An entry that says by `__error__` whether it failed, as those of all versions do not.
+
+    Raises InputError where it lacks one of the parameters `names`, or what it took is no number.
+    """
     place = RecordingEntry(path, key)
     if not isinstance(entry, dict):
         place.fault("it is no object", "remove the entry")
+    if missing := [name for name in names if name not in entry]:
+        place.fault(f"it lacks the parameter `{missing[0]}`")
     for name in TIMES:
         place.number(entry.get(name, 0.0), name)
     error = error_in(entry)

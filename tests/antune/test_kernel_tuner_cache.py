@@ -258,6 +258,12 @@ def test_an_entry_that_makes_no_sense_is_refused_with_its_place(tmp_path: Path, 
                                                                                      "WRONG": [1]}))
 
 
+def test_an_entry_has_all_parameters(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"cache": {"1": {"time": 2.0}}}))
+    with pytest.raises(InputError, match=r"c\.json, entry 1: it lacks the parameter `x`; record it again"):
+        open_cache(tmp_path / "c", HEADER, True)
+
+
 @pytest.mark.parametrize(("params", "essence"), [
     ({"x": 5}, "`tune_params: x` is 5, not a list"), ([1], "`tune_params` is [1], not an object"),
 ])
