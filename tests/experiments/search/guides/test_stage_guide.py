@@ -16,10 +16,12 @@ from experiments.search.modelled import model_plans
 from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
-from explorer.beam import greedy, search
+from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
+from explorer.frozen import freeze, thaw
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
@@ -29,6 +31,7 @@ from graph.guiding import Prefix, guide_of
 from graph.states import start_of
 from metrics.costs.base import Cost
 from tests.support.slow import few
+from tests.support.spaces import timed
 
 CPU = Target("CPU", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 2, True, True)
 GPU = Target("GPU", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 28, True, False)
@@ -100,6 +103,16 @@ def test_a_prefix_costs_at_most_what_its_best_walk_does_as_long_as_places_are_op
     assert end is not None
     assert guide.costs([Prefix(start_of(space))])[0] <= guide.costs([end])[0]
     assert math.isfinite(guide.costs([end])[0])
+
+
+def test_the_state_of_a_beam_with_this_guide_can_be_frozen() -> None:
+    space, _ = guided("blur", CPU)
+    explorer, known = Beam(space, 1, QUICK), dict[str, Plan]()
+    for walk in explorer.ask(4):
+        known[walk.identity] = walk.plan
+        explorer.tell(walk, timed(1.0))
+    again = thaw(freeze(explorer, space, known), space, known)
+    assert [walk.identity for walk in again.ask(3)] == [walk.identity for walk in explorer.ask(3)]
 
 
 @pytest.mark.slow
