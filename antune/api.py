@@ -11,7 +11,7 @@ from typing import Any
 from antune.options import parse_budget
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
-from antune.sources import CWords, Source, built_here, in_file, name_of, of_file
+from antune.sources import CWords, Source, built_here, fit_name, in_file, name_of, of_file, whole_numbers
 from experiments.run import More, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
@@ -65,24 +65,25 @@ def resume(directory: str | Path, *, evaluations: int | None = None, iterations:
     """
     given = any(limit is not None for limit in (evaluations, iterations, minutes))
     with opened(reporter, on_result) as told:
-        return Result(resume_run(Path(directory), Budget(evaluations, iterations, minutes) if given else None, told,
-                                 more=More(trust=trust)))
+        return Result.of(resume_run(Path(directory), Budget(evaluations, iterations, minutes) if given else None, told,
+                                    more=More(trust=trust)))
 
 
 def _tuned(source: Source, words: CWords, sizes: Mapping[str, int], space: SpaceName | None, options: RunOptions,
            out: str | Path | None, name: str | None, wisdom: bool,
            reporting: AbstractContextManager[Reporter]) -> Result:
     """Do the run that `options` describe, of `source`."""
+    name, sizes = fit_name(name), whole_numbers(sizes)
     built = built_here(source, sizes, name)
     title = name_of(source, built, name)
     place = nullcontext(Path(out)) if out is not None else claimed_directory(RUNS_ROOT, title)
     with place as directory, reporting as told:
         if built is not None:
             given = built.given(replace(options, space=space or built.space), words)
-            return Result(tune_run(given.options, directory, told, given.parts, given.text, wisdom))
+            return Result.of(tune_run(given.options, directory, told, given.parts, given.text, wisdom))
         with in_file(str(source), directory, title) as file:
             given = of_file(file, words, sizes, space, options)
-            return Result(tune_run(given.options, directory, told, wisdom=wisdom))
+            return Result.of(tune_run(given.options, directory, told, wisdom=wisdom))
 
 
 def _explorer_name(explorer: str | type[Any]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,9 +57,14 @@ class Result:
 
     finish: Finish
 
+    @classmethod
+    def of(cls, finish: Finish) -> Result:
+        """That of a run which ended just now: its directory stays right when the program goes to another one."""
+        return cls(replace(finish, directory=finish.directory.absolute()))
+
     @property
     def directory(self) -> Path:
-        """Where the run is kept."""
+        """Where the run is kept: an absolute path."""
         return self.finish.directory
 
     @property
@@ -118,7 +123,8 @@ class Result:
 
         Columns: `evaluation` (0: the default plan), `iteration`, `status` ("timed", or what went wrong), `ms`,
         `low_ms`, `high_ms` (as the search measured them; None where there is no time), `message`, `plan` (its digest),
-        `decisions` (in words); for a kernel template each parameter instead of these.
+        `decisions` (in words); for a kernel template each parameter instead of these, with a `_` at the end of its name
+        where that is a column already.
         """
         with read_store(self.directory) as store:
             rows = [_row(result) for result in store.results()]
@@ -197,5 +203,13 @@ def _row(result: Evaluated) -> dict[str, Any]:
            **dict(zip(("ms", "low_ms", "high_ms"), times, strict=True)),
            "message": None if isinstance(outcome, Timed) else outcome.message}
     if asked.plan.schedule is None:
-        return row | dict(asked.plan.parameters)
+        for name, value in asked.plan.parameters:
+            row[_free(name, row)] = value
+        return row
     return row | {"plan": asked.plan.digest, "decisions": "; ".join(describe_plan(asked.plan))}
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from antune.options import Scoped, parse_scoped, usual_space
 from experiments.search.parts import PARTS, Parts
@@ -23,6 +25,7 @@ from experiments.values.options import RunOptions, SpaceName
 from generator.errors import InputError, Location
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 from generator.frontend_py.func import Func
+from generator.frontend_py.generators import Generator
 from generator.frontend_py.load import BUILD, SIZES, Built, built_by, outputs_of
 from generator.frontend_py.pipeline import Pipeline
 from generator.frontend_py.problem import problem_of, sizes_of
@@ -30,13 +33,14 @@ from generator.problem import Problem
 from generator.reading import checked_pipeline
 from generator.templates.building import Tunable
 
-if TYPE_CHECKING:
-    from generator.frontend_py.generators import Generator
-
 Source: TypeAlias = "str | Path | Func | Sequence[Func] | Pipeline | Tunable | Callable[..., Any] | type[Generator]"
 """A file (`blur.c`, `blur.py:build`, `kernel.json`), C text, an output Func or several, a kernel template, or a
 function that returns one of the last three and takes `parameters`.
 """
+
+
+MOST_NAME = 200
+"""Characters of a name: files that are called after it add some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,30 @@ def is_text(source: object) -> bool:
     return isinstance(source, str) and ("\n" in source or "{" in source)
 
 
+def fit_name(name: str | None) -> str | None:
+    """`name` as a program can have it: letters, digits and `_`. Raises InputError for one that is no text."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise InputError(f"name is {name!r}; give a text, or leave it out")
+    return re.sub(r"\W", "_", name, flags=re.ASCII)[:MOST_NAME] or "run"
+
+
+def whole_numbers(parameters: Mapping[str, Any]) -> dict[str, int]:
+    """`parameters` as Python's integers. Raises InputError for other names and values."""
+    found = {}
+    for key, value in parameters.items():
+        if not isinstance(key, str) or not isinstance(value, int | np.integer):
+            raise InputError(f"parameters has {key!r}: {value!r}; use names and whole numbers, like "
+                             "{'width': 640}")
+        found[key] = int(value)
+    return found
+
+
 def name_of(source: Source, built: FromPython | None, name: str | None) -> str:
-    """What a run is called, fit for a folder."""
+    """What a run is called, fit for a folder; `name` is fit."""
     if name is not None:
-        return re.sub(r"\W", "_", name) or "run"
+        return name
     if built is not None:
         return re.sub(r"\W", "_", built.name)
     return "text" if is_text(source) else re.sub(r":\w+$", "", str(source)).rpartition("/")[2].rpartition(".")[0]
@@ -115,6 +139,11 @@ def built_here(source: Source, parameters: Mapping[str, int], name: str | None) 
     if isinstance(source, str | Path):
         return None
     if callable(source) and not isinstance(source, Func):
+        if not (inspect.isfunction(source) or inspect.ismethod(source)
+                or (isinstance(source, type) and issubclass(source, Generator))):
+            what = f"the class {source.__name__}" if isinstance(source, type) else f"a {type(source).__name__}"
+            raise InputError(f"{what} cannot be tuned, although it can be called; give a function (def or lambda) that "
+                             "calls it and returns the output Func")
         file = Path(inspect.getsourcefile(source) or "pipeline.py")
         made = built_by(source, file, parameters)
         title = file.stem if made.name == BUILD else made.name

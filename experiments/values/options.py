@@ -49,10 +49,12 @@ class Budget:
     stagnation: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a limit that is not positive, or when there is no limit at all."""
+        """Raise InputError for a limit that is no positive number (of minutes) or whole number, or without any."""
         limits = (("evaluations", self.evaluations), ("iterations", self.iterations), ("minutes", self.minutes),
                   ("stagnation", self.stagnation))
         for name, value in limits:
+            if value is not None and not isinstance(value, int | float if name == "minutes" else int):
+                raise InputError(f"--{name} is {value!r}; use a {'' if name == 'minutes' else 'whole '}number above 0")
             if value is not None and not 0 < value < math.inf:
                 raise InputError(f"--{name} is {value}; use a number above 0")
         if all(value is None for _, value in limits):

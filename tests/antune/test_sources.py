@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import runpy
 import sys
 from pathlib import Path
@@ -69,7 +70,7 @@ def scaling() -> Tunable:
 def test_a_pipeline_needs_no_file_and_goes_on_without_its_program(folder: Path) -> None:
     result = tune([sharpened()], parameters=SIZES)
     assert result.best is not None and result.best.plan.schedule is not None
-    assert result.directory.parts[0] == "antune-runs"
+    assert result.directory.parent == folder / "antune-runs"
     (folder / "antune-runs").rename(folder / "elsewhere")
     directory = Path("elsewhere", result.directory.name)
     assert antune.resume(directory, evaluations=4, reporter="silent").summary.evaluations == 4
@@ -100,7 +101,7 @@ def test_a_template_needs_no_file() -> None:
 def test_c_text_becomes_a_file_of_its_run(folder: Path) -> None:
     result = tune(TEXT, 1, name="rows")
     assert result.directory.name == "rows-1" and (result.directory / "rows.c").read_text() == TEXT
-    assert tune(hl.Pipeline(sharpened()), 1, parameters=SIZES, out="here").directory == Path("here")
+    assert tune(hl.Pipeline(sharpened()), 1, parameters=SIZES, out="here").directory == folder / "here"
     with pytest.raises(InputError, match="here holds a run already; choose another `out`"):
         tune(TEXT, out="here")
     with pytest.raises(InputError, match="no SCoP found"):
@@ -146,6 +147,28 @@ def test_a_result_is_a_table_with_and_without_pandas_and_a_plot(monkeypatch: pyt
     assert "<table>" in result._repr_html_() and "default plan" in result._repr_html_()
 
 
+@pytest.mark.parametrize(("name", "fit"), [("a b/c", "a_b_c"), ("3 grün", "3_gr_n"), ("", "run"),
+                                           ("x" * 300, "x" * 200)])
+def test_any_name_makes_a_run_that_goes_on(name: str, fit: str, folder: Path) -> None:
+    done = tune(sharpened(), 1, parameters={"width": np.int64(8), "height": 6}, name=name)
+    assert done.directory == folder / "antune-runs" / f"{fit}-1"
+    assert antune.resume(done.directory, evaluations=2, reporter="silent").summary.name == fit
+
+
+def test_a_result_stays_where_it_is_and_parameters_have_columns_of_their_own(
+        folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """__kernel void scale(__global float *b, __global const float *a) {
+        b[get_global_id(0)] = a[get_global_id(0)];
+    }"""
+    a = np.ones(128, np.float32)
+    result = tune(template(text, "scale", {"ms": [32, 64]}, {"b": output(a.size), "a": a}, grid="128 / ms", block="ms",
+                           answer={"b": a}), 1, out="here")
+    (folder / "away").mkdir()
+    monkeypatch.chdir(folder / "away")
+    assert {row["ms_"] for row in records(result)} <= {32, 64} and all(row["ms"] not in (32, 64) for row in
+                                                                       records(result))
+
+
 def test_a_function_hears_of_every_evaluation_and_may_end_the_search() -> None:
     heard: list[Evaluated] = []
     directory = tune(TEXT, on_result=heard.append).directory
@@ -180,6 +203,12 @@ def test_a_reporter_that_is_false_hears_everything() -> None:
 @pytest.mark.parametrize(("source", "words", "message"), [
     (3, {}, "int cannot be tuned; give a file, C text"), (lambda: 5, {}, "int cannot be tuned"),
     ([1], {}, "returns list; return the output Func"), (sharpened(), {"parameters": {"n": 3}}, "parameters has 'n'"),
+    (functools.partial(sharpened, weight=3), {}, "a partial cannot be tuned, although it can be called"),
+    (print, {}, "cannot be tuned, although"), (Log, {}, "the class Log cannot be tuned"),
+    (sharpened(), {"parameters": {"width": "x"}}, "parameters has 'width': 'x'; use names and whole numbers"),
+    (sharpened(), {"parameters": {"width": 16.5}}, "parameters has 'width': 16.5"),
+    (TEXT, {"evaluations": 1.5}, "--evaluations is 1.5; use a whole number above 0"),
+    (TEXT, {"minutes": "3"}, "--minutes is '3'; use a number above 0"), (TEXT, {"name": 3}, "name is 3; give a text"),
     (sharpened(), {"parameters": SIZES, "defines": ["A"]}, "what is said of C files"),
     (sharpened, {"parameters": {"n": 3}}, "has no argument of that name"), (sharpened(), {}, "nothing says how large")])
 def test_what_cannot_be_tuned_is_one_sentence(source: Any, words: dict[str, Any], message: str, folder: Path) -> None:
