@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from typing import Any, Literal
 
@@ -30,6 +32,7 @@ class CudaPython:
             raise NoDriver(f"no NVIDIA driver could be loaded ({_first_line(error)})") from None
         if status != cuda.CUresult.CUDA_SUCCESS:
             raise NoDriver(f"the NVIDIA driver cannot start: {_words(status)}")
+        self._contexts: dict[int, Any] = {}
 
     @property
     def name(self) -> Literal["cuda-python"]:
@@ -61,7 +64,21 @@ class CudaPython:
 
     def open(self, ordinal: int) -> None:
         """See `Api`."""
-        _done(cuda.cuCtxSetCurrent(_done(cuda.cuDevicePrimaryCtxRetain(_done(cuda.cuDeviceGet(ordinal))))))
+        _done(cuda.cuCtxSetCurrent(self._primary(ordinal)))
+
+    @contextmanager
+    def entered(self, ordinal: int) -> Iterator[None]:
+        """See `Api`."""
+        _done(cuda.cuCtxPushCurrent(self._primary(ordinal)))
+        try:
+            yield
+        finally:
+            _done(cuda.cuCtxPopCurrent())
+
+    def _primary(self, ordinal: int) -> Any:
+        if ordinal not in self._contexts:
+            self._contexts[ordinal] = _done(cuda.cuDevicePrimaryCtxRetain(_done(cuda.cuDeviceGet(ordinal))))
+        return self._contexts[ordinal]
 
     def synchronize(self) -> None:
         """See `Api`."""

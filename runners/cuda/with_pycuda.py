@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import pycuda
@@ -37,7 +39,7 @@ class PyCuda:
             cuda.init()
         except cuda.Error as error:
             raise NoDriver(f"the NVIDIA driver cannot start: {error}") from None
-        self._context: Any = None
+        self._contexts: dict[int, Any] = {}
         self._allocations: dict[int, Any] = {}
         self._errors = _Errors()
 
@@ -73,14 +75,30 @@ class PyCuda:
     def open(self, ordinal: int) -> None:
         """See `Api`."""
         with self._errors:
-            self._context = cuda.Device(ordinal).retain_primary_context()
-            self._context.push()
-        atexit.register(self._context.pop)  # pycuda aborts a process that ends with a context on its stack
+            self._primary(ordinal).push()
+        atexit.register(cuda.Context.pop)  # pycuda aborts a process that ends with a context on its stack
+
+    @contextmanager
+    def entered(self, ordinal: int) -> Iterator[None]:
+        """See `Api`."""
+        with self._errors:
+            self._primary(ordinal).push()
+        try:
+            yield
+        finally:
+            with self._errors:
+                cuda.Context.pop()
+
+    def _primary(self, ordinal: int) -> Any:
+        """The same object each time: what belongs to one, pycuda does not use in another."""
+        if ordinal not in self._contexts:
+            self._contexts[ordinal] = cuda.Device(ordinal).retain_primary_context()
+        return self._contexts[ordinal]
 
     def synchronize(self) -> None:
         """See `Api`."""
         with self._errors:
-            self._context.synchronize()
+            cuda.Context.synchronize()
 
     def allocate(self, size: int) -> int:
         """See `Api`."""

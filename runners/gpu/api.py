@@ -6,6 +6,7 @@ copied on the default stream where no other is given.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
@@ -91,7 +92,7 @@ class TextureMemory:
 
 
 class Api(Protocol):
-    """A binding of the driver API. Every method but those for devices needs `open` before; all raise LaunchError.
+    """A binding of the driver API. Every method but those for devices needs `open` or `entered`; all raise LaunchError.
 
     Modules, functions and events are whatever the binding makes of them.
     """
@@ -118,6 +119,12 @@ class Api(Protocol):
 
     def open(self, ordinal: int) -> None:
         """Make the primary context of a device current in this thread, for the rest of the process."""
+
+    def entered(self, ordinal: int) -> AbstractContextManager[None]:
+        """The primary context of a device is current in this thread; afterwards, what was current before.
+
+        The context stays until the process ends.
+        """
 
     def synchronize(self) -> None:
         """Wait until all is done. What a kernel did wrong is raised here."""

@@ -1,6 +1,6 @@
 """Tuned code as a function on arrays of CuPy, PyTorch and others, in the caller's process: `calls.Caller` for GPUs.
 
-Kernels run in the primary context of the device, which these libraries use, too. Arguments of all launches are packed
+Kernels run in the primary context of the device, which these libraries use, too; it is current during calls only. Arguments of all launches are packed
 once per call; arrays that kernels read in another way (textures, constant memory, a few elements more at the end) are
 copied on the device first. All that is in the order of one stream: the caller's, else the one that the arrays name,
 else the default one. Where an array names none, a call waits for the device before (something else may still write to
@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock, local
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -75,10 +75,14 @@ class GpuCaller:
             raise InputError(f"the {LANGUAGES[code.variant.dialect].title} device {code.device.key} is not there; see "
                              "`antune devices`")
         self._api, self._code, self._ordinal = api, code, keys.index(code.device.key)
-        self._lock, self._threads = Lock(), local()
-        self._enter()
-        self._held = _Held()
+        self._lock, self._held = Lock(), _Held()
         weakref.finalize(self, _release, api, self._ordinal, self._held).atexit = False
+        with api.entered(self._ordinal):
+            self._make(compiler)
+
+    def _make(self, compiler: Compiler) -> None:
+        """Everything that is on the device."""
+        code = self._code
         self._own = {name: self._allocate(array.bytes) for name, array in code.own_arrays.items()}
         self._copies = [_Copy(p.array.name, self._own[p.array.name], 1, p.array.own_bytes, 0)
                         for p in code.contract.parameters
@@ -114,10 +118,10 @@ class GpuCaller:
 
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """See `Caller`. Raises LaunchError."""
-        self._enter()
         parameters = self._code.contract.parameters
-        stream = self._stream(0 if queue is None else handle_of(queue))
-        with self._lock:
+        handle = 0 if queue is None else handle_of(queue)
+        with self._api.entered(self._ordinal), self._lock:
+            stream = self._stream(handle)
             if not self._staged:
                 self._staged = {p.name: self._allocate(p.array.own_bytes) for p in parameters if p.kind != "scalar"}
             for p in parameters:
@@ -134,7 +138,6 @@ class GpuCaller:
 
     def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
         """See `Caller`; results have to be given, as nobody knows which library should make them."""
-        self._enter()
         named = {stream for p, value in zip(self._code.contract.parameters, values, strict=True)
                  if p.kind != "scalar" and (stream := named_stream(value)) is not None}
         handle = _one(named) if queue is None else handle_of(queue)
@@ -146,12 +149,13 @@ class GpuCaller:
                 continue
             _check_result(parameter, value, inplace)
             found = given(parameter, value, handle or self._default)
-            self._check_place(parameter, found)
             keep.append(found)
             places.append(found.address)
             addresses.append((parameter, found.address, found.address + parameter.array.own_bytes))
         overlap(addresses)
-        with self._lock:
+        with self._api.entered(self._ordinal), self._lock:
+            for (parameter, _, _), found in zip(addresses, keep, strict=True):
+                self._check_place(parameter, found)
             if queue is None and not all(found.ready for found in keep):
                 self._api.synchronize()  # they may be written or read in any stream until now
             self._run(places, scalars, self._stream(handle))
@@ -169,12 +173,6 @@ class GpuCaller:
     def _allocate(self, size: int) -> int:
         self._held.addresses.append(self._api.allocate(size))
         return self._held.addresses[-1]
-
-    def _enter(self) -> None:
-        """Make the device's primary context current in this thread, once."""
-        if not getattr(self._threads, "entered", False):
-            self._api.open(self._ordinal)
-            self._threads.entered = True
 
     def _stream(self, handle: int) -> Any:
         if handle not in self._streams:
@@ -249,8 +247,7 @@ class GpuCaller:
 
 def _release(api: Api, ordinal: int, held: _Held) -> None:
     """Give everything back, in whatever thread that comes to pass."""
-    with suppress(LaunchError):  # the device is lost, and all that was on it
-        api.open(ordinal)
+    with suppress(LaunchError), api.entered(ordinal):  # refused: the device is lost, and all that was on it
         api.synchronize()
         for texture in held.textures:
             api.free_texture(texture)

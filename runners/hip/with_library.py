@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -91,6 +92,16 @@ class HipLibrary:
     def open(self, ordinal: int) -> None:
         """See `Api`."""
         self._done(self._hip.hipSetDevice(ordinal))
+
+    @contextmanager
+    def entered(self, ordinal: int) -> Iterator[None]:
+        """See `Api`."""
+        before = self._number(self._hip.hipGetDevice)
+        self.open(ordinal)
+        try:
+            yield
+        finally:
+            self.open(before)
 
     def synchronize(self) -> None:
         """See `Api`."""

@@ -28,7 +28,17 @@ int hipDeviceGetAttribute(int *value, int attribute, int device)
     if (known[i][0] == attribute) { *value = known[i][1]; return OK; }
   return INVALID_VALUE;
 }
-int hipSetDevice(int device) { return device ? INVALID_VALUE : cuCtxSetCurrent(&has_context); }
+int hipSetDevice(int device)
+{
+  int count;
+  cuDeviceGetCount(&count);
+  return device >= count ? INVALID_VALUE : cuCtxSetCurrent(primaries + device);
+}
+int hipGetDevice(int *device)
+{
+  if (cuCtxGetDevice(device)) *device = 0; /* each thread begins with that one */
+  return OK;
+}
 int hipDeviceSynchronize(void) { return cuCtxSynchronize(); }
 int hipMalloc(uint64_t *address, size_t size) { return cuMemAlloc_v2(address, size); }
 int hipFree(uint64_t address) { return cuMemFree_v2(address); }

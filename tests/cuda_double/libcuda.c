@@ -20,11 +20,12 @@
 #include <time.h>
 
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, INVALID_IMAGE = 200, NOT_FOUND = 500, CAPTURES = 906 };
-enum { PIECES = 4096, OPTIN = 232448, STATIC = 49152, MEMORY = 1 << 30, TEXTURE_ALIGNMENT = 512, PITCH_ALIGNMENT = 32 };
+enum { PIECES = 4096, OPTIN = 232448, STATIC = 49152, MEMORY = 1 << 30, TEXTURE_ALIGNMENT = 512, PITCH_ALIGNMENT = 32, DEVICES = 16,
+       DEPTH = 16 };
 
 typedef struct { char *start; size_t size; } Piece;
 typedef void (*Body)(const unsigned *grid, const unsigned *block, unsigned shared, const char *arguments);
-typedef struct { Body body; int dynamic, carveout; char name[64]; } Function;
+typedef struct { Body body; int dynamic, carveout; char name[64]; void *context; } Function;
 typedef struct { uint64_t when; } Event; /* ns */
 typedef struct Node Node; /* a launch, a copy, or the record of an event */
 struct Node {
@@ -60,7 +61,10 @@ typedef struct { /* CUDA_TEXTURE_DESC */
 typedef struct { const char *texels; size_t pitch; } Texture; /* what a kernel on the host reads */
 
 static Piece pieces[PIECES];
-static int piece_count, sticky, has_context, recording;
+static int piece_count, sticky, recording;
+static char primaries[DEVICES];
+static __thread void *current[DEPTH]; /* the contexts of a thread */
+static __thread int depth;
 static size_t used;
 
 static void note(const char *format, ...)
@@ -93,7 +97,8 @@ static uint64_t now(void)
   return pretends() ? pretended_ns : real.tv_sec * (uint64_t)1000000000 + real.tv_nsec;
 }
 
-static int state(void) { return sticky ? sticky : has_context ? OK : NO_CONTEXT; }
+static void *context_now(void) { return depth ? current[depth - 1] : NULL; }
+static int state(void) { return sticky ? sticky : context_now() ? OK : NO_CONTEXT; }
 
 static int inside(uint64_t address, size_t size)
 {
@@ -152,11 +157,33 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     if (known[i][0] == attribute) { *value = known[i][1]; return OK; }
   return INVALID_VALUE;
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { (void)device; *context = &has_context; return OK; }
-int cuCtxSetCurrent(void *context) { has_context = context != NULL; note("context"); return OK; }
-int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
-int cuCtxPopCurrent_v2(void **context) { *context = &has_context; has_context = 0; return OK; }
-int cuCtxGetDevice(int *device) { *device = 0; return OK; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = primaries + device; return OK; }
+int cuCtxSetCurrent(void *context)
+{
+  if (!depth) depth = 1;
+  current[depth - 1] = context;
+  note("context");
+  return OK;
+}
+int cuCtxPushCurrent_v2(void *context)
+{
+  if (depth == DEPTH) return OUT_OF_MEMORY;
+  current[depth++] = context;
+  return OK;
+}
+int cuCtxGetCurrent(void **context) { *context = context_now(); return OK; }
+int cuCtxPopCurrent_v2(void **context)
+{
+  if (!depth) return NO_CONTEXT;
+  *context = current[--depth];
+  return OK;
+}
+int cuCtxGetDevice(int *device)
+{
+  if (!context_now()) return NO_CONTEXT;
+  *device = (char *)context_now() - primaries;
+  return OK;
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return OK; }
 int cuCtxSynchronize(void)
 {
@@ -278,6 +305,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
   Function *made = calloc(1, sizeof *made);
   made->body = (Body)dlsym(module, called);
   made->carveout = -1;
+  made->context = context_now();
   snprintf(made->name, sizeof made->name, "%s", name);
   *function = made;
   return made->body ? OK : NOT_FOUND;
@@ -351,6 +379,7 @@ int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, un
   if (parameters || !extra || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4]) return INVALID_VALUE;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || (size_t)bx * by * bz > 1024 || bz > 64) return INVALID_VALUE;
   if (shared > STATIC && (int)shared > function->dynamic) return INVALID_VALUE;
+  if (function->context != context_now()) return NO_CONTEXT; /* CUDA_ERROR_INVALID_CONTEXT */
   const size_t size = *(size_t *)extra[3];
   Node work = {function, {gx, gy, gz}, {bx, by, bz}, shared, malloc(size + 1), size, NULL, NULL, NULL, NULL};
   memcpy(work.arguments, extra[1], size);

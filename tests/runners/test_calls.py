@@ -206,3 +206,13 @@ def test_calls_on_a_gpu(check: str, all_cases: bool, late: str, tmp_path: Path,
         if all_cases:
             assert ran_calls(check, "cuda", tmp_path, True, LD_LIBRARY_PATH=str(driver), **hooks).returncode == 0
         assert [code.stat().st_mtime_ns for code in codes] == written, "the next process finds them"
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+def test_calls_leave_the_current_context_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "driver").mkdir()
+    with pretended(tmp_path / "driver") as driver:
+        hooks = probing_for_host(driver / "hooks")
+        done = ran_calls("contexts", "cuda", tmp_path, False, LD_LIBRARY_PATH=str(driver), CUDA_DOUBLE_DEVICES="2",
+                         **hooks)
+    assert done.returncode == 0, done.stderr

@@ -301,5 +301,13 @@ def on_streams(device: DeviceInfo, several: Sequence[Case]) -> None:
     in_order(device, several)
 
 
+def on_devices(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """See `tests.support.streams`."""
+    from tests.support.streams import beside_contexts
+
+    beside_contexts(device, several)
+
+
 CHECKS: Mapping[str, Callable[[DeviceInfo, Sequence[Case]], None]] = {
-    "numpy": on_numpy, "opencl": on_opencl, "threads": in_threads, "gpu": on_gpu, "streams": on_streams}
+    "numpy": on_numpy, "opencl": on_opencl, "threads": in_threads, "gpu": on_gpu, "streams": on_streams,
+    "contexts": on_devices}

@@ -1,9 +1,12 @@
-"""Tuned functions on streams that wait for nothing, with the double of a driver that does all as late as it may."""
+"""Tuned functions on streams that wait for nothing, with the double of a driver that does all as late as it may; and
+beside other contexts.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,3 +154,42 @@ def _released(device: DeviceInfo, arrays: Arrays, stream: int) -> None:
     del os.environ["CUDA_DOUBLE_LOG"]
     assert "no texture" in told and "unload" in told and not [line for line in told if line.endswith("in use")], told
     assert arrays.wrong(same, results, stream) is None
+
+
+def beside_contexts(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """What is current in a thread stays so, whatever it is and whenever it changes."""
+    from cuda.bindings import driver as cuda
+
+    from runners.cuda.bindings import open_api
+
+    api, one, here = open_api(foreign_streams=True), several[-1], [1]
+    assert api.device_count() == 2
+    del several
+
+    def call(ordinal: int | None) -> None:
+        if ordinal is not None:
+            api.open(ordinal)
+        _, before = cuda.cuCtxGetCurrent()
+        assert one.wrong(one.call(one.values())) is None
+        here[0] = int(cuda.cuCtxGetCurrent()[1]) - int(before)
+
+    for ordinal in (1, 0, 1):
+        call(ordinal)
+        assert here == [0]
+    here[0] = 1
+    thread = threading.Thread(target=call, args=(None,))  # with no context at all
+    thread.start()
+    thread.join()
+    assert here == [0]
+    _, before = cuda.cuCtxGetCurrent()
+    arrays = Arrays(api)
+    results = one.call(arrays.given(one, 0), inplace=True)
+    assert int(cuda.cuCtxGetCurrent()[1]) == int(before) and arrays.wrong(one, results, 0) is None
+    log = Path("released")
+    os.environ["CUDA_DOUBLE_LOG"] = str(log)
+    caller = one.function.__dict__.pop("_caller")
+    del caller
+    gc.collect()
+    told = log.read_text().splitlines()
+    assert "unload" in told and "context" not in told, told
+    assert int(cuda.cuCtxGetCurrent()[1]) == int(before)
