@@ -26,8 +26,7 @@ def _offer(known: Known) -> Offer[Combine]:
     if not known.shape.reduces or (alone and not private):
         return Offer((_DEFAULT,))
     shuffles = known.target.sub_group >= LANES and block[-1] % LANES == 0
-    parts = prod(block) * _PART_BYTES
-    room = kept_bytes(known, known[SIZES].tile, False) + parts <= known.target.local_bytes
+    room = kept_bytes(known, known[SIZES].tile, False) + _all_parts(known) <= known.target.local_bytes
     offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
     if alone or not room:  # shuffles leave to shared memory what no whole warp adds up
         offered = (_DEFAULT,)
@@ -37,6 +36,17 @@ def _offer(known: Known) -> Offer[Combine]:
     if private:
         offered, depends = (*offered, "private"), (*depends, ("private", True), ("alone", alone))
     return Offer(offered, depends)
+
+
+def _all_parts(known: Known) -> int:
+    return prod(known[SIZES].block) * _PART_BYTES
+
+
+def parts_bytes(known: Known) -> int:
+    """What the threads of a block have in shared memory besides, whoever shares a tile, to add up what they reduce
+    together. For decisions that come later.
+    """
+    return 0 if known[COMBINE] == _DEFAULT else _all_parts(known)
 
 
 COMBINE = KernelDecision(

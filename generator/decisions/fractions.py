@@ -6,7 +6,7 @@ from math import prod
 
 from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Known
-from generator.decisions.combine import COMBINE
+from generator.decisions.combine import COMBINE, parts_bytes
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.padding import PADDING
 from generator.decisions.points_inside import POINTS_INSIDE
@@ -39,7 +39,7 @@ def fitting_tenths(known: Known, lanes: Sizes) -> tuple[int, ...]:
     the device. 0 among them: all of it may be in shared memory.
     """
     tile, teams = team_tile(known, lanes), prod(known[SIZES].block) // prod(lanes)
-    most = known.target.local_bytes // teams
+    most = (known.target.local_bytes - parts_bytes(known)) // teams
     found, counts = list[int](), {0}
     if kept_bytes(known, tile, known[COMBINE] == "private") <= most:
         found.append(0)

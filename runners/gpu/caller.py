@@ -1,10 +1,10 @@
 """Tuned code as a function on arrays of CuPy, PyTorch and others, in the caller's process: `calls.Caller` for GPUs.
 
-Kernels run in the primary context of the device, which these libraries use, too; it is current during calls only. Arguments of all launches are packed
-once per call; arrays that kernels read in another way (textures, constant memory, a few elements more at the end) are
-copied on the device first. All that is in the order of one stream: the caller's, else the one that the arrays name,
-else the default one. Where an array names none, a call waits for the device before (something else may still write to
-that array) and after (the results may be used in any stream).
+Kernels run in the primary context of the device, which these libraries use, too; it is current during calls only.
+Arguments of all launches are packed once per call; arrays that kernels read in another way (textures, constant memory,
+a few elements more at the end) are copied on the device first. All that is in the order of one stream: the caller's,
+else the one that the arrays name, else the default one. Where an array names none, a call waits for the device before
+(something else may still write to that array) and after (the results may be used in any stream).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
 from generator.target import Target
 from tests.support.lanes import split_plan, three_stages
 from tests.support.plans import lowered_kernels
@@ -84,6 +85,26 @@ def test_private_updates_leave_room_for_second_buffers() -> None:
         found = nearest(plan, Known(shape, with_room(size), True))
         assert found.asynchronous and (found.combine == "private") == offered
         assert lower(program, Plan(schedule, (found,)), with_room(size)).kernels
+
+
+def test_tiles_of_warps_leave_room_for_the_parts_of_sums() -> None:
+    """Columns are added up by warps, which compute what they read: doubles, so that a part takes 8 bytes. With one byte
+    less, a tile of the block still fits.
+    """
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(64), 2, "image")
+    one, out, r = hl.Func("one"), hl.Func("out"), hl.RDom([(0, 64)], name="r")
+    one[x, y] = image[x, y] * 2.0
+    out[x] = hl.f64(0)
+    out[x] += one[x, r] + one[x + 1, r]
+    program, schedule = pipeline_of([out], [256]), Stages((("one", "block"),), ("S2",))
+    plan = KernelPlan(("S0", "S2"), (8, 64), (4, 32), level="sub-group", combine="shared")
+    rest = KernelPlan(("S1",), (32,), (32,))
+    [shape] = (one for one in kernel_shapes(program, schedule, "cuda") if one.computes)
+    needed = max(kernel.local_bytes for kernel in lowered_kernels(program, Plan(schedule, (plan, rest)), "cuda"))
+    for size, level in ((needed, "sub-group"), (needed - 1, "block")):
+        found = nearest(plan, Known(shape, with_room(size), True))
+        assert (found.combine, found.level) == ("shared", level)
+        assert lower(program, Plan(schedule, (found, rest)), with_room(size)).kernels
 
 
 def ahead(program: Program, plan: KernelPlan, target: Target = HOPPER) -> tuple[bool, bool]:
