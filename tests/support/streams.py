@@ -121,6 +121,7 @@ def in_order(device: DeviceInfo, several: Sequence[Case]) -> None:
             one, one.call(arrays.given(one, first, dlpack=_read(one), stream=first), inplace=True), first),
         "twice": lambda one: _twice(arrays, one, first, first),
         "on two streams": lambda one: _twice(arrays, one, first, second),
+        "the other way round": lambda one: _twice(arrays, one, second, first),
     }
     for number, one in enumerate(several):
         for words, call in calls.items():
@@ -139,6 +140,8 @@ def _twice(arrays: Arrays, one: Case, stream: int, other: int) -> str | None:
     again = arrays.given(one, other, 3)
     results = one.call(arrays.given(one, stream), stream=stream, inplace=True)
     one.call(again, stream=other, inplace=True)
+    if other != stream:
+        arrays.api.synchronize()  # they take turns
     return arrays.wrong(one, results, stream)
 
 
