@@ -88,6 +88,8 @@ def forget(which: Which = None, everything: Annotated[bool, typer.Option(
     entries = found.entries()
     if not which and not everything:
         raise InputError("say which plans to forget: numbers of `antune wisdom list`, names of programs, or --all")
+    if which and everything:
+        raise InputError("--all forgets all plans: leave it out, or the numbers and names")
     gone = list(entries) if everything else _chosen(entries, which or ())
     found.forget(gone)
     print(f"{len(gone)} plan{'s' * (len(gone) != 1)} forgotten")
@@ -113,4 +115,5 @@ def import_plans(file: Annotated[Path, typer.Argument(metavar="FILE.json", show_
 
     entries = import_wisdom(file)
     kept = _opened(database).keep(entries)
-    print(f"{kept} of {len(entries)} plan{'s' * (len(entries) != 1)} taken; for the others something better is known")
+    others = "; of the others the same or something better is known" if kept < len(entries) else ""
+    print(f"{kept} of {len(entries)} plan{'s' * (len(entries) != 1)} taken{others}")

@@ -293,8 +293,9 @@ class Jitted:
                 return None
             try:
                 variant_of_plan(program, entry.plan, self._device.target)
-            except (IllegalPlan, KeyError, InputError):  # of another version of antune, or imported
+            except (IllegalPlan, KeyError, InputError) as error:  # of another version of antune, or imported
                 wisdom.forget([entry])
+                _warn(f"the plan that wisdom had of {program.name} is not allowed here, so it is forgotten: {error}")
                 return None
         except InputError as error:
             _warn(str(error))
@@ -330,12 +331,13 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
         runs: str | Path | None = None, reporter: ReporterName | Reporter = "silent") -> Any:
     """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
 
-    It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of the
-    first call with new shapes, types or numbers takes `evaluations` plans (default: 20; 0: never tune) or `seconds`,
-    whichever ends first, on `device` (as --device takes it). `size_hints`: the extents of outputs (width, height, ...)
-    that are worth a search; others run what wisdom has, or the default plan (None: all are). `size`: a function of the
-    arguments that gives the extents of the output, which otherwise are those of the first array. `runs`: a folder in
-    which runs are kept. `reporter`: as for `antune.tune`, but silent by default.
+    It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of
+    the first call with new shapes, types or numbers takes `evaluations` plans (0: never tune) or `seconds`,
+    whichever ends first (default: 20 plans; `seconds` alone has no limit of plans), on `device` (as --device takes
+    it). `size_hints`: the extents of outputs (width, height, ...) that are worth a search; others run what wisdom
+    has, or the default plan (None: all are). `size`: a function of the arguments that gives the extents of the
+    output, which otherwise are those of the first array. `runs`: a folder in which runs are kept. `reporter`: as
+    for `antune.tune`, but silent by default.
 
     Raises:
         InputError: a budget or hint that makes no sense; at a call: as `Jitted`.

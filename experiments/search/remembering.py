@@ -38,8 +38,8 @@ def taking_wisdom(options: RunOptions, subject: Subject, device: DeviceInfo,
         tell(f"wisdom has nothing for {subject.name} on {device.name}"
              + (" that fits this space" if entries else "") + ": the search begins as usual")
         return options
-    tell(f"wisdom: the search begins with {len(plans)} known plan{'s' * (len(plans) > 1)}, of "
-         f"{origins(entries[:MOST], known)}")
+    taken = [entry for entry in entries if entry.plan in plans.values()]
+    tell(f"wisdom: the search begins with {len(plans)} known plan{'s' * (len(plans) > 1)}, of {origins(taken, known)}")
     return replace(options, wisdom=tuple(plan.to_json() for plan in plans))
 
 

@@ -6,7 +6,7 @@ same walks, whatever wisdom has learned since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -28,36 +28,38 @@ from graph.reaching import Reachable, walk_to
 from graph.walk import Walk
 
 
-def fitted(plans: Iterable[Plan], subject: Subject, target: Target, options: RunOptions, most: int) -> tuple[Plan, ...]:
-    """The plans of the space that are nearest to `plans`, at most `most`; those that the space has no way to are left
-    out.
+def fitted(plans: Iterable[Plan], subject: Subject, target: Target, options: RunOptions,
+           most: int) -> Mapping[Plan, Plan]:
+    """The plans of the space that are nearest to `plans`, at most `most`, and for each the one that it was; those that
+    the space has no way to are left out.
     """
-    found: dict[Plan, None] = {}
+    found: dict[Plan, Plan] = {}
     walks = _of_template(plans, subject) if isinstance(subject, Template) else _of_program(
         plans, program_of(subject), target, options)
-    for walk in walks:
-        found.setdefault(walk.plan)
+    for plan, walk in walks:
+        found.setdefault(walk.plan, plan)
         if len(found) == most:
             break
-    return tuple(found)
+    return found
 
 
 def taken_walks(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
     """The walks to the plans of wisdom that the run began with. Raises InputError as `plan_from_json`."""
     plans = [plan_from_json(text) for text in options.wisdom]
     if isinstance(subject, Template):
-        return tuple(_of_template(plans, subject))
-    return tuple(_of_program(plans, program_of(subject), target, options)) if plans else ()
+        return tuple(walk for _, walk in _of_template(plans, subject))
+    return tuple(walk for _, walk in _of_program(plans, program_of(subject), target, options)) if plans else ()
 
 
-def _of_program(plans: Iterable[Plan], program: Program, target: Target, options: RunOptions) -> Iterator[Walk]:
+def _of_program(plans: Iterable[Plan], program: Program, target: Target,
+                options: RunOptions) -> Iterator[tuple[Plan, Walk]]:
     if options.space == "tiles":
         return
     space = make_reachable_space(program, target, options)
     for plan in plans:
         if plan.schedule is None or (walk := _walk(plan, program, target, options, space)) is None:
             continue
-        yield walk
+        yield plan, walk
 
 
 def _walk(plan: Plan, program: Program, target: Target, options: RunOptions, space: Reachable) -> Walk | None:
@@ -73,9 +75,9 @@ def _walk(plan: Plan, program: Program, target: Target, options: RunOptions, spa
     return None
 
 
-def _of_template(plans: Iterable[Plan], template: Template) -> Iterator[Walk]:
+def _of_template(plans: Iterable[Plan], template: Template) -> Iterator[tuple[Plan, Walk]]:
     space = template_space(template)
     for plan in plans:
         preferred: Preferences = {(name, ()): value for name, value in plan.parameters}
         if preferred and (walk := OptimizationGraph().walk(space, prefer(preferred, first))) is not None:
-            yield walk
+            yield plan, walk

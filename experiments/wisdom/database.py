@@ -64,11 +64,12 @@ class Wisdom:
         return self._read("SELECT * FROM plan WHERE family = ? ORDER BY identity, device, platform", (subject.family,))
 
     def forget(self, entries: Sequence[Entry]) -> None:
-        """Remove entries."""
+        """Remove entries; what another process has put in their place since stays."""
         with self._open(write=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("DELETE FROM plan WHERE identity = ? AND device = ? AND platform = ?",
-                                   [(one.subject.identity, one.device, one.platform) for one in entries])
+            connection.executemany(
+                "DELETE FROM plan WHERE identity = ? AND device = ? AND platform = ? AND ms = ? AND made_at = ?",
+                [(one.subject.identity, one.device, one.platform, one.ms, one.made_at) for one in entries])
             connection.execute("COMMIT")
 
     def _read(self, query: str, values: tuple[str, ...]) -> tuple[Entry, ...]:

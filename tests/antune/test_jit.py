@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,14 @@ import pytest
 
 import antune
 from antune import halide as hl
+from antune.jit_arguments import image_of
 from antune.jitted import Jitted
 from antune.recent import Recent
 from experiments.wisdom.database import Wisdom
+from experiments.wisdom.entry import Entry, known_by
+from generator.frontend_py.problem import program_of
+from generator.plan import Plan
+from generator.schedules.stages import Stages
 from tests.support.paths import ROOT
 from tests.support.runners import needed_device
 from tests.support.runs import Log
@@ -86,6 +92,16 @@ def test_wisdom_that_is_damaged_or_illegal_is_no_obstacle(wisdom: Wisdom) -> Non
     wisdom.path.write_bytes(b"?" * 5000)
     with pytest.warns(RuntimeWarning, match="is damaged"):
         assert function(IMAGE, size=SIZE) == pytest.approx(expected(IMAGE))
+
+
+def test_a_plan_of_wisdom_that_is_illegal_is_forgotten(wisdom: Wisdom) -> None:
+    program, device = program_of([mixed(image_of("image", IMAGE))], SIZE), needed_device("PoCL")
+    plan = Plan(Stages((("nobody", "block"),)), ())
+    for known in (known_by(program), replace(known_by(program), identity="0" * 16)):
+        wisdom.keep([Entry(known, device.name, device.platform, "opencl", True, device.driver, plan, 1.0, 2.0, "2026")])
+    with pytest.warns(RuntimeWarning, match="the plan that wisdom had of mixed is not allowed here, so it"):
+        assert jitted(evaluations=0)(IMAGE, size=SIZE) == pytest.approx(expected(IMAGE))
+    assert [entry.subject.identity for entry in wisdom.entries()] == ["0" * 16]
 
 
 def test_a_search_that_fails_leaves_the_default_plan(wisdom: Wisdom, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,11 @@ def test_plans_come_from_near_sizes_first_then_from_sister_devices(wisdom: Wisdo
     assert [one.plan.kernels[0].unroll for one in recalled(wisdom, known_by(SMALL), GPU)] == [4]
     found = wisdom.of(known_by(NEAR), DEVICE)
     assert found is not None and found.plan == plan(2) and wisdom.of(known_by(NEAR), SISTER) is None
+    wisdom.keep([entry(NEAR, ms=0.5, unroll=2)])
     wisdom.forget([found])
+    better = wisdom.of(known_by(NEAR), DEVICE)
+    assert better is not None and better.ms == 0.5, "it was not what was to be forgotten"
+    wisdom.forget([better])
     assert wisdom.of(known_by(NEAR), DEVICE) is None and len(wisdom.entries()) == 4
 
 

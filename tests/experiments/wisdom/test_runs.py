@@ -135,6 +135,16 @@ def test_plans_of_other_programs_are_fitted_or_left_out(wisdom: Wisdom, tmp_path
     assert 1 <= len(found) <= 2, "only those of this program's statements and loops"
 
 
+def test_only_plans_that_are_taken_are_named(wisdom: Wisdom) -> None:
+    entry = remember(search(64, "small", wisdom=False), wisdom, 7)
+    near = replace(entry.subject, identity="0" * 16, extents=tuple(96 for _ in entry.subject.extents))
+    wisdom.keep([replace(entry, subject=near, plan=FOREIGN[0], device="A stranger")])
+    log = Log()
+    search(96, "large", evaluations=1, reporter=log)
+    (note,) = [note for note in log.notes if note.startswith("wisdom: the search begins with 1 known plan, of ")]
+    assert note.endswith(f"on {DEVICE.name}")
+
+
 def test_the_command_lists_shows_carries_and_forgets(wisdom: Wisdom, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
     command = antune_command(monkeypatch, "wisdom")
@@ -145,6 +155,9 @@ def test_the_command_lists_shows_carries_and_forgets(wisdom: Wisdom, monkeypatch
     assert command("export", "w.json") == 0 and command("import", "w.json", "--database", "other.sqlite") == 0
     assert command("list", "--database", "other.sqlite") == 0
     assert "imported" in capsys.readouterr().out
+    assert command("import", "w.json", "--database", "other.sqlite") == 0
+    assert "0 of 1 plan taken; of the others the same or something better is known" in capsys.readouterr().out
+    assert command("forget", "main", "--all") == 2 and "--all forgets all plans" in capsys.readouterr().err
     assert command("forget", "nobody") == 2 and command("forget") == 2
     assert "wisdom has no plan 'nobody'" in capsys.readouterr().err
     assert command("forget", "main") == 0 and wisdom.entries() == ()
