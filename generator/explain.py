@@ -172,7 +172,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         yield f"    its parallel dimensions in the order {order} of the schedule; the last is x"
     yield from _dimensions(shape, plan)
     if shape.shareable:
-        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers)
+        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers, uncopied=plan.uncopied)
         twice = "twice " if plan.asynchronous else ""
         where = f"in shared memory ({twice}{size} bytes, rows padded by {plan.padding})" if plan.shared else \
             "left in global memory"

@@ -66,7 +66,8 @@ class TwoDimensional:
         return (4, 4)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
-                     registers: bool = False, copies: bool = True, private: bool = False) -> int:
+                     registers: bool = False, copies: bool = True, private: bool = False,
+                     uncopied: tuple[str, ...] = ()) -> int:
         """Two operands of four bytes."""
         return 4 * inner_tile * sum(tile) if copies else 0
 

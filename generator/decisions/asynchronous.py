@@ -43,7 +43,9 @@ def kept_bytes(known: Known, tile: Sizes, private: bool) -> int:
 
 def _bytes(known: Known, tile: Sizes, private: bool, twice: bool) -> int:
     with_copies, others = (
-        known.shape.shared_bytes(tile, known[INNER_TILE], known[PADDING], known[REGISTERS], copies, private)
+        known.shape.shared_bytes(
+            tile, known[INNER_TILE], known[PADDING], known[REGISTERS], copies, private, known[UNCOPIED]
+        )
         for copies in (known[SHARED], False)
     )
     return with_copies + (with_copies - others if twice else 0)

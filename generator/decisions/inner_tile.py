@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.shared import SHARED, fits, inner_tiles
+from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.walk import WALK
 from generator.forms import POSITIVE
 
@@ -11,7 +12,7 @@ from generator.forms import POSITIVE
 def _offer(known: Known) -> Offer[int]:
     """Those with which copies fit, if there are copies, and what a block computes."""
     inner = inner_tiles(known) if not known[WALK] else (1,)
-    options = tuple(t for t in inner if fits(known, t, 0, known[SHARED])) or inner[:1]
+    options = tuple(t for t in inner if fits(known, t, 0, known[SHARED], known[UNCOPIED])) or inner[:1]
     return Offer(options, (("offered", options),))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.shared import SHARED, fits
+from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.vector import VECTOR
 from generator.forms import COUNT
 
@@ -13,7 +14,7 @@ def _offer(known: Known) -> Offer[int]:
     shared = known[SHARED]
     padded = (shared or known.shape.computes) and known.wide
     sizes = (0, known[VECTOR])  # rows that begin at multiples of a vector
-    offered = tuple(p for p in sizes if padded and fits(known, known[INNER_TILE], p, shared)) or (0,)
+    offered = tuple(p for p in sizes if padded and fits(known, known[INNER_TILE], p, shared, known[UNCOPIED])) or (0,)
     return Offer(offered, (("elements per access", known[VECTOR]),) if known[VECTOR] > 1 else ())
 
 

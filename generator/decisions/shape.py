@@ -78,8 +78,9 @@ class Shape(Protocol):
         """The statements (sorted) of a loop of the host that launches it, with others, for little work each; or ()."""
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
-                     copies: bool = True, private: bool = False) -> int:
-        """Bytes of shared memory that a block needs, with `copies` and `private` updates or without.
+                     copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
+        """Bytes of shared memory that a block needs, with `copies` (but of `uncopied` arrays) and `private` updates or
+        without.
 
         More for whole tiles, as `registers` have them.
         """

@@ -15,9 +15,11 @@ def inner_tiles(known: Known) -> Sizes:
     return tuple(t for t in INNER_TILES if t == 1 or t > known[UNROLL]) if tilable else (1,)
 
 
-def fits(known: Known, inner_tile: int, padding: int, copies: bool) -> bool:
+def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tuple[str, ...] = ()) -> bool:
     """Whether a block has room for what it keeps in shared memory then."""
-    size = known.shape.shared_bytes(known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies)
+    size = known.shape.shared_bytes(
+        known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies, uncopied=uncopied
+    )
     return size <= known.target.local_bytes
 
 

@@ -67,7 +67,8 @@ class FakeShape:
         return (4,)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
-                     registers: bool = False, copies: bool = True, private: bool = False) -> int:
+                     registers: bool = False, copies: bool = True, private: bool = False,
+                     uncopied: tuple[str, ...] = ()) -> int:
         return 4 * math.prod(tile) * inner_tile * copies + 1024 * private
 
 

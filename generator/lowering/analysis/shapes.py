@@ -194,8 +194,9 @@ class KernelShape:
                        diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
-                     copies: bool = True, private: bool = False) -> int:
-        """Bytes of local memory that a block needs, with shared `copies` and `private` updates or without.
+                     copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
+        """Bytes of local memory that a block needs, with shared `copies` (but of `uncopied` arrays) and `private`
+        updates or without.
 
         `registers` fill partial tiles up, so copies are whole.
         """
@@ -203,6 +204,8 @@ class KernelShape:
         total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
         total += self.updates.bytes(tile) if self.updates and private else 0
         for footprint, element, tiled in self.staged if copies else ():
+            if footprint.array in uncopied:
+                continue
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
             *rows, row = footprint.sizes(outer, inner)
             total += prod(rows) * (row + padding) * element

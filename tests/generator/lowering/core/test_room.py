@@ -87,6 +87,17 @@ def test_private_updates_leave_room_for_second_buffers() -> None:
         assert lower(program, Plan(schedule, (found,)), with_room(size)).kernels
 
 
+def test_arrays_without_a_copy_take_no_room() -> None:
+    """An inner tile fits that would not, were both operands copied; to the byte."""
+    program, plan = product(), replace(SHARED, uncopied=("B",), inner_tile=32, ahead=False, asynchronous=False)
+    shape = shape_of(program, ScheduleChoice())
+    [kernel] = lowered_kernels(program, Plan(ScheduleChoice(), (plan,)), "cuda")
+    for size, offered in ((kernel.local_bytes, True), (kernel.local_bytes - 1, False)):
+        found = nearest(plan, Known(shape, with_room(size), True))
+        assert (found == plan) == offered and found.uncopied == ("B",)
+        assert lower(program, Plan(ScheduleChoice(), (found,)), with_room(size)).kernels
+
+
 def test_tiles_of_warps_leave_room_for_the_parts_of_sums() -> None:
     """Columns are added up by warps, which compute what they read: doubles, so that a part takes 8 bytes. With one byte
     less, a tile of the block still fits.
