@@ -148,6 +148,7 @@ def _twice(arrays: Arrays, one: Case, stream: int, other: int) -> str | None:
 def _released(device: DeviceInfo, arrays: Arrays, stream: int) -> None:
     """What a function holds is given back when nothing uses it any more."""
     log = Path("released")
+    log.unlink(missing_ok=True)
     one, same = (case(mixed(), device, A="texture") for _ in range(2))
     results = one.call(arrays.given(one, stream), stream=stream, inplace=True)
     os.environ["CUDA_DOUBLE_LOG"] = str(log)
@@ -189,6 +190,7 @@ def beside_contexts(device: DeviceInfo, several: Sequence[Case]) -> None:
     results = one.call(arrays.given(one, 0), inplace=True)
     assert int(cuda.cuCtxGetCurrent()[1]) == int(before) and arrays.wrong(one, results, 0) is None
     log = Path("released")
+    log.unlink(missing_ok=True)
     os.environ["CUDA_DOUBLE_LOG"] = str(log)
     caller = one.function.__dict__.pop("_caller")
     del caller
