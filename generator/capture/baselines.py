@@ -49,9 +49,9 @@ def timed_builds(source: ScopSource, text: str, compiler: Compiler, plain: Times
     cflags = source.compilation.cflags
     native = Build(native_flags(compiler, cflags))
     timed = Timed(plain.samples_ms, _words(source, compiler, reference))
-    timed.baselines = (Baseline("o3", timed.compiler, 1, plain.samples_ms),)
     if run is None:
         return timed
+    timed.baselines = (Baseline("o3", timed.compiler, 1, plain.samples_ms),)
     if native.flags:
         found = _try(timed, plain, rounding, run, native, "the sequential program, compiled for this machine,")
         if found is not None:

@@ -96,7 +96,8 @@ def test_the_command_to_reproduce_is_a_command_that_parses(monkeypatch: pytest.M
                       run_limit_s=3.0, memory_limit_gb=1.5)
     words = shlex.split(reproduce_command(replace(toy_info(), options=options)))
     seen: list[object] = []
-    monkeypatch.setattr("experiments.run.tune", lambda given, *_: seen.append(given))
+    monkeypatch.delenv("ANTUNE_FINALISTS")
+    monkeypatch.setattr("experiments.run.tune", lambda given, *_, **_named: seen.append(given))
     monkeypatch.setattr("antune.command_run._end", lambda _finish: None)
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as end:

@@ -282,7 +282,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of a pipeline, with times that are computed."""
     folder = tmp_path_factory.mktemp("pipeline")
     words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic",
-             "--evaluations", "16", "--out", str(folder / "run")]
+             "--evaluations", "24", "--seed", "1", "--out", str(folder / "run")]
     for command in (words, ["report", str(folder / "run")]):
         subprocess.run(
             [sys.executable, "-m", "antune.cli", *command], cwd=ROOT, check=True, timeout=WAIT_S, capture_output=True
