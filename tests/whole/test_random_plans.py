@@ -15,7 +15,9 @@ from experiments.values.outcome_rows import kind_of
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import Illegal, WrongResult
 from runners.devices import list_devices
@@ -100,9 +102,16 @@ def test_what_the_upper_levels_offer_can_be_lowered(name: str, count: int) -> No
     assert 100 * len(said) < 2 * count, said
 
 
-@pytest.mark.parametrize("name", few([*programs()], ("bicg",)))
+def test_which_arrays_have_copies_depends_on_the_dimension_of_neighbours() -> None:
+    shapes = kernel_shapes(large_program("bicg"), ScheduleChoice(reductions=("S2", "S3"), serialize_sccs=True))
+    [shape] = [shape for shape in shapes if shape.statements == ("S3",)]
+    assert "A" not in shape.shareable and "A" in shape.ordered((1, 0)).shareable, "columns are read then"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", programs())
 def test_what_is_on_offer_at_a_large_size_fits(name: str) -> None:
-    """Which arrays have copies depends on the dimension of neighbours; threads that add up need room for parts."""
+    """Copies follow the order of dimensions, and threads that add up in shared memory need room for their parts."""
     said = [words for level in LEVELS for words in refusals(large_program(name), CPU, level, 40)]
     assert 100 * len(said) < len(LEVELS) * 40, said
 
