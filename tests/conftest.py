@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from runners.base import DeviceInfo
-from runners.devices import find_device
 from tests.support.paths import GOLDEN
+
+if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
+    from runners.base import DeviceInfo
 
 os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short run
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
@@ -53,6 +55,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture(scope="module")
 def watched_gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
     """The stand-in for a CUDA driver, which watches what kernels do to memory: `found_in` reads what it found."""
+    from runners.devices import find_device
     from tests.support.cuda_double import UNUSABLE, WATCHED, pretended
 
     if UNUSABLE is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,16 +116,15 @@ def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: b
             raise InputError(f"cache {path} is not there; simulation_mode answers from a cache that exists")
         return _read(path, own)
     lock = lock_cache(path)
-    try:
+    with ExitStack() as undone:
+        undone.callback(lock.release)
         made = _read(path, own) if path.exists() else Cache(path, header)
         limit = {name: own[name] for name in (MOST_THREADS,) if name in own}
         params = _merged(path, made.header.get("tune_params"), own["tune_params"])
         made.header = {**made.header, **limit, "tune_params": params}
         made.lock = lock
         made.reopen()
-    except BaseException:
-        lock.release()
-        raise
+        undone.pop_all()
     return made
 
 

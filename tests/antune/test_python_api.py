@@ -19,22 +19,11 @@ from explorer.registry import EXPLORERS, explorers, find_maker
 from generator.errors import InputError
 from tests.support.cli import Antune, antune_command
 from tests.support.paths import ROOT
+from tests.support.programs import SUMS_OF_ROWS
 from tests.support.runners import needed_device
 from tests.support.slow import few
 
-BLUR = """
-#define N 64
-static float a[N][N], b[N][N];
-int main(void) {
-  for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] = (i * j) % 7;
-#pragma scop
-  for (int i = 1; i < N - 1; i++)
-    for (int j = 1; j < N - 1; j++)
-      b[i][j] = a[i - 1][j] + a[i + 1][j];
-#pragma endscop
-  return (int)b[3][3];
-}
-"""
+BLUR = f"#define N 64\n{SUMS_OF_ROWS}"
 FAST = {"evaluations": 3, "device": "deterministic", "reporter": "silent"}
 
 

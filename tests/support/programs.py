@@ -19,6 +19,20 @@ from generator.program import Program
 Instance: TypeAlias = tuple[str, tuple[int, ...]]
 Pair: TypeAlias = tuple[Instance, Instance]
 
+SUMS_OF_ROWS = """
+static float a[N][N], b[N][N];
+int main(void) {
+  for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] = (i * j) % 7;
+#pragma scop
+  for (int i = 1; i < N - 1; i++)
+    for (int j = 1; j < N - 1; j++)
+      b[i][j] = a[i - 1][j] + a[i + 1][j];
+#pragma endscop
+  return (int)b[3][3];
+}
+"""
+"""A program whose arrays are N x N; N is for the one who compiles it."""
+
 
 def write_c(text: str, folder: Path | None = None, name: str = "input.c") -> Path:
     """A C file that holds `text`, in `folder` or in a new temporary directory."""

@@ -22,22 +22,9 @@ from generator.schedules.time_tiles import TimeTiles
 from runners.base import Job
 from runners.deterministic import DEVICE
 from tests.support.cli import antune_command
-from tests.support.programs import program_of, write_c
+from tests.support.programs import SUMS_OF_ROWS, program_of, write_c
 from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts
 from tests.support.templates import small_sum
-
-TEXT = """
-static float a[N][N], b[N][N];
-int main(void) {
-  for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] = (i * j) % 7;
-#pragma scop
-  for (int i = 1; i < N - 1; i++)
-    for (int j = 1; j < N - 1; j++)
-      b[i][j] = a[i - 1][j] + a[i + 1][j];
-#pragma endscop
-  return (int)b[3][3];
-}
-"""
 
 
 @pytest.fixture
@@ -49,8 +36,8 @@ def wisdom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wisdom:
 
 
 def search(size: int, out: str, *, evaluations: int = 8, wisdom: bool = True, reporter: Log | None = None) -> Path:
-    done = antune.tune(TEXT, defines=[f"N={size}"], evaluations=evaluations, device="deterministic", out=out, ants=4,
-                       wisdom=wisdom, reporter=reporter or Log())
+    done = antune.tune(SUMS_OF_ROWS, defines=[f"N={size}"], evaluations=evaluations, device="deterministic", out=out,
+                       ants=4, wisdom=wisdom, reporter=reporter or Log())
     return done.directory
 
 
@@ -127,7 +114,7 @@ FOREIGN = (
 
 def test_plans_of_other_programs_are_fitted_or_left_out(wisdom: Wisdom, tmp_path: Path) -> None:
     """Imported wisdom may say anything."""
-    program = program_of(TEXT.replace("[N]", "[64]").replace("N - 1", "63").replace("< N", "< 64"))
+    program = program_of(SUMS_OF_ROWS.replace("[N]", "[64]").replace("N - 1", "63").replace("< N", "< 64"))
     options = toy_options(tmp_path / "any.c")
     found = fitted(FOREIGN, program, DEVICE.target, options, 9)
     assert all(walk.plan in found for walk in taken_walks(
