@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from generator.decisions.deciding import kernel_words
@@ -12,16 +13,37 @@ from graph.placement import PLACEMENT
 
 _NEXT_UNIT = 999.5
 """Numbers below have at most three digits when they are rounded."""
+_MANY = 4
+"""So many kernels with the same words share a line."""
+_MOST_NAMED = 8
+"""Of more kernels on a line only the first are named."""
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
-    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel; of a
-    template one line, `block_size_x = 64, tile_size = 2`.
+    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel, or for
+    several that have all decisions in common; of a template one line, `block_size_x = 64, tile_size = 2`.
     """
     if plan.schedule is None:
         return (", ".join(f"{name} = {value}" for name, value in plan.parameters) or "no parameters",)
     placement = (describe_placement(plan),) if plan.placement else ()
-    return (describe_schedule(plan.scheduled), *placement, *(describe_kernel(kernel) for kernel in plan.kernels))
+    return (describe_schedule(plan.scheduled), *placement, *_describe_kernels(plan.kernels))
+
+
+def _describe_kernels(kernels: Sequence[KernelPlan]) -> Iterator[str]:
+    """As `describe_kernel`; four kernels or more with the same words share a line: `kernels S0 | S1 and 147 more, each:
+    a single thread`.
+    """
+    alike: dict[tuple[str, ...], list[KernelPlan]] = {}
+    for kernel in kernels:
+        alike.setdefault(kernel_words(kernel), []).append(kernel)
+    for words, several in alike.items():
+        if len(several) < _MANY:
+            yield from map(describe_kernel, several)
+            continue
+        named = [" ".join(kernel.statements) for kernel in several]
+        shown = named if len(named) <= _MOST_NAMED else named[:_MANY - 1]
+        more = f" and {len(named) - len(shown)} more" if len(named) > len(shown) else ""
+        yield f"kernels {' | '.join(shown)}{more}, each: {', '.join(words)}"
 
 
 def describe_placement(plan: Plan) -> str:

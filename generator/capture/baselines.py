@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from generator.capture.build import Build, Compiler, RunFailed, names_machine, native_flags, user_flags
+from generator.capture.build import UNTIMED, Build, Compiler, RunFailed, names_machine, native_flags, user_flags
 from generator.capture.instrument import OPENMP, openmp_above
 from generator.frontend_c.source import ScopSource
 from generator.problem import Baseline, Values
@@ -43,26 +43,52 @@ class Timed:
     warnings: list[str] = field(default_factory=list)
 
 
-def timed_builds(source: ScopSource, text: str, compiler: Compiler, plain: Times, rounding: Values,
-                 reference: Build, run: Callable[[Build], Times] | None) -> Timed:
-    """Time the other builds by `run`, if there is one; `plain` is what the build `reference` did, `text` the file's."""
+@dataclass(frozen=True, slots=True)
+class OtherBuilds:
+    """What is timed beside the reference's build: for this machine, by the file's own OpenMP; None where there is none.
+    """
+
+    native: Build | None = None
+    openmp: Build | None = None
+
+    @property
+    def all(self) -> tuple[Build, ...]:
+        """Those that there are, in the order in which they are timed."""
+        return tuple(build for build in (self.native, self.openmp) if build is not None)
+
+
+NO_OTHERS = OtherBuilds()
+"""Of a capture that nobody asks for times."""
+
+
+def other_builds(source: ScopSource, text: str, compiler: Compiler) -> OtherBuilds:
+    """The builds to time of a file, of which `text` is what the compiler sees."""
     cflags = source.compilation.cflags
-    native = Build(native_flags(compiler, cflags))
+    machine = native_flags(compiler, cflags)
+    openmp = (*machine, *(() if "-fopenmp" in cflags else ("-fopenmp",)))
+    return OtherBuilds(Build(machine) if machine else None,
+                       Build(openmp, None) if has_openmp(source, text) else None)
+
+
+def timed_builds(source: ScopSource, compiler: Compiler, plain: Times, rounding: Values, reference: Build,
+                 others: OtherBuilds, run: Callable[[Build], Times]) -> Timed:
+    """Time `others` by `run`; `plain` is what the build `reference` did."""
     timed = Timed(plain.samples_ms, _words(source, compiler, reference))
-    if run is None:
+    if reference == UNTIMED:
         return timed
     timed.baselines = (Baseline("o3", timed.compiler, 1, plain.samples_ms),)
-    if native.flags:
-        found = _try(timed, plain, rounding, run, native, "the sequential program, compiled for this machine,")
+    if others.native is not None:
+        what = "the sequential program, compiled for this machine,"
+        found = _try(timed, plain, rounding, run, others.native, what)
         if found is not None:
-            timed.sequential_ms, timed.compiler = found.samples_ms, _words(source, compiler, native)
-    elif not names_machine(cflags):
+            timed.sequential_ms, timed.compiler = found.samples_ms, _words(source, compiler, others.native)
+    elif not names_machine(source.compilation.cflags):
         timed.warnings.append(no_native(compiler, timed.compiler))
-    if has_openmp(source, text):
-        build = Build((*native.flags, *(() if "-fopenmp" in cflags else ("-fopenmp",))), None)
-        found = _try(timed, plain, rounding, run, build, "the file's own OpenMP")
+    if others.openmp is not None:
+        found = _try(timed, plain, rounding, run, others.openmp, "the file's own OpenMP")
         if found is not None:
-            timed.baselines += (Baseline("openmp", _words(source, compiler, build), found.threads, found.samples_ms),)
+            words = _words(source, compiler, others.openmp)
+            timed.baselines += (Baseline("openmp", words, found.threads, found.samples_ms),)
     timed.warnings += _doubts(timed.sequential_ms)
     return timed
 

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,8 +136,43 @@ def linked_beside(
 
 def compile_unit(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Path, limit_s: float) -> Path:
     """Compile one translation unit to the object file `target`. Raises RunFailed."""
-    _must([compiler.path, "-w", *unit.flags, *flags, "-c", str(unit.file), "-o", str(target)], limit_s, target.parent)
+    _must(_compiling(compiler, unit, flags, target), limit_s, target.parent)
     return target
+
+
+def _compiling(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Path) -> list[str]:
+    return [compiler.path, "-w", *unit.flags, *flags, "-c", str(unit.file), "-o", str(target)]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFile:
+    """An object file to make: `target` of `unit`."""
+
+    unit: Unit
+    flags: tuple[str, ...]
+    target: Path
+
+
+def compile_at_once(compiler: Compiler, wanted: Sequence[ObjectFile], limit_s: float) -> list[RunFailed | None]:
+    """Make object files at the same time, each in `limit_s`; of each, why it could not be made. gcc may take seconds
+    for one file at -O3.
+    """
+    with ExitStack() as stack:
+        processes = []
+        for one in wanted:
+            command = _compiling(compiler, one.unit, one.flags, one.target)
+            process = stack.enter_context(_started(command, {"TMPDIR": str(one.target.parent)}))
+            stack.callback(process.kill)  # where this is interrupted
+            processes.append(process)
+        return [_failure(process, compiler.path, limit_s) for process in processes]
+
+
+def _failure(process: subprocess.Popen[str], tool: str, limit_s: float) -> RunFailed | None:
+    try:
+        _checked(_ended(process, tool, limit_s))
+    except RunFailed as error:
+        return error
+    return None
 
 
 def link(compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], target: Path, limit_s: float) -> Path:
@@ -167,9 +202,12 @@ def first_errors(text: str, count: int = 3) -> str:
 
 
 def _must(command: Sequence[str], limit_s: float, scratch: Path) -> None:
-    result = _run(command, limit_s, {"TMPDIR": str(scratch)})  # what a killed compiler leaves goes with the folder
+    _checked(_run(command, limit_s, {"TMPDIR": str(scratch)}))  # what a killed compiler leaves goes with the folder
+
+
+def _checked(result: subprocess.CompletedProcess[str]) -> None:
     if result.returncode:
-        said = first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}"
+        said = first_errors(result.stderr) or f"{result.args[0]} ended with status {result.returncode}"
         raise RunFailed(_with_remedy(said, result.stderr))
 
 
@@ -187,9 +225,23 @@ def _with_remedy(said: str, all_said: str) -> str:
 
 def _run(command: Sequence[str], limit_s: float,
          more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    with _started(command, more or {}) as process:
+        try:
+            return _ended(process, command[0], limit_s)
+        finally:
+            process.kill()
+
+
+def _started(command: Sequence[str], more: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, errors="replace", env={**os.environ, "LC_ALL": "C", **more})
+
+
+def _ended(process: subprocess.Popen[str], tool: str, limit_s: float) -> subprocess.CompletedProcess[str]:
+    """What the process of `tool` said when it ended. Raises RunFailed: it did not within `limit_s`."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                              stdin=subprocess.DEVNULL, timeout=limit_s,
-                              env={**os.environ, "LC_ALL": "C", **(more or {})})
+        out, said = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        raise RunFailed(f"{command[0]} took more than {limit_s:g} s") from None
+        process.kill()
+        raise RunFailed(f"{tool} took more than {limit_s:g} s") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, said)

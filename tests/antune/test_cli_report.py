@@ -138,6 +138,19 @@ def test_plans_and_numbers_in_words() -> None:
     assert [describe_seconds(s) for s in (0.4, 61, 3700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
 
 
+def test_kernels_with_the_same_decisions_share_a_line() -> None:
+    kernels = [KernelPlan((f"S{k}",), (), ()) for k in range(150)]
+    odd = KernelPlan(("T",), (8,), (8,))
+
+    def told(*plans: KernelPlan) -> list[str]:
+        return list(describe_plan(Plan(ScheduleChoice(), plans)))[1:]
+
+    assert told(*kernels[:3], odd) == [*(f"kernel S{k}: a single thread" for k in range(3)),
+                                       "kernel T: outer tile size 8, thread block size 8"]
+    assert told(*kernels[:4], odd)[0] == "kernels S0 | S1 | S2 | S3, each: a single thread"
+    assert told(odd, *kernels)[1:] == ["kernels S0 | S1 | S2 and 147 more, each: a single thread"]
+
+
 def test_progress_counts_failures_and_guesses_the_time_left() -> None:
     tally = Tally(10.0, 20, None, 0.0)
     assert (tally.best(), tally.left()) == ("nothing valid yet", "")

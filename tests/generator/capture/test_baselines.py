@@ -119,6 +119,25 @@ def test_sequential_builds_have_one_thread_whatever_the_options(
     assert (found.inputs["a"] == 1).all()
 
 
+MEETING = """#!/bin/sh
+# The real one, which compiles the tuned file only while another process compiles it, too.
+case "$*" in *scop.o*)
+  touch FOLDER/met.$$
+  for k in $(seq 200); do [ $(ls FOLDER/met.* | wc -l) -ge 2 ] && break; sleep 0.1; done
+  [ $(ls FOLDER/met.* | wc -l) -ge 2 ] || { echo "error: alone" >&2; exit 1; };;
+esac
+exec cc "$@"
+"""
+
+
+def test_all_builds_are_compiled_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(MEETING.replace("FOLDER", str(tmp_path)))
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert reference(tmp_path, program(PLAIN)).warnings == ()
+
+
 def test_a_compiler_without_native_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrapper = tmp_path / "oldcc"
     wrapper.write_text('#!/bin/sh\ncase "$*" in *=native*) echo "unknown option" >&2; exit 1;; esac\nexec cc "$@"\n')

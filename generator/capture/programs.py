@@ -1,0 +1,183 @@
+"""Making the programs that a capture runs: an instrumented copy of the user's file, the capture's own C, and a `main`
+where there is none.
+
+The builds of one run are compiled at the same time, each in its own folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from generator.capture.build import (
+    PLAIN,
+    UNTIMED,
+    Build,
+    Compiler,
+    ObjectFile,
+    RunFailed,
+    Unit,
+    compile_at_once,
+    link,
+    linked_beside,
+    user_flags,
+)
+from generator.capture.harness import Harness, harness_main, plan_harness
+from generator.capture.instrument import instrumented, write_text
+from generator.capture.lvalues import is_real
+from generator.capture.runtime import runtime_object, settings
+from generator.frontend_c.source import ScopSource
+
+_RUNTIME = Path(__file__).with_name("runtime.c")
+_BLOCKS = Path(__file__).with_name("blocks.c")
+# Linkers of other systems than Linux cannot put something else in the place of malloc.
+_RECORDED = tuple(f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
+                  if sys.platform == "linux")
+_TIMING_BUDGET_S = 60.0
+_ROUNDED_PAIRS = 2
+_ROUNDED_BUDGET_S = 40.0
+# Functions that only an unused `main` needs are dropped by the linker, and with them what they call.
+_DROP_UNUSED = ("-ffunction-sections", "-fdata-sections")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a run is made: by the program's own `main` (`harness` None) or a generated one, and in which build.
+
+    `firsts` are the extents that the declarations do not say; None makes a probing run. `dominant`: see the harness.
+    """
+
+    harness: Harness | None
+    firsts: Mapping[str, int] | None
+    dominant: bool
+    build: Build
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A program, and the folder for what it leaves, in which it runs."""
+
+    directory: Path
+    program: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The object file of a recipe's copy of the user's file, or why there is none."""
+
+    recipe: Recipe
+    own: ObjectFile
+    failure: RunFailed | None
+
+
+@dataclass
+class Programs:
+    """The programs of one capture, by recipe; all files go to `directory`, which is temporary. `text` is the file's."""
+
+    source: ScopSource
+    compiler: Compiler
+    directory: Path
+    text: str
+    seed: int
+    limit_s: float
+    _runs: int = 0
+    _begun: list[_Begun] = field(default_factory=list)
+    _beside: dict[tuple[Build, bool], list[Path]] = field(default_factory=dict)
+
+    def harness(self, overrides: Mapping[str, int]) -> Harness:
+        """The `main` that calls the function by itself. Raises InputError: an override names nothing that can be set.
+        """
+        unit = Unit(self.directory / "trial.c", _quoted_includes(self.source))
+        flags = (*user_flags(self.source.compilation), "-Dmain=antune_other_main")
+        return plan_harness(self.source, overrides, self.text, self.compiler, unit, flags, self.limit_s)
+
+    def begin(self, recipes: Iterable[Recipe]) -> None:
+        """Compile the user's file for all `recipes` at the same time. `made` gives the program of each of them, once.
+
+        Returns when all is compiled: nothing compiles while one of them is timed.
+        """
+        wanted = [(recipe, self._written(recipe)) for recipe in recipes]
+        failures = compile_at_once(self.compiler, [own for _, own in wanted], self.limit_s)
+        self._begun = [_Begun(recipe, own, failure) for (recipe, own), failure in zip(wanted, failures, strict=True)]
+
+    def made(self, recipe: Recipe) -> Made:
+        """The program of `recipe`; the user's file is compiled now unless it has been. Raises RunFailed."""
+        if all(begun.recipe != recipe for begun in self._begun):
+            self.begin([recipe])
+        begun = next(begun for begun in self._begun if begun.recipe == recipe)
+        self._begun.remove(begun)
+        if begun.failure is not None:
+            raise begun.failure
+        return self._linked(recipe, begun.own)
+
+    def _written(self, recipe: Recipe) -> ObjectFile:
+        """The copy of the user's file, in a folder of its own."""
+        self._runs += 1
+        directory = self.directory / f"run{self._runs}"
+        directory.mkdir()
+        text = (self._settings(directory, recipe) + instrumented(self.source, self.text, recipe.firsts)
+                + (harness_main(recipe.harness, recipe.firsts) if recipe.harness else ""))
+        file = directory / "scop.c"
+        write_text(file, text)
+        return ObjectFile(Unit(file, _quoted_includes(self.source)), self._flags(recipe), directory / "scop.o")
+
+    def _flags(self, recipe: Recipe) -> tuple[str, ...]:
+        flags = user_flags(self.source.compilation, recipe.build)
+        return (*flags, *_DROP_UNUSED, "-Dmain=antune_other_main") if recipe.harness else flags
+
+    def _linked(self, recipe: Recipe, own: ObjectFile) -> Made:
+        directory = own.target.parent
+        objects = [own.target, self._c_half(_RUNTIME, recipe.build, directory)]
+        made = Made(directory, directory / "program")
+        if recipe.harness:
+            self._link_alone(objects, recipe, made)
+        else:
+            self._link(objects, recipe, made)
+        return made
+
+    def _link(self, objects: list[Path], recipe: Recipe, made: Made) -> None:
+        probing = [self._c_half(_BLOCKS, PLAIN, made.directory)] if recipe.firsts is None and _RECORDED else []
+        flags = (*self._flags(recipe), *(_RECORDED if probing else ()))
+        objects = [*objects, *probing, *self._others(recipe, made.directory)]
+        link(self.compiler, objects, flags, made.program, self.limit_s)
+
+    def _link_alone(self, objects: list[Path], recipe: Recipe, made: Made) -> None:
+        """With a generated `main`; the function itself may need no other file."""
+        flags = (*self._flags(recipe), "-Wl,--gc-sections")
+        try:
+            link(self.compiler, [*objects, *self._others(recipe, made.directory)], flags, made.program, self.limit_s)
+        except RunFailed:
+            link(self.compiler, objects, flags, made.program, self.limit_s)
+
+    def _others(self, recipe: Recipe, directory: Path) -> list[Path]:
+        """What is linked beside the tuned file, made once per build; where `main` is a generated one theirs is renamed.
+        """
+        key = (recipe.build, recipe.harness is not None)
+        if key not in self._beside:
+            flags = (*user_flags(self.source.compilation, recipe.build), *(_DROP_UNUSED if recipe.harness else ()))
+            self._beside[key] = linked_beside(self.compiler, self.source, flags, directory / "other", self.limit_s,
+                                              recipe.harness is not None)
+        return self._beside[key]
+
+    def _settings(self, directory: Path, recipe: Recipe) -> str:
+        limits_ms = (min(_TIMING_BUDGET_S, self.limit_s / 4) * 1e3, self.limit_s * 900,
+                     min(_ROUNDED_BUDGET_S, self.limit_s / 10) * 1e3)
+        pairs = _ROUNDED_PAIRS if rounds(self.source) and recipe.build in (PLAIN, UNTIMED) else 0
+        return settings(directory, limits_ms, self.seed, pairs, recipe.dominant)
+
+    def _c_half(self, file: Path, build: Build, directory: Path) -> Path:
+        """A C file of the capture itself, which runs on any machine that this compiler makes code for."""
+        openmp = [flag for flag in (*build.flags, *self.source.compilation.cflags) if "openmp" in flag]
+        return runtime_object(self.compiler, file, openmp, directory, self.limit_s)
+
+
+def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
+    """The copy lies elsewhere: `#include "x.h"` must still look beside the original."""
+    return ("-iquote", str(Path(source.file).resolve().parent))
+
+
+def rounds(source: ScopSource) -> bool:
+    """Whether the SCoP has floating-point numbers to round."""
+    return any(is_real(v) for v in (*source.variables, *source.locals))
