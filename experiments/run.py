@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from experiments.goals import with_base
-from experiments.report.plots import write_convergence
 from experiments.search.changes import compare_compiler, compare_device, notes, source_hash
 from experiments.search.checkpoints import Checkpoints, key_of
 from experiments.search.code import write_best_code
@@ -284,6 +283,8 @@ def _finish(store: Store, ending: Ending, parts: Parts) -> Finish:
     summary = write_summary(store, store.directory)
     write_best_code(store, store.directory)
     if parts.picture:
+        from experiments.report.plots import write_convergence  # loads all the plots
+
         write_convergence(store, store.directory)
     return Finish(store.directory, ending, summary, best_result(store.results(), summary))
 

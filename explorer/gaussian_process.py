@@ -7,7 +7,8 @@ that runs from 0 to 1; two categories, or an attribute that only one of the walk
 
 The weights w_d (one per attribute) and the noise maximise the posterior of the data under log-normal priors.
 
-Functions import scipy themselves: that takes half a second, which a search that ends before it learns does not spend.
+What few walks need is computed without scipy (`small_algebra.py`), which functions here import themselves: that takes
+half a second, which a search that ends before it learns does not spend.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes
-from explorer.threads import one_thread
+from explorer.small_algebra import FEW, blas_for, city_block, solve_triangular
 
 WEIGHTS, WEIGHT_SPREAD = 20.0, 1.0
 """Prior of the weights: median of their sum, and standard deviation of the logarithm of each.
@@ -94,37 +95,37 @@ class GaussianProcess:
         self._log_noise = float(np.log(NOISE))
         self._tuned_with = 0
 
-    @one_thread()
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
-        from scipy.linalg import solve_triangular
-        from scipy.spatial.distance import pdist, squareform
+        with blas_for(targets.size):
+            self._fit(known, targets, attributes)
 
+    def _fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         varying = max(1, np.unique(known.owner).size)
         grown = np.full(attributes, np.log(WEIGHTS / varying))
         grown[: self._log_weights.size] = self._log_weights
         self._log_weights = grown
-        if targets.size >= 4 and targets.size >= 1.25 * self._tuned_with:
+        if targets.size > FEW and targets.size >= 1.25 * self._tuned_with:
             self._tune(known, targets)
             self._tuned_with = targets.size
         self.weights, self._noise = np.exp(self._log_weights), float(np.exp(self._log_noise))
         self._known = known.weighted(self.weights)
-        matrix = squareform(np.exp(-pdist(self._known, "cityblock"))) if targets.size else np.zeros((0, 0))
+        matrix = np.exp(-city_block(self._known, self._known))
         np.fill_diagonal(matrix, 1.0 + self._noise)
         self._root = np.linalg.cholesky(matrix)
-        whitened = solve_triangular(self._root, targets, lower=True, check_finite=False)
+        whitened = solve_triangular(self._root, targets, lower=True)
         self._scale = float(whitened @ whitened / targets.size) if targets.any() else 1.0
-        self._solution = solve_triangular(self._root.T, whitened, lower=False, check_finite=False)
+        self._solution = solve_triangular(self._root.T, whitened, lower=False)
 
-    @one_thread()
     def posterior(self, candidates: Coordinates) -> Posterior:
         """What is known of `candidates`, which have the coordinates of the data."""
-        from scipy.linalg import solve_triangular
-        from scipy.spatial.distance import cdist
+        with blas_for(len(self._known)):
+            return self._posterior(candidates)
 
+    def _posterior(self, candidates: Coordinates) -> Posterior:
         points = candidates.weighted(self.weights)
-        cross = np.exp(-cdist(self._known, points, "cityblock"))
-        explained = solve_triangular(self._root, cross, lower=True, check_finite=False)
+        cross = np.exp(-city_block(self._known, points))
+        explained = solve_triangular(self._root, cross, lower=True)
         return Posterior(points, cross.T @ self._solution, explained, self._scale, self._noise)
 
     def _tune(self, known: Coordinates, targets: Array) -> None:
@@ -219,10 +220,8 @@ class Posterior:
 
     def measure(self, candidate: int) -> None:
         """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""
-        from scipy.spatial.distance import cdist
-
         column = self.explained[:, candidate]
-        shared = np.exp(-cdist(self.points[[candidate]], self.points, "cityblock"))[0]
+        shared = np.exp(-city_block(self.points[[candidate]], self.points))[0]
         shared -= column @ self.explained
         self._add(shared / np.sqrt(_left(np.square(column).sum()) + self.noise))
 

@@ -27,6 +27,7 @@ from explorer.attributes import Array
 from explorer.experience import Experience
 from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
 from explorer.kernel_forecast import KernelForecaster
+from explorer.small_algebra import normal_distribution
 from graph.foretelling import Foretell
 from graph.walk import Walk
 
@@ -115,11 +116,9 @@ class Screen:
 
 def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
     """E[max(0, best - cost)] for a normally distributed cost."""
-    from scipy.special import ndtr  # as in `gaussian_process`: only a search that learns spends the time
-
     distance = (best - mean) / deviation
     density = np.exp(-0.5 * distance * distance) / np.sqrt(2 * np.pi)
-    return np.asarray(deviation * (distance * ndtr(distance) + density))
+    return np.asarray(deviation * (distance * normal_distribution(distance) + density))
 
 
 def _trend(foretold: Sequence[float | None], targets: Array) -> Array:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,11 +20,18 @@ if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the varia
 os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short run
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
 os.environ["ANTUNE_WISDOM"] = "off"  # what tests find is not what users want to know
+KERNELS = "POCL_CACHE_DIR"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in runs; pytest has a process per core, and waiting costs too
 
 
-def pytest_configure() -> None:
-    """Tests of Ctrl-C hold in a shell's background job, too: there SIGINT is ignored, and children inherit that."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests of Ctrl-C hold in a shell's background job, too: there SIGINT is ignored, and children inherit that.
+
+    All processes of a session find what PoCL has compiled for one of them: a second for each new kernel.
+    """
+    if KERNELS not in os.environ:
+        os.environ[KERNELS] = folder = tempfile.mkdtemp(prefix="antune-tests-pocl-")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

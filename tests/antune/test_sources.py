@@ -43,7 +43,7 @@ SIZES = {"width": 40, "height": 30}
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("experiments.run.write_convergence", lambda *_: None)  # a third of the time
+    monkeypatch.setattr("experiments.report.plots.write_convergence", lambda *_: None)  # a third of the time
     return tmp_path
 
 
