@@ -200,8 +200,8 @@ ForetellBy: TypeAlias = Annotated[
     typer.Option(
         "--foretell",
         metavar="MODEL",
-        help="Let the colony's choice of walks to measure begin with the costs that a model foretells, until "
-        "measurements say otherwise: `sioutas` or `polymage` (docs/models.md).",
+        help="Let colony, genetic and portfolio choose what to measure by the costs that a model foretells, as far as "
+        "measurements bear it out: `sioutas`, `polymage` or `learned` (docs/models.md).",
         show_default=False,
     ),
 ]
@@ -210,8 +210,8 @@ ForeseeBy: TypeAlias = Annotated[
     typer.Option(
         "--foresee",
         metavar="MODEL",
-        help="Let the ants of the colony prefer options that lead to low costs by a model: `sioutas` or `polymage` "
-        "(docs/models.md).",
+        help="Let the ants of the colony prefer options that lead to low costs by a model: `sioutas`, `polymage` or "
+        "`learned` (docs/models.md).",
         show_default=False,
     ),
 ]

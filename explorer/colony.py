@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, bounds, deposit, deposit_inside, weights
 from explorer.attributes import Array
+from explorer.belief import LEAST_MS
 from explorer.best import Best, Scored
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
@@ -57,9 +58,6 @@ MOST_FITTED = 1000
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Its multiples, without their whole parts, fill the unit interval evenly, however many are taken."""
-
-LEAST_MS = 1e-6
-"""A clock may say 0."""
 
 MOST_MISSES = 100
 """Candidates in a row that were asked before, after which the crowd is as large as it gets."""
@@ -233,7 +231,7 @@ class Colony:
         self._succeeded.append(Scored(known, cost))
         foresee = foresight_of(self._walks.space)
         if foresee is not None:
-            self._foresight.compare(foresee(known.plan), max(cost, LEAST_MS))
+            self._foresight.belief.compare(foresee(known.plan).program, cost)
         improved, _ = self._since_start.add(known, cost, times)
         best, kernel_improved = self._ever.add(known, cost, times)
         self._stale = 0 if improved else self._stale

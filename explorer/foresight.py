@@ -7,7 +7,7 @@ The ant system (Dorigo, Maniezzo & Colorni 1996) has eta_ij = 1 / d_ij, the near
 the means being geometric, over the walks that were drawn so far, whether or not anybody measured them: the predicted
 speed of what the option leads to. A node about a kernel compares what the model says of that kernel, any other node
 what it says of the program. The mean over an option begins at the mean of its node, as if one more walk had told that.
-The trust is 1 at first and follows the correlation of foretold and measured costs, negative ones counting as 0.
+The trust is that of explorer.belief.
 
 A colony makes many more walks than it measures (explorer.screening), and a model takes a millisecond for one: ants
 have an opinion of most options before anything was measured.
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.attributes import Array
+from explorer.belief import Belief
 from graph.foretelling import Foreseen
 from graph.knowledge import Statistics
 from graph.optimization_graph import Node
@@ -28,17 +29,14 @@ from graph.prefixes import Path
 SHARPNESS = 4.0
 LEAST = 0.05
 """eta is kept above 0: no option is ruled out by a model alone."""
-TRUSTED = 5.0
-"""So many measured walks count as much as what was trusted before."""
 
 
 @dataclass(slots=True)
 class Foresight:
-    """eta of the options of all nodes, by the walks that a model judged; `trust`: how far it is believed, 0 to 1."""
+    """eta of the options of all nodes, by the walks that a model judged."""
 
-    trust: float = 1.0
+    belief: Belief = field(default_factory=Belief)
     _told: dict[Node, dict[int, Statistics]] = field(default_factory=dict)
-    _compared: list[tuple[float, float]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Whether a model told anything."""
@@ -51,27 +49,12 @@ class Foresight:
             if cost is not None:
                 self._told.setdefault(node, {}).setdefault(index, Statistics()).add(cost)
 
-    def compare(self, foreseen: Foreseen, cost_ms: float) -> None:
-        """Take in what a walk cost, of which a model said something."""
-        if foreseen.program is not None:
-            self._compared.append((foreseen.program, float(np.log(cost_ms))))
-            self.trust = self._believed()
-
-    def _believed(self) -> float:
-        count, correlation = len(self._compared), 0.0
-        if count > 1:
-            foretold, measured = np.array(self._compared).T
-            spread = float(foretold.std() * measured.std())
-            both = float(((foretold - foretold.mean()) * (measured - measured.mean())).mean())
-            correlation = max(both / spread, 0.0) if spread > 0 else 0.0
-        return (TRUSTED + count * correlation) / (TRUSTED + count)
-
     def level(self, node: Node) -> Array:
         """eta per option."""
         level = np.ones(len(node.options))
         told = self._told.get(node)
         if told:
-            sharpness, count = SHARPNESS * self.trust, sum(one.count for one in told.values())
+            sharpness, count = SHARPNESS * self.belief.trust, sum(one.count for one in told.values())
             mean = sum(one.count * one.mean for one in told.values()) / count
             for index, one in told.items():
                 level[index] = np.exp(sharpness * (mean - one.mean) * one.count / (one.count + 1))

@@ -35,6 +35,7 @@ from typing import TypeAlias
 import numpy as np
 from deap.tools import selBest
 
+from explorer.belief import Belief, standardised
 from explorer.colony import Starts
 from explorer.credit import ProbabilityMatching
 from explorer.fitness import Cost
@@ -57,6 +58,7 @@ from explorer.variation import (
     repaired,
     templated,
 )
+from graph.foretelling import foretelling_of
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import preferences, uniform
 from graph.space import Space
@@ -71,8 +73,9 @@ class GeneticOptions:
     `population` walks survive. One that is born into a full population and differs from its closest member in at most
     `niche` decisions can only take that member's place, so that the population stays diverse (crowding: De Jong 1975).
     The first `opening` walks are random. A parent is the best of `tournament` random members. Of `candidates` children
-    the one is asked that resembles the best walks most (explorer.resemblance). A child that was asked before is
-    bred anew, up to `retries` times; a random walk takes its place after that, and that of the share `immigrants`.
+    the one is asked that resembles the best walks most (explorer.resemblance); costs that the space foretells
+    (graph.foretelling) count, too, as far as they are believed (explorer.belief). A child that was asked before is bred
+    anew, up to `retries` times; a random walk takes its place after that, and that of the share `immigrants`.
     When `patience` walks brought no better one, only the `kept` best survive and a new opening begins.
     """
 
@@ -139,6 +142,7 @@ class Genetic:
         self._told = 0
         self._improved = 0  # so many walks were told when the best was found, or the population renewed
         self._known = Resemblance()
+        self._belief = Belief()
         self._open_until = options.opening
         self._kernels: dict[Subject, tuple[float, Genes]] = {}  # the fastest run of each
         self._credit = ProbabilityMatching(len(OPERATORS))
@@ -162,6 +166,8 @@ class Genetic:
         born = Individual(known, genes(known), Cost.of(cost_ms(outcome)))
         self._told += 1
         self._known.learn(born.genes, cost_ms(outcome))
+        if (foretell := foretelling_of(self._walks.space)) is not None:
+            self._belief.compare(foretell(known.plan), cost_ms(outcome))
         self._survive(born)
         for subject, kernel_ms in kernel_times(outcome).items():
             if subject not in self._kernels or kernel_ms < self._kernels[subject][0]:
@@ -195,20 +201,30 @@ class Genetic:
         if not self._parents or self._told < self._open_until or rng.random() < self._options.immigrants:
             return None
         for _ in range(self._options.retries):
-            wish = self._most_promising([self._wish(rng) for _ in range(self._options.candidates)])
-            if wish is None:
-                continue
-            walk = self._walks.draw_once(repaired(wish.wanted, rng))
-            if walk is not None:
-                self._births.append(Birth(walk, wish.operator, wish.parent))
-                return walk
+            found = self._most_promising([self._wish(rng) for _ in range(self._options.candidates)], rng)
+            if found is not None and self._walks.take(found.walk):
+                self._births.append(found)
+                return found.walk
         return None
 
-    def _most_promising(self, wishes: Sequence[Wish]) -> Wish | None:
-        """The one with the best forecast; None when all of them are known walks."""
+    def _most_promising(self, wishes: Sequence[Wish], rng: np.random.Generator) -> Birth | None:
+        """The unseen walk with the best forecast; None when all of them are known."""
         forecasts = [(forecast, number) for number, wish in enumerate(wishes)
                      if (forecast := self._known.forecast(wish.wanted)) is not None]
-        return wishes[min(forecasts)[1]] if forecasts else None
+        foretell = foretelling_of(self._walks.space)
+        if foretell is None:
+            return self._born(wishes[min(forecasts)[1]], rng) if forecasts else None
+        found = [(forecast, birth) for forecast, number in forecasts if (birth := self._born(wishes[number], rng))]
+        if not found:
+            return None
+        foretold = [foretell(birth.walk.plan) for _, birth in found]
+        costs = standardised([forecast for forecast, _ in found]) + self._belief.trust * standardised(foretold)
+        return found[int(np.argmin(costs))][1]
+
+    def _born(self, wish: Wish, rng: np.random.Generator) -> Birth | None:
+        """What the graph makes of a wish; None for a known walk."""
+        walk = self._walks.peek(repaired(wish.wanted, rng))
+        return Birth(walk, wish.operator, wish.parent) if walk is not None else None
 
     def _wish(self, rng: np.random.Generator) -> Wish:
         parent = self._selected(rng)

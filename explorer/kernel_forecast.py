@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes, Key
+from explorer.belief import LEAST_MS
 from explorer.gaussian_process import GaussianProcess, Pairs, Posterior, coordinates
 from graph.space import Option
 from graph.walk import Walk
@@ -44,9 +45,6 @@ MOST_INSTANCES = 500
 
 FEWEST = 5
 """Successes from which on there is a forecast."""
-
-LEAST_MS = 1e-6
-"""A clock may say 0."""
 
 
 @dataclass(slots=True)

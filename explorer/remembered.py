@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from generator.plan import Plan
+from graph.foretelling import Foresee, Foretell, foresight_of, foretelling_of
 from graph.space import Chooser, Decision, Option, Space
 
 
@@ -28,6 +29,16 @@ class RememberedSpace:
         """Remember walks through `space`."""
         self._space = space
         self._start: _Asked | Plan | None = None
+
+    @property
+    def foretell(self) -> Foretell | None:
+        """See graph.foretelling.Foretelling."""
+        return foretelling_of(self._space)
+
+    @property
+    def foresee(self) -> Foresee | None:
+        """See graph.foretelling.Foretelling."""
+        return foresight_of(self._space)
 
     def forget(self) -> None:
         """Free what was remembered."""

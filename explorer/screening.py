@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array
+from explorer.belief import standardised
 from explorer.experience import Experience
 from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
 from explorer.kernel_forecast import KernelForecaster
@@ -124,12 +125,7 @@ def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
 def _trend(foretold: Sequence[float | None], targets: Array) -> Array:
     """The mean function at all walks, the measured ones first, whose costs are `targets`; 0 where nothing is foretold.
     """
-    values = np.array([np.nan if one is None else one for one in foretold])
-    if not np.isfinite(values).any():
-        return np.zeros(len(values))
-    values -= np.nanmean(values)
-    deviation = float(np.nanstd(values))
-    values = np.nan_to_num(values / deviation if deviation > 0 else values)
+    values = standardised(foretold)
     known = values[: len(targets)]
     slope = (known @ targets + TRUSTED * SLOPE) / (known @ known + TRUSTED)
     return np.asarray(max(float(slope), 0.0) * values)

@@ -2,10 +2,11 @@
 
 For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
 cost models before them (--models), with foretold costs as the mean function of its screening (--foretell), as the
-desirability of its ants (--foresee), and with all three, one run right after the other; so do, for a few evaluations,
-the explorers that follow one model alone. The runs are kept below --out; those that are there already are not made
-again, and go on where they have fewer evaluations. Then the best plans of each search at each budget are measured
-again, in turns in one process: on a machine with other work, times that were taken minutes apart say little.
+desirability of its ants (--foresee), and with all three, one run right after the other. The foretold costs are those of
+Sioutas' model, and once more those of the learned one. So do, for a few evaluations, the explorers that follow one
+model alone. The runs are kept below --out; those that are there already are not made again, and go on where they have
+fewer evaluations. Then the best plans of each search at each budget are measured again, in turns in one process: on a
+machine with other work, times that were taken minutes apart say little.
 Prints, at each budget, the time of the best plan without models over that with them; then how long the first plans of
 the models and the best plans of the plain search take, over the best plan of all. --only WAY... leaves out the others.
 """
@@ -36,8 +37,8 @@ from metrics.outcome import cost_ms
 from metrics.statistics import geometric_mean
 from runners.base import Job
 
-MODEL = "sioutas"
-"""Of mean function and desirability."""
+MODEL, LEARNED = "sioutas", "learned"
+"""Of mean function and desirability; and of another mean function."""
 FIRST = 2
 """Evaluations of those that follow one model alone: their first plan is wanted, which is evaluation 1."""
 FINALISTS, SITTINGS = 4, 9
@@ -69,11 +70,12 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """The explorer as it is; with plans of models, with a mean function, with a desirability, with all three; and each
-    plan maker.
+    """The explorer as it is; with plans of models, with a mean function by either model, with a desirability, with all
+    three; and each plan maker.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
             Way(f"{explorer} --foretell", explorer, foretell=MODEL),
+            Way(f"{explorer} --foretell {LEARNED}", explorer, foretell=LEARNED),
             Way(f"{explorer} --foresee", explorer, foresee=MODEL),
             Way(f"{explorer}, all", explorer, PLAN_MAKERS, MODEL, MODEL),
             *(Way(maker, maker) for maker in PLAN_MAKERS))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from experiments.search.modelled import ModelPlans
 
 NOWHERE = "none"
-FORETELLING = ("sioutas", "polymage")
+FORETELLING = ("sioutas", "polymage", "learned")
 """Cost models that judge hundreds of plans in the time that one takes to measure: without their texts."""
 BEST, FEW = 30, 5
 """Plans that a plan maker is asked for: when it is the explorer, and when others begin with them."""

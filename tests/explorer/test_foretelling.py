@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from explorer.base import Explorer
+from explorer.belief import Belief
 from explorer.colony import Colony
 from explorer.foresight import LEAST, SHARPNESS, Foresight
 from explorer.frozen import freeze, thaw
+from explorer.genetic import Genetic
+from explorer.remembered import RememberedSpace
 from explorer.screening import SLOPE, _trend
 from generator.plan import Plan
 from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
@@ -50,9 +53,9 @@ def lie(plan: Plan) -> Foreseen:
     return Foreseen(-(truth(plan) or 0.0), {names: -cost for names, cost in seen(plan).kernels.items()})
 
 
-def best_of(space: Space, seed: int, evaluations: int) -> float:
+def best_of(space: Space, seed: int, evaluations: int, make: Callable[[Space, int], Explorer] = Colony) -> float:
     """The best time of a search."""
-    explorer, best = Colony(space, seed), np.inf
+    explorer, best = make(space, seed), np.inf
     for _ in range(evaluations // 10):
         for walk in explorer.ask(10):
             outcome = BASE.outcome(walk.plan)
@@ -61,8 +64,8 @@ def best_of(space: Space, seed: int, evaluations: int) -> float:
     return best
 
 
-def mean_log_best(space: Space, evaluations: int) -> float:
-    return float(np.mean([log(best_of(space, seed, evaluations)) for seed in range(6)]))
+def mean_log_best(space: Space, evaluations: int, make: Callable[[Space, int], Explorer] = Colony) -> float:
+    return float(np.mean([log(best_of(space, seed, evaluations, make)) for seed in range(6)]))
 
 
 def test_a_colony_that_is_told_the_truth_needs_fewer_evaluations() -> None:
@@ -76,6 +79,21 @@ def test_so_does_one_whose_ants_foresee_the_truth() -> None:
 def test_a_colony_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
     lies = Told(BASE, lambda plan: -(truth(plan) or 0.0), lie)
     assert mean_log_best(lies, 100) < mean_log_best(BASE, 20)
+
+
+def test_evolution_that_is_told_the_truth_needs_fewer_evaluations() -> None:
+    assert mean_log_best(Told(BASE, truth), 30, Genetic) < mean_log_best(BASE, 30, Genetic) - 0.1
+
+
+def test_evolution_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
+    lies = Told(BASE, lambda plan: -(truth(plan) or 0.0))
+    assert mean_log_best(lies, 100, Genetic) < mean_log_best(BASE, 30, Genetic)
+
+
+def test_members_of_a_portfolio_are_told_the_same() -> None:
+    shared = RememberedSpace(Told(BASE, truth, seen))
+    assert (foretelling_of(shared), foresight_of(shared)) == (truth, seen)
+    assert foretelling_of(RememberedSpace(BASE)) is None
 
 
 def test_who_says_nothing_changes_nothing() -> None:
@@ -135,10 +153,11 @@ def test_desirability_is_the_speed_of_what_an_option_leads_to() -> None:
 
 
 @pytest.mark.parametrize(("slope", "trust"), [(1.0, 1.0), (-1.0, 0.25), (0.0, 0.25)])
-def test_ants_trust_a_model_as_far_as_it_was_right(slope: float, trust: float) -> None:
-    foresight = Foresight()
-    assert foresight.trust == 1.0
+def test_a_model_is_believed_as_far_as_it_was_right(slope: float, trust: float) -> None:
+    belief = Belief()
+    assert belief.trust == 1.0
     for number in range(15):
-        foresight.compare(Foreseen(float(number), {}), exp(slope * number))
-        foresight.compare(Foreseen(None, {}), 1.0)
-    assert foresight.trust == pytest.approx(trust)
+        belief.compare(float(number), exp(slope * number))
+        belief.compare(None, 1.0)
+        belief.compare(1.0, None)
+    assert belief.trust == pytest.approx(trust)

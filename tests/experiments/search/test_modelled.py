@@ -210,6 +210,15 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert space.foretell(large) is None, "more than a core's cache holds"
 
 
+def test_the_learned_model_foretells_too() -> None:
+    program = pipeline_program("unsharp", "medium")
+    space = PARTS.make_space(program, CPU, replace(OPTIONS, foretell="learned"))
+    plan = model_plans(program, CPU, "sioutas", 1).plans[0]
+    whole = predicted(program, plan, CPU, find_model("learned", CPU))
+    assert isinstance(space, ForetoldSpace) and space.foretell is not None and isinstance(whole, Cost)
+    assert space.foretell(plan) == pytest.approx(log(whole.number))
+
+
 def test_a_kernel_is_judged_once_whatever_the_others_of_its_plan_are(monkeypatch: pytest.MonkeyPatch) -> None:
     program, asked = pipeline_program("bilateral_grid", "medium"), list[tuple[str, ...]]()
     model, plan = find_model("sioutas", CPU), model_plans(program, CPU, "sioutas", 1).plans[0]
