@@ -16,6 +16,7 @@ from experiments.run import More, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
 from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
+from experiments.values.objective import named_metrics, parse_objective
 from experiments.values.options import Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.values.records import Result as Evaluated
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation
@@ -32,7 +33,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
          strict_float: bool = False, finalists: int = 5, out: str | Path | None = None, name: str | None = None,
-         wisdom: bool = False, reporter: ReporterName | Reporter | None = None,
+         wisdom: bool = False, objective: str = "time", maximize: bool | None = None,
+         metrics: Mapping[str, str] | None = None, reporter: ReporterName | Reporter | None = None,
          on_result: Callable[[Evaluated], object] | None = None) -> Result:
     """Search for fast code, as `antune tune` does.
 
@@ -40,7 +42,9 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     kernel template, or a function that returns one of these and takes `parameters`. All else means what the option of
     the same name does (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height), `out` is
     the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class, `reporter` is a name or an object
-    (docs/python.md; None: a bar in notebooks, else lines). `on_result` is called with each evaluation once it is
+    (docs/python.md; None: a bar in notebooks, else lines). `objective` is what is sought, the most (`maximize`) or the
+    least of it: an expression over times and metrics, of which `metrics` defines more (docs/objectives.md).
+    `on_result` is called with each evaluation once it is
     stored; what it raises ends the search.
 
     Raises:
@@ -51,7 +55,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     options = RunOptions("", Compilation(), parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          explorer=_explorer_name(explorer), ants=ants, seed=seed, device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
-                         more_devices=devices[1:], cluster=cluster)
+                         more_devices=devices[1:], cluster=cluster,
+                         objective=parse_objective(objective, maximize, named_metrics(metrics)))
     return _tuned(source, words, sizes, space, options, out, name, wisdom, opened(reporter, on_result))
 
 

@@ -14,6 +14,7 @@ import typer
 
 from antune.files import read_constants
 from antune.loops import settle
+from antune.objective_options import Maximize, ObjectiveText, OwnMetrics, sought
 from antune.options import (
     Anyway,
     Args,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from antune.progress import Bar, Lines
     from experiments.run import Finish
     from experiments.search.parts import Parts
-    from experiments.values.options import SpaceName
+    from experiments.values.options import RunOptions, SpaceName
 
 NOTHING_VALID = 3
 INTERRUPTED = 130
@@ -113,8 +114,8 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
-         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
-         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
+         size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
          random_inputs: RandomInputs = False, explorer: Explorer = "colony", ants: Ants = 10,
          iterations: Iterations = None, evaluations: Evaluations = None, minutes: Minutes = None,
          stop_at: StopAt = None, stagnation: Stagnation = None, seed: Seed = 0, device: Devices = None,
@@ -123,13 +124,13 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
          cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
          wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
-         calibration: CalibrationFile = None, live: Live = False, live_port: LivePort = None,
-         picture: Picture = True, out: Out = None) -> None:
+         calibration: CalibrationFile = None, objective: ObjectiveText = "time", maximize: Maximize = None,
+         metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None, picture: Picture = True,
+         out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
-    The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
-    The file is run once as it is, for the real inputs, the expected results and the sequential time. Then plans are
-    generated as OpenCL code, compiled, checked and timed. All is saved at once: `antune resume` goes on after a crash.
+    The loops stand between `#pragma scop` and `#pragma endscop`, or are those that take the time. The file is run once
+    for real inputs, results and the sequential time. All is saved at once: `antune resume` goes on after a crash.
 
     \b
     Examples:
@@ -137,21 +138,27 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
       antune tune solver.c --args "512 mesh.txt" --stdin settings.txt --stop-at 8x --live
       antune tune pipeline.py:build --size 2048x2048
     """
-    from experiments.run import tune as run
     from experiments.values.options import RunOptions, Timing
 
-    scoped, devices = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args,
-                                          stdin, program_limit, random_inputs)), tuple(device or ())
+    devices, scoped = tuple(device or ()), settle(parse_scoped(
+        file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs))
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse), models=_names(models),
-        calibration=read_constants(calibration), foretell=foretell, foresee=foresee)
+        calibration=read_constants(calibration), foretell=foretell, foresee=foresee,
+        objective=sought(objective, maximize, metric))
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
-        finish = _guarded(lambda: run(options, directory, reporter, _parts(picture), wisdom=wisdom), directory)
+        finish = _begun(options, directory, reporter, picture, wisdom)
     _end(finish)
+
+
+def _begun(options: RunOptions, directory: Path, reporter: Lines | Bar, picture: bool, wisdom: bool) -> Finish:
+    from experiments.run import tune as run
+
+    return _guarded(lambda: run(options, directory, reporter, _parts(picture), wisdom=wisdom), directory)
 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,

@@ -26,6 +26,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "wisdom", "profile")),
+    ("What is sought", ("objective", "maximize", "metric")),
     ("Cost models", ("models", "foretell", "foresee", "calibration")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),

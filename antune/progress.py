@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Self
 
+from experiments.values.objective import BY_TIME, Sought, describe_value, sought_for
 from experiments.values.options import Budget
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo, speedup
@@ -60,7 +61,10 @@ def _by_phase(spent: Durations) -> Mapping[str, float]:
 
 @dataclass(slots=True)
 class Tally:
-    """The numbers of the display: times in milliseconds, `done` without the default plan, `rates` of this session."""
+    """The numbers of the display: times in milliseconds, `done` without the default plan, `rates` of this session.
+
+    What is best goes by `sought`; `best_ms` is its time, `best_cost` and `default_cost` are by the objective.
+    """
 
     sequential_ms: float | None
     total: int | None
@@ -73,24 +77,35 @@ class Tally:
     done_before: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     rates: Rates = field(default_factory=Rates)
+    sought: Sought = BY_TIME
+    default_cost: float | None = None
+    best_cost: float | None = None
 
     def add(self, result: Result) -> None:
         """Count one more result."""
         ms = cost_ms(result.outcome)
+        cost = cost_ms(self.sought.told(result.evaluation.plan, result.outcome))
         self.rates.add(result.outcome.durations)
         if result.evaluation.number == 0:
-            self.default_ms = ms
+            self.default_ms, self.default_cost = ms, cost
         else:
             self.done += 1
         if ms is None:
             self.failures[kind_of(result.outcome).replace("_", " ")] += 1
-        elif self.best_ms is None or ms < self.best_ms:
-            self.best_ms = ms
+        elif cost is None:
+            self.failures["without a value of the objective"] += 1
+        elif self.best_cost is None or cost < self.best_cost:
+            self.best_ms, self.best_cost = ms, cost
 
     def best(self) -> str:
         """`best 3.2 ms (12x sequential, 1.8x default)`."""
         if self.best_ms is None:
             return "nothing valid yet"
+        if not self.sought.objective.is_time:
+            objective, cost = self.sought.objective, self.best_cost or 0.0
+            value = describe_value(1 / cost if objective.higher and cost else cost)
+            over_default = describe_ratio(speedup(self.default_cost, cost))
+            return f"{objective.words}: {value} ({over_default} default) in {describe_ms(self.best_ms)}"
         if self.sequential_ms is None:
             over_default = describe_ratio(speedup(self.default_ms, self.best_ms))
             return f"best {describe_ms(self.best_ms)} ({over_default} default)"
@@ -122,7 +137,8 @@ class Tally:
 def make_tally(info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> Tally:
     """The numbers at the start of a session."""
     sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
-    tally = Tally(sequential_ms, budget.total(info.options.ants), budget.minutes, elapsed_s)
+    tally = Tally(sequential_ms, budget.total(info.options.ants), budget.minutes, elapsed_s,
+                  sought=sought_for(info.options.objective, info.subject))
     for result in stored:
         tally.add(result)
     tally.done_before = tally.done

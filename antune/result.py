@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.run import Finish
 from experiments.search.result_table import HEADER, result_rows
 from experiments.store import read_store
+from experiments.values.objective import TIME, Sought, describe_value, own_values, sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result as Evaluated
 from experiments.words import describe_ms, describe_plan, describe_ratio
@@ -30,7 +31,8 @@ class Best:
     """The best plan of a run and its times: device time in milliseconds, the 95 % interval of the median.
 
     `speedup` compares with the sequential program, None where there is none, `speedup_over_default` with the default
-    plan. `parameters`: of a kernel template.
+    plan. `value` is that of the objective, by which it is the best; without one, the time. `parameters`: of a kernel
+    template.
     """
 
     evaluation: int
@@ -40,6 +42,7 @@ class Best:
     high_ms: float | None
     speedup: float | None
     speedup_over_default: float | None
+    value: float
 
     @property
     def parameters(self) -> dict[str, Value]:
@@ -79,7 +82,8 @@ class Result:
         if found is None or summary.best_ms is None:
             return None
         return Best(found.evaluation.number, found.evaluation.plan, summary.best_ms, summary.best_low_ms,
-                    summary.best_high_ms, self.speedup, self.speedup_over_default)
+                    summary.best_high_ms, self.speedup, self.speedup_over_default,
+                    summary.best_ms if summary.best_value is None else summary.best_value)
 
     @property
     def plan(self) -> Plan | None:
@@ -124,10 +128,12 @@ class Result:
         Columns: `evaluation` (0: the default plan), `iteration`, `status` ("timed", or what went wrong), `ms`,
         `low_ms`, `high_ms` (as the search measured them; None where there is no time), `message`, `plan` (its digest),
         `decisions` (in words); for a kernel template each parameter instead of these, with a `_` at the end of its name
-        where that is a column already.
+        where that is a column already. With an objective of one's own, `objective` is its value.
         """
         with read_store(self.directory) as store:
-            rows = [_row(result) for result in store.results()]
+            info = store.info()
+            sought = sought_for(info.options.objective, info.subject)
+            rows = [_row(result, sought) for result in store.results()]
         try:
             from pandas import DataFrame
         except ImportError:
@@ -140,7 +146,9 @@ class Result:
         from experiments.report.convergence import still
 
         with read_store(self.directory) as store:
-            return drawn(still(store.results(), self.summary))
+            info = store.info()
+            sought = sought_for(info.options.objective, info.subject)
+            return drawn(still(store.results(), self.summary, sought=sought))
 
     def report(self) -> Path:
         """Write report.html; returns its path."""
@@ -187,6 +195,12 @@ class Result:
     def _headline(self) -> str:
         over = (f"{describe_ratio(self.speedup)} over sequential C ({describe_ms(self.sequential_ms)}), "
                 if self.sequential_ms is not None else "")
+        summary = self.summary
+        if summary.objective != TIME:
+            best, default = describe_value(summary.best_value), describe_value(summary.default_value)
+            return (f"{summary.name} on {summary.device}: {'most' if summary.objective_higher else 'least'} "
+                    f"{summary.objective} {best} in {describe_ms(self.best_ms)}; the default plan has {default} in "
+                    f"{describe_ms(self.default_ms)}")
         return (f"{self.summary.name} on {self.summary.device}: best {describe_ms(self.best_ms)}, {over}"
                 f"{describe_ratio(self.speedup_over_default)} over the default plan ({describe_ms(self.default_ms)})")
 
@@ -195,13 +209,15 @@ class Result:
         return describe_plan(self.plan) if self.plan else ("nothing valid was found",)
 
 
-def _row(result: Evaluated) -> dict[str, Any]:
+def _row(result: Evaluated, sought: Sought) -> dict[str, Any]:
     """One evaluation as a record of plain values."""
     asked, outcome = result.evaluation, result.outcome
     times = (outcome.median_ms, outcome.low_ms, outcome.high_ms) if isinstance(outcome, Timed) else (None, None, None)
     row = {"evaluation": asked.number, "iteration": asked.iteration, "status": kind_of(outcome),
            **dict(zip(("ms", "low_ms", "high_ms"), times, strict=True)),
            "message": None if isinstance(outcome, Timed) else outcome.message}
+    if not sought.objective.is_time:
+        row["objective"] = next(iter(own_values(sought, result)), None)
     if asked.plan.schedule is None:
         for name, value in asked.plan.parameters:
             row[_free(name, row)] = value

@@ -67,7 +67,7 @@ def print_finish(finish: Finish) -> None:
         for line in describe_plan(finish.best.evaluation.plan):
             print(f"  {line}")
         if summary.final is not None:
-            print(describe_final(summary.final))
+            print(describe_final(summary.final, summary.objective))
     else:
         print("Nothing valid was found: results.csv says what failed, `antune report` shows the messages.")
     failed = {kind: n for kind, n in summary.outcomes.items() if kind != "timed"}

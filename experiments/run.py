@@ -25,6 +25,7 @@ from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
+from experiments.values.objective import sought_for
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Ending, Result, RunInfo
 from experiments.words import command
@@ -111,6 +112,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
             if wisdom:
                 options = taking_wisdom(options, problem.subject, runner.device, reporter.note)
             parts.reasons(problem.subject, runner.device.target, options)  # raises before there is a run
+            _tell_objective(options, problem, reporter)
             budget = with_base(options.budget, problem.subject, problem.reference.sequential_ms, runner.device)
             info = _new_info(replace(options, budget=budget), source, problem, runner.device)
             known = known_results(options.reuse, info.subject, runner.device, options.timing)
@@ -185,6 +187,18 @@ def _answered(parts: Parts, problem: Problem, options: RunOptions, reporter: Rep
     return parts.answered(problem, options.place, limits_of(options), Path(tempfile.gettempdir()))
 
 
+def _tell_objective(options: RunOptions, problem: Problem, reporter: Reporter) -> None:
+    """Say what is sought, where that is not the time. Raises InputError where no plan has it, or a goal is a time."""
+    objective, goal = options.objective, options.budget.stop_at
+    sought_for(objective, problem.subject)
+    if objective.is_time:
+        return
+    if goal is not None and goal.measure != "default":
+        raise InputError(f"--stop-at {goal.option} compares times, and the objective is {objective.text}; use a goal "
+                         "like 8x, which compares with the default plan's")
+    reporter.note(f"the objective: {objective.words}")
+
+
 def _tell(reporter: Reporter, note: str | None) -> None:
     if note is not None:
         reporter.note(note)
@@ -203,7 +217,6 @@ def _new_info(options: RunOptions, source: bytes, problem: Problem, device: Devi
 
 def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter,
              parts: Parts, anyway: bool = False) -> Finish:
-    options = info.options
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
     lock = timing_lock(info.device.key, info.device.target)
@@ -212,7 +225,7 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
     with waits_told(lock, reporter.note), Interrupt(lambda: reporter.note(notice)) as interrupt:
         try:
             ending = _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
-            _hold_final(store, runner, options, reporter, interrupt)
+            _hold_final(store, runner, info, reporter, interrupt)
         except KeyboardInterrupt:
             ending = "interrupted"
         except Refused:
@@ -244,7 +257,8 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
         reporter.note(reason)
     explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
-                    checkpoints=checkpoints, saved=saved, limits=limits_of(options))
+                    checkpoints=checkpoints, saved=saved, limits=limits_of(options),
+                    sought=sought_for(options.objective, info.subject))
     try:
         with threadpool_limits(
             1
@@ -267,16 +281,19 @@ def _first_plan(store: Store, info: RunInfo, parts: Parts) -> Plan:
     return parts.default_plan(info.subject, info.device.target, info.options)
 
 
-def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Reporter, interrupt: Interrupt) -> None:
+def _hold_final(store: Store, runner: Runner, info: RunInfo, reporter: Reporter, interrupt: Interrupt) -> None:
     """Measure the best plans again; Ctrl-C during it ends it after the sitting, one more at once."""
-    most, asked_before = options.timing.finalists, interrupt.requested
-    if chosen := finalists(store.results(), most):
+    options, asked_before = info.options, interrupt.requested
+    most, sought = options.timing.finalists, sought_for(options.objective, info.subject)
+    if (why := sought.without_value(store.results())) is not None:
+        reporter.note(f"warning: {why}")
+    if chosen := finalists(store.results(), most, sought):
         reporter.note(
             "measuring " + (f"the best {len(chosen)} plans" if len(chosen) > 1 else "the best plan") + " again"
         )
         limit_s = min(max(FINAL_SHARE * store.elapsed_s(), FINAL_S[0]), FINAL_S[1])
         hold_final(store, runner, most, options.seed,
-                   FinalLimits(limit_s, lambda: interrupt.requested and not asked_before))
+                   FinalLimits(limit_s, lambda: interrupt.requested and not asked_before), sought)
 
 
 def _finish(store: Store, ending: Ending, parts: Parts) -> Finish:

@@ -34,12 +34,14 @@ class KernelTime:
     """Median device time of one kernel, summed over its launches in one run of the program, and its metrics. What the
     device waits before a launch belongs to it, so that the kernels together take as long as the program.
 
-    `metrics` are empty where they could not be computed, and in runs that older versions stored.
+    `metrics` are empty where they could not be computed, and in runs that older versions stored, and so are `amounts`:
+    what a block takes, by name (threads, shared_bytes), the most of all launches.
     """
 
     statements: tuple[str, ...]
     median_ms: float
     metrics: MetricValues = ()
+    amounts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

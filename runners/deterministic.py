@@ -85,7 +85,8 @@ class DeterministicRunner:
         kernels, factor = tuple[KernelTime, ...](), template_ms(plan.parameters, self._salt)
         if plan.schedule is not None:
             kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.scheduled, self._salt),
-                                       kernel_metrics(kernel, self._salt))
+                                       kernel_metrics(kernel, self._salt),
+                                       (("threads", float(math.prod(kernel.block))),))
                             for kernel in plan.kernels)
             factor = schedule_factor(plan.scheduled, self._salt)
         total = factor * math.fsum(kernel.median_ms for kernel in kernels) if kernels else factor

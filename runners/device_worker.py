@@ -11,13 +11,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
+from math import ceil, prod
 from typing import Literal, assert_never
 
 import numpy as np
 
 from generator.problem import Problem
-from generator.variant import Variant
+from generator.variant import Kernel, Variant
 from metrics.outcome import (
     CompileFailed,
     Durations,
@@ -259,5 +259,13 @@ def _kernel_times(loaded: _Loaded, runs: Sequence[RunTime]) -> tuple[KernelTime,
         columns.setdefault(kernel.statements, []).append(number)
     metrics = dict(loaded.ratings)
     return tuple(KernelTime(statements, median([sum(run.kernels_ms[n] for n in numbers) for run in runs]),
-                            metrics.get(statements, ()))
+                            metrics.get(statements, ()), _amounts([loaded.variant.kernels[n] for n in numbers]))
                  for statements, numbers in columns.items())
+
+
+def _amounts(kernels: Sequence[Kernel]) -> tuple[tuple[str, float], ...]:
+    """What a block takes. Of a template only its threads are known: its text may declare shared memory."""
+    threads = ("threads", float(max(prod(kernel.block) for kernel in kernels)))
+    if any(kernel.order for kernel in kernels):
+        return (threads,)
+    return threads, ("shared_bytes", float(max(kernel.local_bytes for kernel in kernels)))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from metrics.outcome import Crashed, Outcome, Timed, TimedOut, WrongResult
 from metrics.statistics import quantile
@@ -49,7 +50,7 @@ def adapted(limits: Limits, bounds: Bounds, compiling: int = 0) -> Limits:
     if known >= ENOUGH:
         factor = COMPILE_FACTOR * (known + compiling) / known
         compile_s = min(compile_s, round(max(COMPILE_FLOOR_S, factor * quantile(bounds.compiled_s, QUARTILE)), 1))
-    if bounds.run_s is not None:
+    if bounds.run_s is not None and limits.give_up < inf:  # else a slow variant may be the best by other measures
         run_s = min(run_s, round(max(RUN_FLOOR_S, 2 * limits.time_s, RUN_FACTOR * bounds.run_s), 1))
     return replace(limits, compile_s=compile_s, run_s=run_s)
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antune.kernel_tuner.checking import shown
+from experiments.values.objective import HIGHER, LOWER
 from generator.errors import InputError
 from generator.templates.expressions import Restriction, parse_restriction
 from metrics.outcome import Outcome, Timed
 from runners.replay.kernel_tuner import ERROR
 
-HIGHER = ("GFLOP/s", "TFLOP/s", "GB/s", "TB/s", "GFLOPS/W", "TFLOPS/W", "GFLOP/J", "TFLOP/J")
-"""Objectives of which more is better where the user does not say."""
-LOWER = ("time", "energy", "fitness", "cost", "loss")
 TIMES = ("framework_time", "strategy_time", "compile_time", "verification_time", "benchmark_time")
 MEASURED = ("time", *TIMES)
 """The numbers that every entry of a configuration has, beside its parameters: milliseconds."""

@@ -11,6 +11,7 @@ from experiments.search.finals import ranking, settled
 from experiments.search.summary import best_result, reproduce_command, summarize
 from experiments.search.trust import checked_problem
 from experiments.store import Store, is_own
+from experiments.values.objective import sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo
 from experiments.words import describe_ms, describe_plan
@@ -74,7 +75,8 @@ def choose(store: Store, number: int | None, needs_data: bool, trust: bool = Fal
     info, results, final = store.info(), store.results(), store.finals.latest()
     problem = checked_problem(store, info, trust) if needs_data else None
     result = _result(store, results, number, option)
-    outcome = settled(results, final, ranking(results, final)).get(result.evaluation.number, result.outcome)
+    ranked = ranking(results, final, sought_for(info.options.objective, info.subject))
+    outcome = settled(results, final, ranked).get(result.evaluation.number, result.outcome)
     return Chosen(
         info, results, replace(result, outcome=outcome), store.directory, problem, trust or is_own(store.directory)
     )

@@ -7,6 +7,7 @@ import io
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
+from experiments.values.objective import own_values, sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result
 from generator.plan import Value
@@ -14,13 +15,17 @@ from metrics.outcome import Timed, program_metrics
 
 FACTS = ("evaluation", "iteration", "ant", "status", "median_ms", "low_ms", "high_ms", "host_ms", "samples",
          "generate_s", "compile_s", "check_s", "time_s", "elapsed_s", "finished_at", "device", "plan", "message")
-"""The columns that every table begins with; `metric_...` and the decisions (`experiments.exports.flat`) follow."""
+"""The columns that every table begins with; `metric_...`, `objective` (where that is not the time) and the
+decisions (`experiments.exports.flat`) follow.
+"""
 
 
 def csv_files(chosen: Chosen) -> dict[str, str | bytes]:
     """The table."""
     decisions = rows_of([result.evaluation.plan for result in chosen.results])
-    metrics = [{f"metric_{name}": value for name, value in _metrics(result)} for result in chosen.results]
+    sought = sought_for(chosen.info.options.objective, chosen.info.subject)
+    metrics = [{f"metric_{name}": value for name, value in _metrics(result)}
+               | dict(zip(("objective",), own_values(sought, result), strict=False)) for result in chosen.results]
     names = dict.fromkeys(name for row in metrics for name in row)
     rows = [_facts(result) | one | two for result, one, two in zip(chosen.results, metrics, decisions, strict=True)]
     text = io.StringIO()

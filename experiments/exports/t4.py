@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
+from experiments.values.objective import Sought, own_values, sought_for
 from experiments.values.records import Result
 from generator.plan import Value
 from metrics.outcome import (
@@ -33,7 +34,8 @@ def t4_files(chosen: Chosen) -> dict[str, str | bytes]:
     """The file of results."""
     info = chosen.info
     configurations = rows_of([result.evaluation.plan for result in chosen.results])
-    results = [_result(result, row) for result, row in zip(chosen.results, configurations, strict=True)]
+    sought = sought_for(info.options.objective, info.subject)
+    results = [_result(result, row, sought) for result, row in zip(chosen.results, configurations, strict=True)]
     metadata = {"timeunit": "milliseconds", "device_name": info.device.name, "platform": info.device.platform,
                 "driver": info.device.driver, "kernel_name": info.subject.name,
                 "problem_size": dict(info.subject.sizes), "tuner": "antune",
@@ -61,7 +63,7 @@ def invalidity(outcome: Outcome) -> Invalidity:
             assert_never(outcome)
 
 
-def _result(result: Result, configuration: dict[str, Value]) -> dict[str, Any]:
+def _result(result: Result, configuration: dict[str, Value], sought: Sought) -> dict[str, Any]:
     outcome, found = result.outcome, invalidity(result.outcome)
     spent = outcome.durations
     times: dict[str, Any] = {"compilation": spent.compile_s * 1e3, "framework": spent.generate_s * 1e3,
@@ -71,5 +73,8 @@ def _result(result: Result, configuration: dict[str, Value]) -> dict[str, Any]:
         times["runtimes"] = list(outcome.samples_ms)
         measurements[0]["value"] = outcome.median_ms
         measurements += [{"name": name, "value": value, "unit": ""} for name, value in program_metrics(outcome.kernels)]
-    return {"timestamp": result.finished_at, "configuration": configuration, "objectives": ["time"], "times": times,
+        measurements += [{"name": sought.objective.text, "value": value, "unit": ""}
+                         for value in own_values(sought, result)]
+    return {"timestamp": result.finished_at, "configuration": configuration, "objectives": [sought.objective.text],
+            "times": times,
             "invalidity": found, "correctness": int(found == "correct"), "measurements": measurements}

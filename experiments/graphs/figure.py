@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from html import escape
 
 from experiments.graphs.collapse import Box, Panel, Row, Walks, collapse
-from experiments.graphs.history import Explored, explored, searched
+from experiments.graphs.history import Explored, explored, searched, sought_of
 from experiments.graphs.words import BEST, LETTER, SOMETIMES, TIMES, box_title, note_lines, option_words, row_tip, wrap
 from experiments.pictures.canvas import Canvas, Picture, Scale, svg
 from experiments.search.parts import PARTS, Parts
 from experiments.search.summary import best_result, summarize
 from experiments.store import Store
 from experiments.values.records import best_of
-from experiments.words import describe_ms
 from graph.walk import choices_from_json, walks_from_json
 
 WIDTH, COLUMNS, GAP, MARGIN = 1240, 4, 16, 20
@@ -59,15 +58,13 @@ def graph_page(store: Store, parts: Parts = PARTS) -> str:
 
 
 def _drawn(store: Store, found: Explored, tips: bool) -> Picture:
-    results = searched(store)
+    results = sought_of(store).judged(searched(store))
     texts = store.walks()
     walks: Walks = walks_from_json(texts[result.evaluation.number] for result in results)
-    best = best_result(results, summarize(store)) or best_of(
-        results
-    )  # after a final it need not be the apparently fastest
+    best = best_result(results, summarize(store)) or best_of(results)  # after a final not the apparently best
     chosen = choices_from_json(texts[best.evaluation.number]) if best else ()
     program, *others = collapse(found.graph, found.trails, walks, chosen)
-    canvas = Canvas(tips)
+    canvas = Canvas(tips, sought_of(store).describe)
     y = _notes(canvas, note_lines(store.info(), results, found))
     y = _program(canvas, program, len(walks), y + 8) if program.boxes else y
     shown, rest = _worth_drawing(others, len(walks))
@@ -158,11 +155,11 @@ def _heading(canvas: Canvas, x: float, y: float, title: str, note: str, scale: S
     if scale is None:
         return
     left, y = x + BAR, y + 28
-    canvas.text(left - 6, y, describe_ms(scale.low_ms), "ag-soft", "end")
+    canvas.text(left - 6, y, canvas.describe(scale.low_ms), "ag-soft", "end")
     for step in range(TRACK // 4):
         place = scale.low_ms * (scale.high_ms / scale.low_ms) ** (step / (TRACK // 4 - 1))
         canvas.rect(left + 4 * step, y - 8, 4.2, 9, fill=scale.color(place), corner=0)
-    canvas.text(left + TRACK + 5, y, describe_ms(scale.high_ms), "ag-soft")
+    canvas.text(left + TRACK + 5, y, canvas.describe(scale.high_ms), "ag-soft")
 
 
 def _scale(boxes: Sequence[Box]) -> Scale | None:
@@ -191,7 +188,7 @@ def _box(canvas: Canvas, box: Box, panel: Panel, scale: Scale | None, x: float, 
     canvas.text(x + BOX - 8, y + 15, f"{box.visits} walks", "ag-soft", "end")
     canvas.closed()
     for number, row in enumerate(rows):
-        _row(canvas, row_tip(title, row), row, scale, x, y + HEAD + ROW * number)
+        _row(canvas, row_tip(title, row, canvas.describe), row, scale, x, y + HEAD + ROW * number)
     if left_out:
         canvas.text(x + LABEL, y + HEAD + ROW * len(rows) + 12, f"and {left_out} more options", "ag-soft")
 
@@ -207,7 +204,7 @@ def _row(canvas: Canvas, tip: str, row: Row, scale: Scale | None, x: float, y: f
     if row.share > 0:
         color = scale.color(row.cost.mean) if scale and row.cost.count else ""
         canvas.rect(x + BAR, y + 3, max(1.0, TRACK * row.share), ROW - 6, "" if color else "ag-flow", color)
-    words = "dead end" if dead else describe_ms(row.cost.mean) if row.cost.count else ""
+    words = "dead end" if dead else canvas.describe(row.cost.mean) if row.cost.count else ""
     canvas.text(x + BAR + TRACK + 5, y + 12, words, "ag-soft" if dead else "")
     marks = (f"{TIMES}{row.failures}" if row.failures else "") + (f" {SOMETIMES}" if 0 < row.dead < row.offered else "")
     canvas.text(x + BOX - 6, y + 12, marks, "ag-bold", "end")

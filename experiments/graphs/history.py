@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from experiments.search.parts import PARTS, Parts
 from experiments.search.profiles import as_told
 from experiments.store import Store
+from experiments.values.objective import Sought, sought_for
 from experiments.values.records import Evaluation, Result
 from experiments.words import command
 from explorer.base import Explorer
@@ -91,6 +92,12 @@ def searched(store: Store) -> Sequence[Result]:
     return [result for result in store.results() if result.evaluation.iteration]
 
 
+def sought_of(store: Store) -> Sought:
+    """What the run goes after."""
+    info = store.info()
+    return sought_for(info.options.objective, info.subject)
+
+
 def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float) -> Explored:
     """Ask and tell as experiments.search.loop does, as far as the run came. Raises _NoReplay."""
     from threadpoolctl import threadpool_limits
@@ -99,6 +106,7 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
     if not isinstance(explorer, HasGraph):
         raise _NoReplay("This explorer keeps no graph of its own: options that no walk took are not shown.")
     outcomes = {result.evaluation.number: result.outcome for result in results}
+    sought = sought_of(store)
     profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
     with threadpool_limits(1):  # as in the run: more threads round in other ways
         for iteration in range(1, store.iterations() + 1):
@@ -112,7 +120,8 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
             told = as_told(stored, outcomes, profiles, profiled)
             for walk, evaluation in zip(walks, stored, strict=True):
                 if evaluation.number in told:
-                    _tell(explorer, walk, told[evaluation.number], iteration <= adopted)
+                    outcome = sought.told(evaluation.plan, told[evaluation.number])
+                    _tell(explorer, walk, outcome, iteration <= adopted)
         if not isinstance(explorer, LeavesTrails):
             return Explored(explorer.graph, None)
         explorer.ask(0)  # what was told last is learned at the start of an iteration
@@ -159,6 +168,6 @@ def _graph_of_walks(store: Store, results: Sequence[Result]) -> OptimizationGrap
     graph = OptimizationGraph()
     for decision, options in taken.items():
         graph.node(decision, tuple(options))
-    for walk, result in zip(walks, results, strict=True):
+    for walk, result in zip(walks, sought_of(store).judged(results), strict=True):
         graph.record(walk, program_of(result.outcome), kernels_of(result.outcome))
     return graph

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from experiments.graphs.collapse import Box, Panel, Row
 from experiments.graphs.history import Explored
+from experiments.values.objective import sought_for
 from experiments.values.records import Result, RunInfo, best_of
 from experiments.words import describe_ms, describe_percent
 from generator.decisions.deciding import title_of
@@ -19,17 +20,18 @@ LETTER = 6.3
 
 
 def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Sequence[str]:
-    """What the picture shows, and how to read it."""
-    best = best_of(results)
+    """What the picture shows, and how to read it; `results` are judged by the objective."""
+    best, sought = best_of(results), sought_for(info.options.objective, info.subject)
     failed = sum(cost_ms(result.outcome) is None for result in results)
-    fastest = f", the lowest time {describe_ms(cost_ms(best.outcome))}" if best else ""
+    fastest = f", the lowest {sought.noun} {sought.describe(cost_ms(best.outcome))}" if best else ""
     failures = f", {failed} of which failed" if failed else ""
     bar = ("share of the walks that took the option" if found.trails is None else
            "pheromone, as the share of ants that would take the option next")
     what = (f"{info.subject.name} on {info.device.name}: what {len(results)} walks of the explorer "
             f"{info.options.explorer} found{failures}{fastest}")
-    reading = (f"A box is a decision, a row one of its options. Width of a bar: {bar}. Number and colour: mean time of "
-               "the walks that took it (of the kernel alone in a kernel's column); blue is fast, orange slow.")
+    reading = (f"A box is a decision, a row one of its options. Width of a bar: {bar}. Number and colour: mean "
+               f"{sought.noun} of the walks that took it (of the kernel alone in a kernel's column); blue is "
+               f"{'fast, orange slow' if sought.objective.is_time else 'little, orange much'}.")
     marks = (f"{BEST} taken by the best walk \N{MIDDLE DOT} {TIMES}n: n of its walks failed \N{MIDDLE DOT} dead end: "
              f"never offered again ({SOMETIMES}: after some earlier choices) \N{MIDDLE DOT} hollow bar: not taken yet "
              "\N{MIDDLE DOT} thickness of an arrow: how many walks got there")
@@ -52,14 +54,14 @@ def option_words(option: Option) -> str:
     return f"{option:g}" if isinstance(option, float) else str(option)
 
 
-def row_tip(title: str, row: Row) -> str:
+def row_tip(title: str, row: Row, describe: Callable[[float], str] = describe_ms) -> str:
     """All that is known of an option, a line each."""
     lines = [f"{title}: {option_words(row.option)}", f"share {describe_percent(row.share)}",
              f"{row.visits} walks, {row.failures} of them failed"]
     if row.cost != row.program_cost and row.cost.count:
-        lines.append(f"kernel: {_spread(row.cost)}")
+        lines.append(f"kernel: {_spread(row.cost, describe)}")
     if row.program_cost.count:
-        lines.append(f"program: {_spread(row.program_cost)}")
+        lines.append(f"program: {_spread(row.program_cost, describe)}")
     if row.dead:
         lines.append(f"dead end in {row.dead} of {row.offered} contexts")
     lines += [
@@ -68,8 +70,8 @@ def row_tip(title: str, row: Row) -> str:
     return "\n".join(lines)
 
 
-def _spread(cost: Statistics) -> str:
-    return f"mean {describe_ms(cost.mean)}, deviation {describe_ms(cost.deviation)} of {cost.count}"
+def _spread(cost: Statistics, describe: Callable[[float], str]) -> str:
+    return f"mean {describe(cost.mean)}, deviation {describe(cost.deviation)} of {cost.count}"
 
 
 def wrap(text: str, width: float, most: int) -> list[str]:

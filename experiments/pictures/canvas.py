@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -118,11 +118,14 @@ class Picture:
 
 
 class Canvas:
-    """Collects pieces. `tips`: rows carry what a browser shows when they are pointed at."""
+    """Collects pieces. `tips`: rows carry what a browser shows when they are pointed at. `describe` says a cost in
+    words.
+    """
 
-    def __init__(self, tips: bool) -> None:
+    def __init__(self, tips: bool, describe: Callable[[float], str] = str) -> None:
         self.parts: list[Piece] = []
         self.tips = tips
+        self.describe = describe
 
     def text(self, x: float, y: float, words: str, style: str = "", anchor: str = "start") -> None:
         """One line with its baseline at `y`."""

@@ -18,9 +18,9 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis, log_axis
 from experiments.search.summary import Summary
+from experiments.values.objective import BY_TIME, Sought
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result
-from experiments.words import describe_ms
 from metrics.outcome import Failed, Timed
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Convergence:
     """What the figure shows along one axis. Places (`at`) are evaluation numbers, or units of time (`unit_s`).
 
     `cloud` and `failures` are thinned out of `timed` and `failed` evaluations; `levels` are times to compare with.
+    What is called time is the cost by another objective, where one was `sought`.
     """
 
     along: Along
@@ -67,6 +68,7 @@ class Convergence:
     failed: int
     end: float
     levels: tuple[tuple[str, float], ...]
+    sought: Sought = BY_TIME
 
     def at(self, point: Point) -> float:
         """Where a point is along the axis."""
@@ -79,21 +81,31 @@ class Convergence:
         return "evaluation (0: default plan)" if self.along == "evaluations" else f"active time of the run [{unit}]"
 
 
-def convergence(results: Sequence[Result], summary: Summary, along: Along = "evaluations") -> Convergence:
+def convergence(results: Sequence[Result], summary: Summary, along: Along = "evaluations",
+                sought: Sought = BY_TIME) -> Convergence:
     """The numbers of the figure; without a timed result there is no step."""
     last_s = max((result.elapsed_s for result in results), default=0.0)
     unit_s = 1.0 if along == "evaluations" or last_s < 180 else 60.0 if last_s < 10800 else 3600.0
     place: Callable[[Result], float] = (lambda r: float(r.evaluation.number)) if along == "evaluations" else (
         lambda r: r.elapsed_s / unit_s)
-    ordered = sorted(results, key=lambda r: (place(r), r.evaluation.number))
+    ordered = sorted(sought.judged(results), key=lambda r: (place(r), r.evaluation.number))
     points = [
         Point(r.evaluation.number, r.elapsed_s, r.outcome.median_ms) for r in ordered if isinstance(r.outcome, Timed)
     ]
     failed = [(place(r), _failure_words(r.outcome)) for r in ordered if not isinstance(r.outcome, Timed)]
-    levels = (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms))
+    levels = _levels(summary, sought)
     return Convergence(along, unit_s, tuple(_steps(ordered, place)), tuple(thinned(points, MOST_POINTS)),
                        tuple(failed[::1 + len(failed) // MOST_FAILURES]), len(points), len(failed),
-                       place(ordered[-1]) if ordered else 0.0, tuple((name, ms) for name, ms in levels if ms))
+                       place(ordered[-1]) if ordered else 0.0, levels, sought)
+
+
+def _levels(summary: Summary, sought: Sought) -> tuple[tuple[str, float], ...]:
+    """What all is compared with: times of the programs, or the default plan's cost."""
+    value = summary.default_value
+    if not sought.objective.is_time:
+        return (("default plan", 1 / value if sought.objective.higher else value),) if value else ()
+    levels = (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms))
+    return tuple((name, ms) for name, ms in levels if ms)
 
 
 def _steps(ordered: Iterable[Result], place: Callable[[Result], float]) -> Iterable[Step]:
@@ -127,7 +139,7 @@ def _failure_words(outcome: Failed) -> str:
 
 def section(facts: Facts) -> Section:
     """The figure with both axes to choose from, or why there is none."""
-    shown = [convergence(facts.results, facts.summary, along) for along in ALONG]
+    shown = [convergence(facts.results, facts.summary, along, facts.sought) for along in ALONG]
     if not shown[0].steps:
         body = nothing("No evaluation gave a valid time, so there is nothing to draw: "
                        + (f"all {shown[0].failed} failed, see below." if shown[0].failed else "none is finished yet."))
@@ -135,7 +147,7 @@ def section(facts: Facts) -> Section:
         body = Figure("convergence", "times of all evaluations and the best so far",
                       tuple(View(one.along, tuple(_traces(one)), _layout(one)) for one in shown), 440).html()
         body += note(_reading(shown[0]))
-    return Section("convergence", "Convergence", "How the best time fell", body)
+    return Section("convergence", "Convergence", f"How the best {facts.sought.noun} fell", body)
 
 
 def _reading(shown: Convergence) -> str:
@@ -166,11 +178,11 @@ def _traces(shown: Convergence) -> Iterable[Json]:
         "legendrank": 1,
         "marker": {"color": "@timed", "size": 5 if len(shown.cloud) > 400 else 7, "opacity": 0.55},
         "customdata": [point.number for point in shown.cloud],
-        "hovertemplate": "evaluation %{customdata}: %{y:.4g} ms<extra></extra>",
+        "hovertemplate": f"evaluation %{{customdata}}: %{{y:.4g}}{shown.sought.unit}<extra></extra>",
     }
     yield {"x": xs, "y": [step.ms for step in steps], "mode": "lines", "name": "best so far", "legendrank": 2,
            "line": {"shape": "hv", "color": "@best", "width": 2.5}, "customdata": [step.number for step in steps],
-           "hovertemplate": "best so far: evaluation %{customdata}, %{y:.4g} ms<extra></extra>"}
+           "hovertemplate": f"best so far: evaluation %{{customdata}}, %{{y:.4g}}{shown.sought.unit}<extra></extra>"}
     for (name, ms), dash in zip(shown.levels, ("dot", "dash"), strict=False):
         yield {
             "x": [0, shown.end],
@@ -178,7 +190,7 @@ def _traces(shown: Convergence) -> Iterable[Json]:
             "mode": "lines",
             "name": name,
             "line": {"dash": dash, "color": "@base", "width": 1.5},
-            "hovertemplate": f"{name}: {describe_ms(ms)}<extra></extra>",
+            "hovertemplate": f"{name}: {shown.sought.describe(ms)}<extra></extra>",
         }
     if shown.failures:
         yield {"x": [at for at, _ in shown.failures], "y": [0] * len(shown.failures), "yaxis": "y2", "mode": "markers",
@@ -190,7 +202,7 @@ def _traces(shown: Convergence) -> Iterable[Json]:
 def _layout(shown: Convergence) -> Json:
     times = [point.ms for point in shown.cloud] + [ms for _, ms in shown.levels]
     layout: Json = {"xaxis": axis(shown.title, zeroline=False, rangemode="tozero"),
-              "yaxis": log_axis("time [ms]", min(times), max(times)),
+              "yaxis": log_axis(shown.sought.axis, min(times), max(times)),
               **LEGEND}
     if shown.failures:  # a strip of their own, below all times
         layout["xaxis"] |= {"anchor": "y2"}
@@ -199,9 +211,10 @@ def _layout(shown: Convergence) -> Json:
     return layout
 
 
-def still(results: Sequence[Result], summary: Summary, along: Along = "evaluations", name: str = "") -> Still:
+def still(results: Sequence[Result], summary: Summary, along: Along = "evaluations", name: str = "",
+          sought: Sought = BY_TIME) -> Still:
     """The same as a picture; one that says so where nothing valid was found."""
-    shown = convergence(results, summary, along)
+    shown = convergence(results, summary, along, sought)
     return Still(name or f"convergence-{along}", lambda axes: _draw(axes, shown, f"{summary.name} on {summary.device}"),
                  legend=True)
 
@@ -209,7 +222,7 @@ def still(results: Sequence[Result], summary: Summary, along: Along = "evaluatio
 def _draw(axes: Axes, shown: Convergence, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    plain(axes, shown.title, "time [ms]", title)
+    plain(axes, shown.title, shown.sought.axis, title)
     if not shown.steps:
         axes.text(0.5, 0.5, "no valid variant was found", transform=axes.transAxes, ha="center", va="center")
         return

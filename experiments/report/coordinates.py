@@ -21,8 +21,8 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View
 from experiments.report.timed import title_of
+from experiments.values.objective import BY_TIME, Sought
 from experiments.values.records import Result
-from experiments.words import describe_ms
 from graph.space import Option
 from graph.walk import Choice
 from metrics.outcome import cost_ms
@@ -57,11 +57,11 @@ class Coordinates:
     classes: tuple[tuple[str, tuple[Line, ...]], ...]
     best: Line | None
     left_out: int
+    sought: Sought = BY_TIME
 
 
-def coordinates(
-    results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None
-) -> Coordinates | None:
+def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None,
+                sought: Sought = BY_TIME) -> Coordinates | None:
     """The lines of all timed walks, or of so many that can be told apart; None where there is nothing to compare.
 
     `walks` are the choices of each result.
@@ -78,14 +78,15 @@ def coordinates(
     shown = _spread(range(len(timed)), MOST_LINES)
     lines = {rank: Line(timed[rank][1], timed[rank][0], (*(axis.place(timed[rank][2], rank) for axis in axes),
                                                          _height(timed[rank][0], low, high))) for rank in shown}
-    times = tuple((_height(ms, low, high), describe_ms(ms)) for ms in (low, (low * high) ** 0.5, high))
+    times = tuple((_height(ms, low, high), sought.describe(ms)) for ms in (low, (low * high) ** 0.5, high))
     chosen = best.evaluation.number if best is not None else -1
     return Coordinates(
-        (*(axis.title for axis in axes), "time"),
+        (*(axis.title for axis in axes), sought.noun),
         (*(axis.labels() for axis in axes), times),
         tuple(_classes(lines, len(timed))),
         next((one for one in lines.values() if one.number == chosen), None),
         len(timed) - len(lines),
+        sought,
     )
 
 
@@ -142,7 +143,7 @@ class _Axis:
 
 def section(facts: Facts) -> Section:
     """The figure, or why there is none."""
-    title, found = "All walks, decision by decision", coordinates(facts.results, facts.walks, facts.best)
+    title, found = "All walks, decision by decision", coordinates(facts.judged, facts.walks, facts.best, facts.sought)
     if found is None:
         return Section("coordinates", "Walks", title, nothing(
             "There is nothing to compare yet: no decision has timed evaluations for two of its options."))
@@ -179,12 +180,13 @@ def _traces(found: Coordinates) -> Iterator[Json]:
         }
     for rank, ((name, lines), (color, opacity)) in reversed(list(enumerate(zip(found.classes, LOOKS, strict=True), 2))):
         if lines:
-            yield _lines(name, lines, {"color": f"@{color}", "width": 1.2}) | {"opacity": opacity, "legendrank": rank}
+            drawn = _lines(name, lines, {"color": f"@{color}", "width": 1.2}, found.sought)
+            yield drawn | {"opacity": opacity, "legendrank": rank}
     if found.best is not None:
-        yield _lines("best plan", (found.best,), {"color": "@best", "width": 3.5}) | {"legendrank": 1}
+        yield _lines("best plan", (found.best,), {"color": "@best", "width": 3.5}, found.sought) | {"legendrank": 1}
 
 
-def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
+def _lines(name: str, lines: Sequence[Line], line: Json, sought: Sought) -> Json:
     axes = list(range(len(lines[0].places)))
     return {
         "mode": "lines",
@@ -192,9 +194,8 @@ def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
         "line": line,
         "x": [x for _ in lines for x in (*axes, None)],
         "y": [y for one in lines for y in (*one.places, None)],
-        "text": [
-            words for one in lines for words in [f"evaluation {one.number}: {describe_ms(one.ms)}"] * (len(axes) + 1)
-        ],
+        "text": [words for one in lines
+                 for words in [f"evaluation {one.number}: {sought.describe(one.ms)}"] * (len(axes) + 1)],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
@@ -224,7 +225,7 @@ def _layout(found: Coordinates) -> Json:
 
 def still(facts: Facts) -> Still | None:
     """The figure as a picture; None where there is nothing to compare."""
-    found = coordinates(facts.results, facts.walks, facts.best)
+    found = coordinates(facts.judged, facts.walks, facts.best, facts.sought)
     return None if found is None else Still("coordinates", lambda axes: _draw(axes, found), (11, 5.5), legend=True)
 
 

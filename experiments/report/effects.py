@@ -20,6 +20,7 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
 from experiments.report.timed import title_of
+from experiments.values.objective import Sought
 from experiments.values.records import Result
 from experiments.words import describe_percent
 from graph.space import Option
@@ -124,7 +125,7 @@ def shown_effects(facts: Facts) -> tuple[Shown, ...]:
     """The strongest effects among those with times for at least two options."""
     best = next((walk for result, walk in zip(facts.results, facts.walks, strict=True) if result is facts.best), ())
     chosen = {(choice.decision.name, choice.decision.subject): choice.option for choice in best}
-    worth = [effect for effect in decision_effects(facts.results, facts.walks)
+    worth = [effect for effect in decision_effects(facts.judged, facts.walks)
              if sum(bool(option.times_ms) for option in effect.options) > 1]
     count = max(FEW_EFFECTS, sum(effect.strength >= WORTH for effect in worth[:MAX_EFFECTS]))
     return tuple(_shown(effect, chosen.get((effect.decision, effect.subject))) for effect in worth[:count])
@@ -147,12 +148,14 @@ def section(facts: Facts) -> Section:
     times = [ms for one in shown for _, option, _ in one.rows for ms in option.times_ms if ms > 0]
     span = min(times), max(times)
     figures = "".join(
-        f"<div><h3>{_caption(one)}</h3>{_figure(number, one, span)}</div>" for number, one in enumerate(shown, 1)
+        f"<div><h3>{_caption(one)}</h3>{_figure(number, one, span, facts.sought)}</div>"
+        for number, one in enumerate(shown, 1)
     )
     every = len({(choice.decision.name, choice.decision.subject) for walk in facts.walks for choice in walk})
     text = (
-        f"The {len(shown)} of {every} decisions that explain most of the spread of the times; all have the same time "
-        f"axis. "
+        f"The {len(shown)} of {every} decisions that explain most of the spread of the "
+        f"{'times' if facts.sought.objective.is_time else f'objective, {escape(facts.sought.axis)}'}; all have the "
+        f"same axis. "
         "A box spans the middle half of an option's times, its line is the median, the whiskers reach from the 2nd to "
         "the 98th percentile; "
         f"{BEST}: the best plan's option; in brackets: timed, failed. Walks take good options together more and more "
@@ -171,14 +174,14 @@ def _caption(shown: Shown) -> str:
     )
 
 
-def _figure(number: int, shown: Shown, span: tuple[float, float]) -> str:
+def _figure(number: int, shown: Shown, span: tuple[float, float], sought: Sought) -> str:
     traces: list[Json] = []
     for place, (label, option, dots) in enumerate(shown.rows):
         if option.times_ms:
-            traces += _box(place, label, option, dots)
+            traces += _box(place, label, option, dots, sought.unit)
     places = list(range(len(shown.rows)))
     labels = [f"{label}  ({len(o.times_ms)}{f', {o.failures}' if o.failures else ''})" for label, o, _ in shown.rows]
-    layout = {"xaxis": log_axis("time [ms]", *span, range=[log10(0.93 * span[0]), log10(1.07 * span[1])]),
+    layout = {"xaxis": log_axis(sought.axis, *span, range=[log10(0.93 * span[0]), log10(1.07 * span[1])]),
               "yaxis": {"tickvals": places, "ticktext": labels, "range": [len(places) - 0.4, -0.6], "automargin": True,
                         "showgrid": False, "zeroline": False, "fixedrange": True},
               "margin": LAYOUT["margin"] | {"t": 0}}
@@ -186,7 +189,7 @@ def _figure(number: int, shown: Shown, span: tuple[float, float]) -> str:
                   70 + 26 * len(places)).html()
 
 
-def _box(place: int, label: str, option: OptionTimes, dots: bool) -> Iterable[Json]:
+def _box(place: int, label: str, option: OptionTimes, dots: bool, unit: str) -> Iterable[Json]:
     low, first, middle, third, high = quantiles(option.times_ms)
     color = "@best" if label.startswith(BEST) else "@timed"
     yield {"type": "box", "orientation": "h", "y": [place], "q1": [first], "median": [middle], "q3": [third],
@@ -199,7 +202,7 @@ def _box(place: int, label: str, option: OptionTimes, dots: bool) -> Iterable[Js
             "x": list(option.times_ms),
             "y": jittered(place, len(option.times_ms)),
             "marker": {"color": color, "size": 5, "opacity": 0.6},
-            "hovertemplate": "%{x:.4g} ms<extra></extra>",
+            "hovertemplate": f"%{{x:.4g}}{unit}<extra></extra>",
         }
 
 
@@ -216,13 +219,13 @@ def jittered(place: float, count: int) -> list[float]:
 
 def stills(facts: Facts) -> list[Still]:
     """A picture per figure."""
-    return [Still(f"effect-{number}", lambda axes, one=one: _draw(axes, one),  # type: ignore[misc]  # binds `one` now
+    return [Still(f"effect-{number}", lambda axes, one=one: _draw(axes, one, facts.sought),  # type: ignore[misc]  # binds `one` now
                   (8, 1.4 + 0.3 * len(one.rows))) for number, one in enumerate(shown_effects(facts), 1)]
 
 
-def _draw(axes: Axes, shown: Shown) -> None:
+def _draw(axes: Axes, shown: Shown, sought: Sought) -> None:
     effect = shown.effect
-    plain(axes, "time [ms]", title=f"{effect.title} (explains {describe_percent(effect.strength)})")
+    plain(axes, sought.axis, title=f"{effect.title} (explains {describe_percent(effect.strength)})")
     for place, (label, option, dots) in enumerate(shown.rows):
         if not option.times_ms:
             continue

@@ -17,16 +17,16 @@ HEADER = ("evaluation", "iteration", "outcome", "time", "vs default", "decisions
 
 
 def section(facts: Facts) -> Section:
-    """The table, in the order of time, failures last."""
+    """The table, in the order of time, or of what else is sought; failures last."""
     title = "All evaluations"
     if not facts.results:
         return Section("evaluations", "Evaluations", title, nothing("No evaluation is finished yet."))
-    ordered = sorted(facts.results, key=_order)
-    body = sortable(
-        [_row(facts, result) for result in ordered[:MOST_ROWS]], HEADER, (0, 1, 3, 4), f"filter {title.lower()}"
-    )
+    ordered = sorted(zip(facts.judged, facts.results, strict=True), key=lambda pair: _order(pair[0]))
+    own = () if facts.sought.objective.is_time else (facts.sought.axis,)
+    rows = [(*_row(facts, result), *_own(facts, judged)) for judged, result in ordered[:MOST_ROWS]]
+    body = sortable(rows, (*HEADER, *own), (0, 1, 3, 4, *range(6, 6 + len(own))), f"filter {title.lower()}")
     more = (
-        f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by time; "
+        f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by {facts.sought.noun}; "
         if len(ordered) > MOST_ROWS
         else " "
     )
@@ -60,6 +60,12 @@ def _row(facts: Facts, result: Result) -> Sequence[Cell]:
         Cell(describe_ratio(ratio), ratio),
         Cell(_words(result)),
     )
+
+
+def _own(facts: Facts, judged: Result) -> tuple[Cell, ...]:
+    """The cost by another objective than the time."""
+    cost = cost_ms(judged.outcome)
+    return () if facts.sought.objective.is_time else (Cell(facts.sought.describe(cost), cost),)
 
 
 def _words(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
@@ -12,18 +13,19 @@ from experiments.search.summary import Summary, best_result, summarize
 from experiments.store import Store
 from experiments.store.profiles_table import Counted
 from experiments.values.environment import Environment
+from experiments.values.objective import Sought, sought_for
 from experiments.values.records import Result, RunInfo
 from graph.walk import Choice, walks_from_json
 from metrics.outcome import KernelTime, Timed
 from metrics.roofline import Ceilings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """A run as of now. `walks` are the choices of each result; `default` and `best` are None where nothing is known.
 
     `final` has the times of those that were measured again at the end, by evaluation. `ceilings` are those of the
-    device, if they were measured on this machine.
+    device, if they were measured on this machine. `sought`: by what plans are judged.
     """
 
     info: RunInfo
@@ -37,6 +39,17 @@ class Facts:
     ceilings: Ceilings | None
     directory: Path
     final: Mapping[int, Timed]
+    sought: Sought
+
+    @cached_property
+    def judged(self) -> tuple[Result, ...]:
+        """The results with costs in the place of times, where the objective is not the time."""
+        return self.sought.judged(self.results)
+
+    @property
+    def judged_best(self) -> Result | None:
+        """The best plan among these."""
+        return next((judged for judged, r in zip(self.judged, self.results, strict=True) if r is self.best), None)
 
     @property
     def heading(self) -> str:
@@ -47,11 +60,12 @@ class Facts:
 def gather(store: Store) -> Facts:
     """Read what a report needs. Raises InputError for a damaged store."""
     info, results, summary, final = store.info(), store.results(), summarize(store), store.finals.latest()
+    sought = sought_for(info.options.objective, info.subject)
     return Facts(info, results, summary, store.environment(),
                  tuple(walks_from_json(store.walks().values())),
                  next((result for result in results if result.evaluation.number == 0), None),
                  best_result(results, summary), store.profiles.all(), kept_ceilings(info.device), store.directory,
-                 settled(results, final, ranking(results, final)))
+                 settled(results, final, ranking(results, final, sought)), sought)
 
 
 def kernels_of(facts: Facts, result: Result | None) -> tuple[KernelTime, ...]:

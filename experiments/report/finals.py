@@ -24,11 +24,13 @@ def section(facts: Facts) -> Section:
     rows = [(f"evaluation {f.evaluation}" if f.evaluation else "default plan", describe_ms(f.median_ms),
              f"{describe_ms(f.low_ms)} to {describe_ms(f.high_ms)}", f"{f.ratio:.3f}",
              f"{f.ratio_low:.3f} to {f.ratio_high:.3f}", f.verdict) for f in final.finalists]
+    ratios = () if facts.sought.objective.is_time else (
+        f"Ratios and verdicts are those of the objective, {facts.sought.axis}, at the times of the rounds.",)
     failed = [(f"evaluation {number}", message) for number, message in final.failed.items()]
     body = (
-        paragraph(f"{describe_final(final)}.")
+        paragraph(f"{describe_final(final, facts.summary.objective)}.")
         + table(rows, ("", "time", "95 % interval", "over the winner", "95 % interval", ""), (1, 2, 3, 4), strong=(0,))
         + (table(failed) if failed else "")
-        + note(_HOW)
+        + note(" ".join((_HOW, *ratios)))
     )
     return Section("finalists", "Finalists", title, body)

@@ -115,7 +115,7 @@ def _shuffled(table: Array, logs: Array) -> tuple[Array, float]:
 
 def section(facts: Facts) -> Section:
     """The chart, or why there is none."""
-    title, found = "How important each decision is", importances(facts.results, facts.walks)
+    title, found = "How important each decision is", importances(facts.judged, facts.walks)
     if isinstance(found, str):
         return Section("importance", "Importance", title, nothing(found))
     if not found.decisions:
@@ -160,7 +160,7 @@ def _traces(names: Sequence[str], decisions: Sequence[Importance]) -> Iterator[J
 
 def still(facts: Facts) -> Still | None:
     """The chart as a picture; None where there is none."""
-    found = importances(facts.results, facts.walks)
+    found = importances(facts.judged, facts.walks)
     if isinstance(found, str) or not found.decisions:
         return None
     return Still("importance", lambda axes: _draw(axes, found), (8, 1.4 + 0.3 * len(found.decisions)))

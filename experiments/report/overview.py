@@ -9,6 +9,7 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, paragraph, table
 from experiments.search.result_table import HEADER, Cells, result_notes, result_rows
 from experiments.search.summary import Summary
+from experiments.values.objective import TIME, describe_value
 from experiments.words import (
     describe_bytes,
     describe_count,
@@ -69,7 +70,8 @@ def _tiles(summary: Summary, best: Cells) -> str:
     total = sum(summary.outcomes.values())
     _, time, over_sequential, over_default = best
     tiles = (
-        ("best time, on the device", time, _interval(summary)),
+        *_objective_tile(summary),
+        (f"{'best' if summary.objective == TIME else 'its'} time, on the device", time, _interval(summary)),
         ("over the default plan", over_default, f"default {describe_ms(summary.default_ms)}"),
         ("over sequential C", over_sequential, f"sequential {describe_ms(summary.sequential_ms)}"),
         (
@@ -81,6 +83,14 @@ def _tiles(summary: Summary, best: Cells) -> str:
     return '<div class="tiles">' + "".join(
         f'<div class="tile"><div class="what">{escape(what)}</div><div class="value">{escape(value)}</div>'
         f'<div class="what">{escape(more)}</div></div>' for what, value, more in tiles) + "</div>"
+
+
+def _objective_tile(summary: Summary) -> tuple[tuple[str, str, str], ...]:
+    """The value of the objective, where that is not the time."""
+    if summary.objective == TIME:
+        return ()
+    value, default = (describe_value(v) for v in (summary.best_value, summary.default_value))
+    return ((f"{'most' if summary.objective_higher else 'least'} {summary.objective}", value, f"default {default}"),)
 
 
 def _interval(summary: Summary) -> str:

@@ -24,12 +24,16 @@ from experiments.report.page import GRAPH_S
 from experiments.search.parts import PARTS, Parts
 from experiments.search.summary import summarize
 from experiments.store import Store
+from experiments.values.objective import sought_for
 from generator.errors import InputError
 
 
 def write_convergence(store: Store, directory: Path) -> None:
     """convergence.png: every timed evaluation, the best so far, the default plan and the sequential program."""
-    write_still(convergence.still(store.results(), summarize(store), name="convergence"), directory, ("png",))
+    info = store.info()
+    sought = sought_for(info.options.objective, info.subject)
+    still = convergence.still(store.results(), summarize(store), name="convergence", sought=sought)
+    write_still(still, directory, ("png",))
 
 
 def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Path]:
@@ -41,7 +45,8 @@ def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Pat
     facts = gather(store)
     timed = facts.summary.best_ms is not None
     found: list[Still | None] = [
-        *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed),
+        *(convergence.still(facts.results, facts.summary, along, sought=facts.sought)
+          for along in convergence.ALONG if timed),
         failures.still(facts),
         importance.still(facts),
         *effects.stills(facts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from experiments.graphs.words import BEST, wrap
@@ -11,7 +11,6 @@ from experiments.pictures.stills import Still
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.tree import TreeNode, fitted
-from experiments.words import describe_ms
 
 BOX, HIGH, LEAF = 188.0, 54.0, 40.0
 ACROSS, DOWN, MARGIN = 40.0, 12.0, 10.0
@@ -27,12 +26,12 @@ class Placed:
     children: tuple[tuple[str, Placed], ...]
 
 
-def tree_picture(root: TreeNode, tips: bool) -> Picture:
+def tree_picture(root: TreeNode, tips: bool, describe: Callable[[float], str]) -> Picture:
     """The drawing; the way to the best walk is thick."""
     placed, end = _place(root, MARGIN, MARGIN)
     leaves = [one.node for one in _all(placed) if not one.children]
     scale = Scale(min(leaf.median_ms for leaf in leaves), max(leaf.median_ms for leaf in leaves))
-    canvas = Canvas(tips)
+    canvas = Canvas(tips, describe)
     for one in _all(placed):
         for answer, child in one.children:
             _edge(canvas, one, child, answer)
@@ -70,30 +69,30 @@ def _edge(canvas: Canvas, parent: Placed, child: Placed, answer: str) -> None:
 
 def _node(canvas: Canvas, one: Placed, scale: Scale) -> None:
     node, high = one.node, LEAF if one.node.question is None else HIGH
-    top, spread = one.y - high / 2, f"{describe_ms(node.low_ms)} to {describe_ms(node.high_ms)}"
-    canvas.opened(f"{node.walks} walks; median {describe_ms(node.median_ms)}, middle half {spread}")
+    top, spread = one.y - high / 2, f"{canvas.describe(node.low_ms)} to {canvas.describe(node.high_ms)}"
+    canvas.opened(f"{node.walks} walks; median {canvas.describe(node.median_ms)}, middle half {spread}")
     canvas.rect(one.x, top, BOX, high, "ag-best" if node.best and node.question is None else "ag-box", corner=4)
     canvas.rect(one.x, top, 5, high, fill=scale.color(node.median_ms), corner=2)
     many = f"{node.walks} walks"
     if node.question is None:
         mark = f"{BEST} " if node.best else ""
-        canvas.text(one.x + 12, one.y - 3, f"{mark}{describe_ms(node.median_ms)}", "ag-bold")
+        canvas.text(one.x + 12, one.y - 3, f"{mark}{canvas.describe(node.median_ms)}", "ag-bold")
         canvas.text(one.x + BOX - 8, one.y - 3, many, "ag-soft", "end")
         canvas.text(one.x + 12, one.y + 12, spread, "ag-soft")
     else:
         for line, words in enumerate(wrap(f"{node.question}?", BOX - 16, 2)):
             canvas.text(one.x + 12, top + 16 + 14 * line, words, "ag-bold")
-        canvas.text(one.x + 12, top + high - 8, describe_ms(node.median_ms))
+        canvas.text(one.x + 12, top + high - 8, canvas.describe(node.median_ms))
         canvas.text(one.x + BOX - 8, top + high - 8, many, "ag-soft", "end")
     canvas.closed()
 
 
 def section(facts: Facts) -> Section:
     """The drawing, or why there is none."""
-    title, found = "Which questions split fast from slow", fitted(facts.results, facts.walks, facts.best)
+    title, found = "Which questions split fast from slow", fitted(facts.judged, facts.walks, facts.judged_best)
     if isinstance(found, str):
         return Section("tree", "Tree", title, nothing(found))
-    picture = tree_picture(found, tips=True)
+    picture = tree_picture(found, True, facts.sought.describe)
     text = (
         "A regression tree fitted to all timed walks (the logarithm of the time; at most 12 leaves). A box says the "
         "question, "
@@ -111,7 +110,7 @@ def section(facts: Facts) -> Section:
 
 def still(facts: Facts) -> Still | None:
     """The drawing as a picture; None where there is no tree."""
-    found = fitted(facts.results, facts.walks, facts.best)
+    found = fitted(facts.judged, facts.walks, facts.judged_best)
     if isinstance(found, str):
         return None
-    return picture_still("tree", tree_picture(found, tips=False))
+    return picture_still("tree", tree_picture(found, False, facts.sought.describe))

@@ -2,8 +2,9 @@
 
 A search compares times that were taken minutes apart, on a machine that does other things too, and keeps the lowest:
 that is as much the luckiest as the fastest. So the few that may be the best sit together (see `metrics.finals`), in
-process after process, until one is the winner, the rest is no worse to speak of, or the time is up. The search never
-sees any of it. Each sitting is stored as a whole; a run that is resumed holds its final again.
+process after process, until one is the winner, the rest is no worse to speak of, or the time is up. Where the objective
+is not the time, what they are compared by is the objective at the times of the sittings. The search never sees any of
+it. Each sitting is stored as a whole; a run that is resumed holds its final again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from statistics import median
 
 from experiments.store import Store
 from experiments.store.finals_table import Final
+from experiments.values.objective import BY_TIME, Sought
 from experiments.values.records import Result, best_of
 from metrics.finals import SittingTimes, Standing, decided, hopeless, standings
 from metrics.outcome import Outcome, Timed, cost_ms
@@ -57,9 +59,10 @@ class Ranking:
         return tuple(entry for entry in self.standings if entry.tied)
 
 
-def finalists(results: Sequence[Result], most: int) -> tuple[Result, ...]:
-    """The plans that may be the best, the apparently fastest first: at most `most`, each code once."""
-    timed = [(r.outcome, r) for r in results if isinstance(r.outcome, Timed)]
+def finalists(results: Sequence[Result], most: int, sought: Sought = BY_TIME) -> tuple[Result, ...]:
+    """The plans that may be the best, the apparently best first: at most `most`, each code once."""
+    timed = [(judged.outcome, r) for judged, r in zip(sought.judged(results), results, strict=True)
+             if isinstance(judged.outcome, Timed)]
     timed.sort(key=lambda entry: (entry[0].median_ms, entry[1].evaluation.number))
     chosen: dict[str, Result] = {}
     for outcome, result in timed:
@@ -69,19 +72,20 @@ def finalists(results: Sequence[Result], most: int) -> tuple[Result, ...]:
     return tuple(chosen.values())[:most]
 
 
-def hold_final(store: Store, runner: Runner, most: int, seed: int, limits: FinalLimits) -> None:
+def hold_final(store: Store, runner: Runner, most: int, seed: int, limits: FinalLimits,
+               sought: Sought = BY_TIME) -> None:
     """Measure the finalists of the run in turns, and store each sitting. Nothing happens without a valid plan."""
     results = store.results()
-    chosen = finalists(results, most)
+    chosen = finalists(results, most, sought)
     if not chosen:
         return
     final = store.finals.begin()
-    for number, outcomes in enumerate(sit(runner, chosen, results[0], seed, limits)):
+    for number, outcomes in enumerate(sit(runner, chosen, results[0], seed, limits, sought)):
         store.finals.add_sitting(final, number, outcomes)
 
 
-def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int,
-        limits: FinalLimits) -> Iterator[Mapping[int, Outcome]]:
+def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int, limits: FinalLimits,
+        sought: Sought = BY_TIME) -> Iterator[Mapping[int, Outcome]]:
     """Yield the outcomes of one sitting after the other, by evaluation, until a winner is found or the time is up.
 
     Who fails, or is far behind, need not sit again. The default plan (if `default` is that) is a guest of the first
@@ -96,7 +100,7 @@ def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int,
     while jobs and len(sittings) < MOST_SITTINGS:
         outcomes = dict(runner.remeasure([*jobs, *guests], Sitting(seed, len(sittings), SITTING_S)))
         yield outcomes
-        sittings.append(times_of(outcomes))
+        sittings.append(_costs((*chosen, default), times_of(outcomes), sought))
         begin = limits.clock() if len(sittings) == 1 else begin
         if decided(sittings) or limits.stop() or _next_ends_s(limits.clock() - begin, len(sittings)) > limits.seconds:
             return
@@ -114,26 +118,33 @@ def _job(result: Result) -> Job:
     return Job(result.evaluation.number, result.evaluation.plan)
 
 
-def ranking(results: Sequence[Result], final: Final) -> Ranking | None:
+def ranking(results: Sequence[Result], final: Final, sought: Sought = BY_TIME) -> Ranking | None:
     """What `final` says about a run with these results.
 
     None without a final of at least `FEWEST_SITTINGS`, when nobody was left at its end, or when a plan was found since
     that looked better than all that took part.
     """
-    best = best_of(results)
+    best = best_of(sought.judged(results))
     if best is None or len(final) < FEWEST_SITTINGS or best.evaluation.number not in final[0]:
         return None
-    found = standings([times_of(outcomes) for outcomes in final])
+    times = [times_of(outcomes) for outcomes in final]
+    found = standings([_costs(results, sitting, sought) for sitting in times])
+    if not sought.objective.is_time:  # the order and the ratios are the objective's
+        by_time = {entry.number: entry for entry in standings(times)}
+        found = tuple(replace(entry, median_ms=(ms := by_time[entry.number]).median_ms, low_ms=ms.low_ms,
+                              high_ms=ms.high_ms) for entry in found)
     failed = {number: outcome for outcomes in final for number, outcome in outcomes.items()
               if not isinstance(outcome, Timed)}
     return Ranking(found, len(final), failed) if found else None
 
 
-def winner(results: Sequence[Result], ranked: Ranking | None) -> Result | None:
-    """The best plan of the run: the winner of its final, else the one with the best time."""
-    if ranked is None:
-        return best_of(results)
-    return next(r for r in results if r.evaluation.number == ranked.standings[0].number)
+def winner(results: Sequence[Result], ranked: Ranking | None, sought: Sought = BY_TIME) -> Result | None:
+    """The best plan of the run: the winner of its final, else the one with the best time, or other objective."""
+    best = best_of(sought.judged(results)) if ranked is None else None
+    if ranked is None and best is None:
+        return None
+    number = ranked.standings[0].number if ranked else best.evaluation.number if best else -1
+    return next(r for r in results if r.evaluation.number == number)
 
 
 def settled(results: Sequence[Result], final: Final, ranked: Ranking | None) -> Mapping[int, Timed]:
@@ -160,6 +171,15 @@ def _settled(first: Timed, standing: Standing, sittings: Sequence[Outcome]) -> T
     return replace(first, median_ms=standing.median_ms, low_ms=standing.low_ms, high_ms=standing.high_ms,
                    samples_ms=tuple(ms for outcome in timed for ms in outcome.samples_ms),
                    host_ms=median([outcome.host_ms for outcome in timed]), kernels=kernels or first.kernels)
+
+
+def _costs(results: Sequence[Result], times: SittingTimes, sought: Sought) -> SittingTimes:
+    """The times of a sitting as costs; who has none in it did not take part."""
+    if sought.objective.is_time:
+        return times
+    costs = {r.evaluation.number: sought.costs(r.evaluation.plan, r.outcome, times[r.evaluation.number])
+             for r in results if r.evaluation.number in times and isinstance(r.outcome, Timed)}
+    return {number: found for number, found in costs.items() if found}
 
 
 def times_of(outcomes: Mapping[int, Outcome]) -> SittingTimes:

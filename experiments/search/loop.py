@@ -31,6 +31,7 @@ from experiments.search.reuse import usable
 from experiments.store import Store, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.store.reused_table import Known
+from experiments.values.objective import BY_TIME, Sought
 from experiments.values.options import Budget, Spent
 from experiments.values.records import Ending, Evaluation, Result
 from experiments.values.stopping import NO_GAINS, Gains, gained
@@ -70,7 +71,8 @@ class Search:
     run. `profiled`: how many plans of an iteration are also run under a profiler. `outcomes` are those of the iteration
     at work, and `by_plan` says which evaluation showed first what becomes of a plan: all others are in the store, for a
     long search to fit in memory. `saved`: where `explorer` comes from, if that is a checkpoint. `adopted`: iterations
-    up to this one are told as somebody else's. `limits` are the user's.
+    up to this one are told as somebody else's. `limits` are the user's. The explorer and the rules that end a run go by
+    `sought`.
     """
 
     store: Store
@@ -90,6 +92,7 @@ class Search:
     checkpoints: Checkpoints | None = None
     saved: Saved | None = None
     limits: Limits = field(default_factory=Limits)
+    sought: Sought = BY_TIME
     adopted: int = 0
     known: dict[str, Known] = field(default_factory=dict)
     elapsed_before_s: float = 0.0
@@ -151,9 +154,11 @@ class Search:
         if self.saved is None:
             return 0
         self.asked = self.saved.asked
-        told = self.store.outcomes(1, self.asked)
-        self.bounds = learned(self.bounds, list(told.values()))
-        self.gains = gained(self.gains, told.items())
+        known = self.store.outcomes(1, self.asked)
+        self.bounds = learned(self.bounds, list(known.values()))
+        told = known if self.sought.objective.is_time else {
+            r.evaluation.number: r.outcome for r in self.sought.judged(self.store.results())}
+        self.gains = gained(self.gains, ((number, told[number]) for number in known))
         return self.saved.iteration
 
     def _save(self, iteration: int) -> None:
@@ -172,7 +177,7 @@ class Search:
         with self._explorer_works():
             for walk, evaluation in zip(walks, batch, strict=True):
                 try:
-                    self.explorer.tell(walk, told[evaluation.number])
+                    self.explorer.tell(walk, self.sought.told(evaluation.plan, told[evaluation.number]))
                 except ValueError:
                     if iteration > self.adopted:
                         raise  # an adopted walk may lead where this version's space has nothing
@@ -196,7 +201,7 @@ class Search:
         if any(e.number not in self.outcomes for e in batch):
             return ()
         self.bounds = learned(self.bounds, [self.outcomes[e.number] for e in batch])
-        self.gains = gained(self.gains, [(e.number, self.outcomes[e.number]) for e in batch])
+        self.gains = gained(self.gains, [(e.number, self.sought.told(e.plan, self.outcomes[e.number])) for e in batch])
         return batch
 
     def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:

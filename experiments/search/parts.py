@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
@@ -303,6 +304,7 @@ def limits_of(options: RunOptions) -> Limits:
         half_width=timing.precision / 100,
         min_repeats=min(Limits().min_repeats, timing.max_repeats),
         max_repeats=timing.max_repeats,
+        give_up=Limits().give_up if options.objective.is_time else inf,
         cache=timing.cache,
         memory_bytes=None if memory_gb is None else int(memory_gb * 10**9),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from experiments.search.summary import Summary
+from experiments.values.objective import TIME, describe_value
 from experiments.values.records import speedup
 from experiments.words import describe_ms, describe_ratio
 
@@ -60,6 +61,10 @@ def result_notes(summary: Summary) -> Iterator[str]:
         else f"; on the wall clock the best plan takes {describe_ms(summary.best_wall_ms)}"
     )
     yield f"Plans: {PLAN_TIME}{wall}."
+    if summary.objective != TIME:
+        best, default = (describe_value(value) for value in (summary.best_value, summary.default_value))
+        yield (f"The objective, {'most' if summary.objective_higher else 'least'} {summary.objective}: {best}, of the "
+               f"default plan {default}.")
     yield from _disturbed(summary)
     if summary.sequential_ms is not None:
         yield f"Sequential C: {C_TIME}, 1 thread, {summary.compiler}."
@@ -71,6 +76,8 @@ def _disturbed(summary: Summary) -> Iterator[str]:
     """Where the ratio of the times and the ratio within the rounds of the final differ, the machine did other
     things as well.
     """
+    if summary.objective != TIME:  # whose ratios the rounds tell
+        return
     default = next((f for f in summary.final.finalists if f.evaluation == 0), None) if summary.final else None
     over = summary.speedup_over_default
     if default and over and max(over / default.ratio, default.ratio / over) > 1 + DISTURBED:

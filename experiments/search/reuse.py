@@ -12,6 +12,7 @@ budget, but costs no time. The default plan and the finals are always measured.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from pathlib import Path
 from typing import assert_never
 
@@ -118,6 +119,8 @@ def usable(outcome: Outcome, limits: Limits, bounds: Bounds) -> bool:
     A plan that ran into a time limit may pass with a larger one; a crash may have had other reasons than the plan.
     """
     match outcome:
+        case Timed(stopped_early=True):  # how slow it is exactly was of no interest there
+            return limits.give_up < inf
         case Timed() | Illegal() | CompileFailed() | LaunchFailed() | WrongResult():
             return True
         case TimedOut(phase, limit_s, _):

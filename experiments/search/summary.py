@@ -11,6 +11,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -19,11 +20,13 @@ from typing import Literal
 from experiments.files import write_atomically
 from experiments.search.finals import Ranking, ranking, settled, winner
 from experiments.store import Store
+from experiments.values.objective import BY_TIME, TIME, Objective, Sought, sought_for
 from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Spent, Timing
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Ending, Result, RunInfo, speedup
 from experiments.values.stopping import NO_GAINS, gained
 from experiments.words import describe_percent
+from generator.errors import InputError
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 from generator.problem import Baseline
 from metrics.finals import Standing
@@ -87,7 +90,9 @@ class Summary:
     `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
     the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
 
-    Times of plans are device time, except the `wall` ones: what the host waited for all kernels.
+    Times of plans are device time, except the `wall` ones: what the host waited for all kernels. `objective`: what was
+    sought, the most (`objective_higher`) or the least of it; `default_value` and `best_value` are its values (of the
+    time, milliseconds), by which the best plan is the best.
     `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that
     with the file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began
     the run.
@@ -126,14 +131,19 @@ class Summary:
     openmp_compiler: str | None
     default_wall_ms: float | None
     best_wall_ms: float | None
+    objective: str = TIME
+    objective_higher: bool = False
+    default_value: float | None = None
+    best_value: float | None = None
 
 
 def summarize(store: Store) -> Summary:
     """The summary of what is in the store now."""
     info, results = store.info(), store.results()
     final = store.finals.latest()
-    ranked = ranking(results, final)
-    best, default = winner(results, ranked), next((r for r in results if r.evaluation.number == 0), None)
+    sought = sought_for(info.options.objective, info.subject)
+    ranked = ranking(results, final, sought)
+    best, default = winner(results, ranked, sought), next((r for r in results if r.evaluation.number == 0), None)
     outcomes = settled(results, final, ranked)
     default_time, best_time = _time(default, outcomes), _time(best, outcomes)
     default_ms, best_ms = (time.median_ms if time else None for time in (default_time, best_time))
@@ -151,7 +161,15 @@ def summarize(store: Store) -> Summary:
         _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())),
         info.compiler, _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None,
         openmp.compiler if openmp else None, default_time.host_ms if default_time else None, best_time.host_ms
-        if best_time else None)
+        if best_time else None, sought.objective.text, sought.objective.higher, _value(sought, default, default_time),
+        _value(sought, best, best_time))
+
+
+def _value(sought: Sought, result: Result | None, timed: Timed | None) -> float | None:
+    """The objective of a result that took what `timed` says; None where it has no value."""
+    with suppress(InputError):
+        return None if result is None or timed is None else sought.value(result.evaluation.plan, timed)
+    return None
 
 
 def _baseline_ms(baseline: Baseline | None) -> float | None:
@@ -162,7 +180,9 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
     """Why the latest session ended. It follows from the results, as the end did."""
     match store.ending():
         case "finished":
-            gains = gained(NO_GAINS, ((r.evaluation.number, r.outcome) for r in results))
+            info = store.info()
+            judged = sought_for(info.options.objective, info.subject).judged(results)
+            gains = gained(NO_GAINS, ((r.evaluation.number, r.outcome) for r in judged))
             spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
             budget = store.budget()
             reached = budget.reached(spent)
@@ -200,7 +220,7 @@ def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | 
     return FinalSummary(ranked.sittings, len(tied), max(s.ratio_high for s in tied) - 1, finalists, failed)
 
 
-def describe_final(final: FinalSummary) -> str:
+def describe_final(final: FinalSummary, objective: str = TIME) -> str:
     """`Measured again in turns, 6 sittings: 2 plans within 0.8 %, a tie (evaluations 12, 7); evaluation 3 is ...`"""
     tied = [str(f.evaluation) for number, f in enumerate(final.finalists) if number == 0 or f.verdict == "tie"]
     head = f"Measured again in turns, {final.sittings} sitting{'s' * (final.sittings > 1)}: "
@@ -210,10 +230,10 @@ def describe_final(final: FinalSummary) -> str:
         within = describe_percent(final.tied_within)
         words = [f"{len(tied)} plans within {within}, a tie (evaluations {', '.join(tied)})"]
     else:
-        words = [f"evaluation {tied[0]} is the fastest"]
+        words = [f"evaluation {tied[0]} is the {'fastest' if objective == TIME else 'best'}"]
     slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" for f in final.finalists
               if f.verdict == "slower" and f.evaluation]
-    words += ["slower: " + ", ".join(slower)] if slower else []
+    words += [f"{'slower' if objective == TIME else 'worse'}: " + ", ".join(slower)] if slower else []
     failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]
     return head + "; ".join(words + failed)
 
@@ -241,17 +261,22 @@ def shares_of(results: Sequence[Result]) -> Shares:
     return Shares(*(part / total if total else 0.0 for part in sums))
 
 
-def results_csv(results: Sequence[Result]) -> str:
-    """One line per evaluation in ask order; times in milliseconds, empty where there is none."""
-    text = io.StringIO()
+def results_csv(results: Sequence[Result], sought: Sought = BY_TIME) -> str:
+    """One line per evaluation in ask order; times in milliseconds, empty where there is none. With another objective
+    than the time, its value is in a last column, and the best so far is the best by that.
+    """
+    text, own = io.StringIO(), not sought.objective.is_time
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(RESULTS_HEADER)
-    best_ms: float | None = None
-    for result in results:
-        asked, ms = result.evaluation, cost_ms(result.outcome)
-        best_ms = ms if best_ms is None or (ms is not None and ms < best_ms) else best_ms
+    rows.writerow([*RESULTS_HEADER, *(["objective"] if own else [])])
+    best: tuple[float, float] | None = None
+    for result, judged in zip(results, sought.judged(results), strict=True):
+        asked, ms, cost = result.evaluation, cost_ms(result.outcome), cost_ms(judged.outcome)
+        if ms is not None and cost is not None and (best is None or cost < best[0]):
+            best = cost, ms
+        value = _value(sought, result, result.outcome if own and isinstance(result.outcome, Timed) else None)
         rows.writerow([asked.number, asked.iteration, asked.ant, kind_of(result.outcome), "" if ms is None else ms,
-                       "" if best_ms is None else best_ms, asked.plan.to_json(), result.reused_from or ""])
+                       "" if best is None else best[1], asked.plan.to_json(), result.reused_from or "",
+                       *(["" if value is None else value] if own else [])])
     return text.getvalue()
 
 
@@ -259,7 +284,9 @@ def write_summary(store: Store, directory: Path) -> Summary:
     """Write summary.json and results.csv, and best.json when something valid was found."""
     summary, results = summarize(store), store.results()
     write_atomically(directory / "summary.json", json.dumps(asdict(summary), indent=2) + "\n")
-    write_atomically(directory / "results.csv", results_csv(results))
+    info = store.info()
+    write_atomically(directory / "results.csv",
+                     results_csv(results, sought_for(info.options.objective, info.subject)))
     if best := best_result(results, summary):
         write_atomically(directory / "best.json", best.evaluation.plan.to_json() + "\n")
     return summary
@@ -276,6 +303,13 @@ def _timing_words(timing: Timing) -> list[str]:
              ("--max-repeats", str(timing.max_repeats), str(usual.max_repeats)),
              ("--finalists", str(timing.finalists), str(usual.finalists)))
     return [word for flag, value, default in flags if value != default for word in (flag, value)]
+
+
+def _objective_words(objective: Objective) -> list[str]:
+    if objective.is_time:
+        return []
+    metrics = [word for name, text in objective.metrics for word in ("--metric", f"{name}={text}")]
+    return ["--objective", objective.text, "--maximize" if objective.higher else "--minimize", *metrics]
 
 
 def reproduce_command(info: RunInfo) -> str:
@@ -318,7 +352,7 @@ def _flags(options: RunOptions) -> list[str]:
     seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
               ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),
               ("--profile", options.profile, 0))
-    words += _timing_words(options.timing)
+    words += _timing_words(options.timing) + _objective_words(options.objective)
     for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
         if single_value is not None:
             words += [flag, str(single_value)]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from experiments.values.objective import LEAST_TIME, Objective
 from experiments.values.stopping import NO_GAINS, Gains, Goal
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
@@ -145,7 +146,8 @@ class RunOptions:
     models (None: the defaults). `foretell`, `foresee`: models whose costs the screening of walks begins with, and
     that guide the ants (`graph.foretelling`). `from_python`: the program was built by the Python program that began
     the run, whose file is `file`, if it has one: nothing else can build it again. `wisdom`: plans (JSON) that the run
-    begins with: the best known ones of near sizes or sister devices (`experiments.search.taken`).
+    begins with: the best known ones of near sizes or sister devices (`experiments.search.taken`). `objective`: what is
+    sought.
     """
 
     file: str
@@ -175,6 +177,7 @@ class RunOptions:
     foresee: str | None = None
     from_python: bool = False
     wisdom: tuple[str, ...] = ()
+    objective: Objective = LEAST_TIME
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -66,7 +66,8 @@ def outcome_to_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _timed_columns(timed: Timed) -> dict[str, Any]:
-    kernels = [[list(k.statements), k.median_ms, dict(k.metrics)] for k in timed.kernels]
+    kernels = [[list(k.statements), k.median_ms, dict(k.metrics), *([dict(k.amounts)] if k.amounts else [])]
+               for k in timed.kernels]
     return {"median_ms": timed.median_ms, "low_ms": timed.low_ms, "high_ms": timed.high_ms,
             "host_ms": timed.host_ms, "samples_ms": json.dumps(timed.samples_ms), "kernels": json.dumps(kernels),
             "code_hash": timed.code_hash, "stopped_early": int(timed.stopped_early)}
@@ -108,6 +109,7 @@ def _timed(row: Row, spent: Durations) -> Timed:
                  row["host_ms"], kernels, row["code_hash"], bool(row["stopped_early"]), spent)
 
 
-def _kernel_time(statements: list[str], median_ms: float, metrics: Mapping[str, float] | None = None) -> KernelTime:
-    """`metrics` are missing in stores of older versions."""
-    return KernelTime(tuple(statements), median_ms, tuple((metrics or {}).items()))
+def _kernel_time(statements: list[str], median_ms: float, metrics: Mapping[str, float] | None = None,
+                 amounts: Mapping[str, float] | None = None) -> KernelTime:
+    """`metrics` and `amounts` are missing in stores of older versions."""
+    return KernelTime(tuple(statements), median_ms, tuple((metrics or {}).items()), tuple((amounts or {}).items()))

@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import TypeVar
 
 from experiments.values.environment import Environment
+from experiments.values.objective import Objective
 from experiments.values.options import Budget, RunOptions, Timing
 from experiments.values.stopping import Goal
 from generator import expr, program
@@ -59,6 +60,7 @@ _TYPES: dict[str, type] = {
         Budget,
         Goal,
         Timing,
+        Objective,
         RunOptions,
         Environment,
         Bandwidth,

@@ -75,7 +75,10 @@ class Result:
 
 
 def best_of(results: Iterable[Result]) -> Result | None:
-    """The fastest timed result (the earliest of equals), None when nothing valid was found."""
+    """The timed result of the least cost (the earliest of equals), None when nothing valid was found.
+
+    Costs are times, unless `results` are judged by another objective (`experiments.values.objective`).
+    """
     timed = [(cost, r.evaluation.number, r) for r in results if (cost := cost_ms(r.outcome)) is not None]
     return min(timed, key=lambda entry: entry[:2])[2] if timed else None
 

@@ -1,0 +1,38 @@
+"""The options of `antune tune` that say what is sought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from generator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.values.objective import Objective
+
+ObjectiveText: TypeAlias = Annotated[str, typer.Option(
+    "--objective", metavar="EXPR", help="What is sought: `time`, `GFLOP/s`, a metric, or an expression, like "
+    "`time * shared_bytes` (docs/objectives.md).")]
+Maximize: TypeAlias = Annotated[bool | None, typer.Option(
+    "--maximize/--minimize", help="Whether more or less of the objective is better. Default: less, but for rates "
+    "(GFLOP/s, GB/s) and metrics that are 1 at their best.", show_default=False)]
+OwnMetrics: TypeAlias = Annotated[list[str] | None, typer.Option(
+    "--metric", metavar="NAME=EXPR", help="A metric of your own for --objective. Repeatable.", show_default=False)]
+
+
+def sought(text: str, higher: bool | None, metrics: list[str] | None) -> Objective:
+    """What --objective, --maximize and --metric say together. Raises InputError as `parse_objective`."""
+    from experiments.values.objective import parse_objective
+
+    return parse_objective(text, higher, parse_metrics(metrics))
+
+
+def parse_metrics(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """Metrics as names and expressions. Raises InputError for a text without `=`."""
+    pairs = [text.partition("=") for text in texts or []]
+    for (name, equals, value), text in zip(pairs, texts or [], strict=True):
+        if not (name.strip() and equals and value.strip()):
+            raise InputError(f"--metric {text!r} is no metric; write --metric NAME=EXPRESSION, like "
+                             "--metric 'rate=operations / time'")
+    return tuple((name.strip(), value.strip()) for name, _, value in pairs)
