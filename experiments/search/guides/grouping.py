@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from experiments.search.guides.tables import KernelKey
-from generator.dataflow import Dataflow
+from generator.dataflow import Dataflow, Node, Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,25 @@ def with_stage(kernels: Kernels, flow: Dataflow, stage: str, place: str) -> Kern
     if place == "root":
         return Kernels({**keys, stage: KernelKey(stage, free=reads)}, kernels.inside)
     return Kernels(keys, {**kernels.inside, stage: readers})
+
+
+@lru_cache(maxsize=8)
+def always_inlined(flow: Dataflow) -> frozenset[str]:
+    """The stages with one reader that needs the element at its own place, once: it would be no use to keep them
+    (Anderson et al. 2021, section 4.1; a stage with updates is kept).
+    """
+    plain = (node for node in flow.nodes if node.stage and not node.reduces)
+    return frozenset(node.array for node in plain if _only_pointwise(flow, node))
+
+
+def _only_pointwise(flow: Dataflow, node: Node) -> bool:
+    readers = flow.readers(node.array)
+    reader = flow.node(readers[0]) if len(readers) == 1 else None
+    reads = [read for read in reader.reads if read.array == node.array] if reader is not None else []
+    if len(reads) != 1 or reads[0].loads != 1 or reads[0].by_data:
+        return False
+    return all(reach == Reach(tuple(float(d == q) for q in range(len(reach.slopes))), 0.0, 0.0)
+               for d, reach in enumerate(reads[0].reach))
 
 
 def _stages_read(flow: Dataflow, array: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from experiments.search.guides.grouping import Kernels, first_kernels, with_stage
+from experiments.search.guides.grouping import Kernels, always_inlined, first_kernels, with_stage
 from experiments.search.guides.sizing import in_order, sizing_of, sizing_of_plan, way_of
 from experiments.search.guides.tables import Table, Tables
 from generator.decisions.base import KernelDecision
@@ -81,10 +81,15 @@ class StageGuide:
         if len(options) == 1 or wanted in options:
             return options if len(options) == 1 or wanted is None else (wanted,)
         if decision.name == STAGE:
-            return tuple(one for one in options if one in _COARSE) if self.coarse_only else options
+            return self._of_stage(decision.subject[0], options)
         if isinstance(prefix.state.known, KernelsKnown) and isinstance(decided := prefix.state.about, Deciding):
             return self._of_kernel(prefix, prefix.state.known.schedule, decided, decision.name, options)
         return options[:1]
+
+    def _of_stage(self, stage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        if "inline" in options and stage in always_inlined(self.tables.flow):
+            return ("inline",)
+        return tuple(one for one in options if one in _COARSE) if self.coarse_only else options
 
     def _of_kernel(self, prefix: Prefix, schedule: Schedule, decided: Deciding, name: str,
                    options: tuple[Option, ...]) -> tuple[Option, ...]:

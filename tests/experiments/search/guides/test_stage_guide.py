@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from experiments.search.costs import find_model, predicted
+from experiments.search.guides.grouping import always_inlined
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer
-from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.guides.stage_guide import STAGE, StageGuide
 from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
 from experiments.search.parts import make_reachable_space
@@ -67,6 +68,17 @@ def test_whole_walks_cost_what_the_model_says_of_their_plans(name: str, target: 
         end = greedy(space, guide, BeamOptions(dropout=1e-6), np.random.default_rng(seed), 20)
         assert end is not None
         assert guide.costs([end]) == [pytest.approx(cost(name, target, end))]
+
+
+def test_what_one_reader_needs_at_its_own_place_only_is_inlined_in_any_case() -> None:
+    assert always_inlined(dataflow(program("unsharp"))) == {"blur_x", "sharpen"}
+    assert always_inlined(dataflow(program("harris"))) == {"det"}, "trace is read twice, products by sums over windows"
+    space, guide = guided("harris", GPU)
+    for seed in range(5):
+        end = greedy(space, guide, BeamOptions(dropout=0.5), np.random.default_rng(seed), 20)
+        assert end is not None
+        places = {choice.decision.subject[0]: choice.option for choice in end.choices if choice.decision.name == STAGE}
+        assert places["det"] == "inline"
 
 
 def test_a_beam_finds_no_worse_a_plan_than_the_scheduler_of_the_same_model() -> None:
