@@ -8,7 +8,8 @@ model alone. The runs are kept below --out; those that are there already are not
 fewer evaluations. Then the best plans of each search at each budget are measured again, in turns in one process: on a
 machine with other work, times that were taken minutes apart say little.
 Prints, at each budget, the time of the best plan without models over that with them; then how long the first plans of
-the models and the best plans of the plain search take, over the best plan of all. --only WAY... leaves out the others.
+the models and the best plans of the plain search take, over the best plan of all, and in parentheses how many kernels
+they have. --only WAY... leaves out the others.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ from runners.base import Job
 
 MODEL, LEARNED = "sioutas", "learned"
 """Of mean function and desirability; and of another mean function."""
+ONE_SHOT = (*PLAN_MAKERS, "beam")
+"""Explorers that follow one model alone."""
 FIRST = 2
-"""Evaluations of those that follow one model alone: their first plan is wanted, which is evaluation 1."""
+"""Their evaluations: their first plan is wanted, which is evaluation 1."""
 FINALISTS, SITTINGS = 4, 9
 """Plans of a search at a budget that are measured again, and in how many sittings."""
 
@@ -71,14 +74,14 @@ class Silent:
 
 def ways(explorer: str) -> tuple[Way, ...]:
     """The explorer as it is; with plans of models, with a mean function by either model, with a desirability, with all
-    three; and each plan maker.
+    three; and those that follow one model.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
             Way(f"{explorer} --foretell", explorer, foretell=MODEL),
             Way(f"{explorer} --foretell {LEARNED}", explorer, foretell=LEARNED),
             Way(f"{explorer} --foresee", explorer, foresee=MODEL),
             Way(f"{explorer}, all", explorer, PLAN_MAKERS, MODEL, MODEL),
-            *(Way(maker, maker) for maker in PLAN_MAKERS))
+            *(Way(name, name) for name in ONE_SHOT))
 
 
 def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, device: str) -> RunOptions:
@@ -120,7 +123,12 @@ class Searches:
 
     def ms(self, way: str, budget: int) -> float:
         """The time of the best plan of a way at a budget; infinite where it had none."""
-        return min((self.times_ms.get(plan, inf) for plan in self.plans[way, budget]), default=inf)
+        return self.best(way, budget)[0]
+
+    def best(self, way: str, budget: int) -> tuple[float, int]:
+        """That time, and how many kernels the plan has."""
+        found = [(self.times_ms.get(plan, inf), len(plan.kernels)) for plan in self.plans[way, budget]]
+        return min(found, default=(inf, 0))
 
 
 def again(options: RunOptions, plans: Sequence[Plan]) -> dict[Plan, float]:
@@ -156,14 +164,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found.append(_searched(name, seed, chosen, given))
             print(f"{found[-1].title}: measured again {len(found[-1].times_ms)} plans", file=sys.stderr, flush=True)
     _print_ratios(found, given.explorer, [way for way in chosen[1:] if way.explorer == given.explorer], given.budgets)
-    _print_first(found, given.explorer, [way for way in chosen if way.explorer in PLAN_MAKERS], given.budgets)
+    _print_first(found, given.explorer, [way for way in chosen if way.explorer in ONE_SHOT], given.budgets)
 
 
 def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
     """One program with one seed, in each of the ways."""
     plans: dict[tuple[str, int], tuple[Plan, ...]] = {}
     for way in chosen:
-        alone = way.explorer in PLAN_MAKERS
+        alone = way.explorer in ONE_SHOT
         budgets = [FIRST] if alone else given.budgets
         options = options_of(name, given.size, way, max(budgets), seed, given.device)
         folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
@@ -195,7 +203,8 @@ def _print_first(found: Sequence[Searches], explorer: str, makers: Sequence[Way]
     print(f"\n| time / time of the best plan | {' | '.join(heads)} |\n|---|" + "---|" * len(heads))
     for one in found:
         best = min(one.times_ms.values())
-        print(f"| {one.title} |", *(f"{one.ms(*column) / best:.2f} |" for column in columns))
+        cells = [f"{ms / best:.2f} ({kernels}) |" for ms, kernels in (one.best(*column) for column in columns)]
+        print(f"| {one.title} |", *cells)
 
 
 if __name__ == "__main__":
