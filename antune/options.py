@@ -191,7 +191,7 @@ Models: TypeAlias = Annotated[
     typer.Option(
         "--models",
         metavar="A,B",
-        help="Begin with the best plans that cost models choose: `sioutas`, `polymage-dp`, or both (docs/models.md).",
+        help="Begin with the best plans that cost models choose: of `sioutas`, `polymage-dp`, `beam` (docs/models.md).",
         show_default=False,
     ),
 ]

@@ -1,8 +1,9 @@
 """What cost models teach a search: `python -m experiments.benchmarks.taught_searches PIPELINE... [--device intel]`.
 
 For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
-cost models before them (--models), with foretold costs as the mean function of its screening (--foretell), as the
-desirability of its ants (--foresee), and with all three, one run right after the other. The foretold costs are those of
+cost models before them (--models: of two plan makers, of a beam), with foretold costs as the mean function of its
+screening (--foretell), as the desirability of its ants (--foresee), and with plans of plan makers and both of these,
+one run right after the other. The foretold costs are those of
 Sioutas' model, and once more those of the learned one. So do, for a few evaluations, the explorers that follow one
 model alone. The runs are kept below --out; those that are there already are not made again, and go on where they have
 fewer evaluations. Then the best plans of each search at each budget are measured again, in turns in one process: on a
@@ -73,10 +74,11 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """The explorer as it is; with plans of models, with a mean function by either model, with a desirability, with all
-    three; and those that follow one model.
+    """The explorer as it is; with plans of plan makers, of a beam, with a mean function by either model, with a
+    desirability, with several of these; and those that follow one model.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
+            Way(f"{explorer} --models beam", explorer, ("beam",)),
             Way(f"{explorer} --foretell", explorer, foretell=MODEL),
             Way(f"{explorer} --foretell {LEARNED}", explorer, foretell=LEARNED),
             Way(f"{explorer} --foresee", explorer, foresee=MODEL),

@@ -211,18 +211,29 @@ def _model_plans(program: Program, target: Target, options: RunOptions) -> Mappi
     makers, count = ((options.explorer,), BEST) if followed else (options.models, FEW)
     if not makers:
         return {}
+    return {maker: _plans_by(maker, program, target, count, options) for maker in makers}
+
+
+def _plans_by(maker: str, program: Program, target: Target, count: int, options: RunOptions) -> ModelPlans:
+    """The `count` best plans of one of the plan makers."""
+    if maker == "beam":
+        from experiments.search.guides.beam_plans import Asked, beam_plans
+
+        space = make_reachable_space(program, target, options)
+        return beam_plans(Asked(program, target, count, options.seed, options.calibration, space))
     from experiments.search.modelled import model_plans
 
-    return {maker: model_plans(program, target, maker, count, options.calibration) for maker in makers}
+    return model_plans(program, target, maker, count, options.calibration)
 
 
 def check_models(options: RunOptions) -> None:
     """Raise InputError where a plan maker is unknown, or has no say in the space."""
     from explorer.registry import PLAN_MAKERS
 
+    makers = (*PLAN_MAKERS, "beam")
     for name in options.models:
-        if name not in PLAN_MAKERS:
-            raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(PLAN_MAKERS)}")
+        if name not in makers:
+            raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(makers)}")
     for option, model in (("--foretell", options.foretell), ("--foresee", options.foresee)):
         if model not in (None, *FORETELLING):
             raise InputError(f"{option}: there is no model {model!r}; use one of {', '.join(FORETELLING)}")

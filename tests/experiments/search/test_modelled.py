@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import exp, log
 
@@ -107,6 +108,19 @@ def test_c_programs_have_stages_too() -> None:
         assert walk_to(make_reachable_space(program, CPU, OPTIONS), plan).plan == plan
 
 
+def test_searches_may_begin_with_the_plans_of_a_beam() -> None:
+    program, asked = pipeline_program("blur", "medium"), replace(OPTIONS, models=("beam",))
+    alone = replace(OPTIONS, explorer="beam")
+    beam = PARTS.make_explorer("beam", PARTS.make_space(program, CPU, alone), alone.seed, ())
+    walks = PARTS.starts(program, CPU, asked)
+    assert walks[0].plan == beam.ask(1)[0].plan
+    assert len({walk.identity for walk in walks}) == len(walks) > 3
+    [told] = PARTS.reasons(program, CPU, asked)
+    assert re.fullmatch(r"beam: 1 kernel, the cheapest of \d+ prefixes by the model `learned`", told)
+    without = program_of(scop("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0;"))
+    assert len(PARTS.starts(without, CPU, asked)) > 1, "nothing to place, but sizes"
+
+
 def test_a_program_without_arrays_between_others_is_refused() -> None:
     program = expand(program_of(scop("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0;")))
     with pytest.raises(
@@ -131,7 +145,7 @@ def test_a_program_that_models_cannot_judge_is_refused_with_the_reason() -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (replace(OPTIONS, models=("oracle",)), "there is no plan maker 'oracle'; use one of sioutas, polymage-dp"),
+        (replace(OPTIONS, models=("oracle",)), "there is no plan maker 'oracle'; use one of sioutas, polymage-dp, b"),
         (replace(OPTIONS, models=("sioutas",), space="wide"), "no question of the space `wide`; use --space pipeline"),
         (replace(OPTIONS, explorer="polymage-dp", space="tiles"), "use --space pipeline"),
     ],

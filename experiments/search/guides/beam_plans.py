@@ -1,0 +1,64 @@
+"""The plans that a beam finds by a cost model alone, for other searches to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from experiments.search.guides.guided import guided_space, scorer_of
+from experiments.search.modelled import ModelPlans
+from explorer.beam import greedy, search
+from explorer.beam_pass import BeamOptions
+from generator.errors import InputError
+from generator.program import Program
+from generator.target import Target
+from graph.guiding import Prefix, guide_of
+from graph.reaching import Reachable
+from metrics.costs.constants import Calibration
+
+SAMPLES = 8
+"""Greedy runs for every further plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`count` plans of `program`, as walks of `space`, which belongs to the other fields."""
+
+    program: Program
+    target: Target
+    count: int
+    seed: int
+    calibration: Calibration | None
+    space: Reachable = field(compare=False)
+
+
+@lru_cache(maxsize=8)
+def beam_plans(asked: Asked) -> ModelPlans:
+    """The plan of a whole beam search, and the best of some greedy runs with dropout.
+
+    Raises:
+        InputError: no walk leads to a plan that the model can judge.
+    """
+    scorer = scorer_of(asked.target, asked.calibration)
+    guided = guided_space(asked.space, asked.program, asked.target, scorer)
+    guide, rng = guide_of(guided), np.random.default_rng(asked.seed)
+    assert guide is not None
+    found = search(guided, guide, BeamOptions(), rng)
+    if found.end is None:
+        raise InputError(f"the beam found no plan of {asked.program.name}; use another plan maker, such as sioutas")
+
+    def samples() -> Iterator[Prefix]:
+        for _ in range(SAMPLES * (asked.count - 1)):
+            end = greedy(guided, guide, BeamOptions(), rng, found.length)
+            if end is not None:
+                yield end
+
+    ends = (found.end, *sorted(samples(), key=lambda end: end.cost))
+    plans = tuple(dict.fromkeys(end.state.plan for end in ends))[: asked.count]
+    kernels = len(plans[0].kernels)
+    reason = (f"{kernels} kernel{'s' * (kernels > 1)}, the cheapest of {found.judged} prefixes by the model "
+              f"`{scorer.name}`")
+    return ModelPlans(plans, (reason,))
