@@ -17,7 +17,8 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
         gemm(alpha, beta, C, A, B, inplace=True)       # C is changed, and returned
 
     `help(gemm)` says what it takes: the scalars and arrays that the tuned loops read, in the order of the original
-    function, then by name what they write as a whole. Names that Python keeps for something else (`lambda`), or the
+    function, then by name what they write as a whole. Of a kernel template these are the kernel's arguments; its whole
+    numbers are built in as sizes are. Names that Python keeps for something else (`lambda`), or the
     function itself (`queue`), have a `_` at their end. It runs in this process and does not wait for the device, unless
     arrays are numpy's or no stream is known:
 

@@ -79,12 +79,16 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a Caller runs: `variant` does what `program` does, on `device`."""
+    """What a Caller runs: `variant` does what `program` does, on `device`.
+
+    `numbers`: scalars that kernels take and the caller does not give, since they have to be these.
+    """
 
     program: Program
     variant: Variant
     contract: Contract
     device: DeviceInfo
+    numbers: tuple[tuple[str, np.generic], ...] = ()
 
     def given(self, name: str) -> int | None:
         """The place in the contract of an array that kernels take from the caller; None: the Caller has its memory."""

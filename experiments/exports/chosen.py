@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments.exports.kernel_names import apart
 from experiments.search.code import variant_of_plan
 from experiments.search.finals import ranking, settled
 from experiments.search.summary import best_result, reproduce_command, summarize
@@ -17,7 +18,10 @@ from experiments.values.records import Result, RunInfo
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
-from generator.target import Dialect
+from generator.program import Box, Program
+from generator.target import LANGUAGES, Dialect
+from generator.templates.template import Template
+from generator.templates.variants import alike
 from generator.variant import Variant
 from metrics.outcome import Timed, cost_ms
 
@@ -42,6 +46,19 @@ class Chosen:
         """What the exported function and its files are called: like the function that holds the SCoP."""
         name = re.sub(r"\W", "_", self.info.subject.name)
         return "main_scop" if name == "main" else name
+
+    @property
+    def program(self) -> Program:
+        """What is exported. A kernel template is arrays with roles only: a Program without statements. What its kernel
+        uses as it likes may have to hold something before a call, and is read.
+        """
+        subject = self.info.subject
+        if not isinstance(subject, Template):
+            return self.info.program
+        whole = tuple(Box(array.name, (0,) * len(array.extents), tuple(extent - 1 for extent in array.extents))
+                      for array in subject.arrays if array.role == "out" and array.extents)
+        arrays = tuple(replace(array, role="in" if array.role == "temp" else array.role) for array in subject.arrays)
+        return Program(subject.name, subject.file, arrays, (), "", (), whole)
 
     @property
     def tuned(self) -> str:
@@ -112,14 +129,19 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
     """The code of the chosen plan in `dialect`, also if it was tuned in the other one.
 
     Raises:
-        InputError: the plan is illegal there: the deterministic device times such plans, too.
+        InputError: the plan is illegal there: the deterministic device times such plans, too; a kernel template is
+            written in another language.
     """
-    target = chosen.info.device.target
+    target, subject = chosen.info.device.target, chosen.info.subject
+    if isinstance(subject, Template) and not alike(subject.dialect, dialect):
+        raise InputError(f"{subject.name} is a kernel in {LANGUAGES[subject.dialect].title}, which stays as it is: it "
+                         f"cannot be exported to {LANGUAGES[dialect].title}; use --to {subject.dialect}")
     if target.dialect != dialect:
         target = replace(target, dialect=dialect, image_pairs=True)
     evaluation = chosen.result.evaluation
     try:
-        return variant_of_plan(chosen.info.program, evaluation.plan, target)
+        made = variant_of_plan(subject, evaluation.plan, target)
+        return made if isinstance(subject, Program) or dialect == "opencl" else apart(subject, made)
     except IllegalPlan as error:
         where = "" if chosen.size is None else f" for --size {chosen.size!r}"
         raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}{where}: {error}; choose "

@@ -11,6 +11,7 @@ from experiments.exports.templates import fill
 from experiments.exports.versions import Exported, exported
 from generator.errors import InputError
 from generator.target import Target
+from generator.templates.template import Template
 from metrics.device_model import device_model
 from runners.cuda.bounds import blocks_wanted, bounded
 from runners.cuda.compiler import best_capability, open_translator
@@ -43,6 +44,8 @@ def _with_bounds(code: Exported, target: Target) -> tuple[Sequence[str], tuple[s
     """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on
     that.
     """
+    if isinstance(code.chosen.info.subject, Template):  # whose text has what bounds its author wants
+        return code.parts, ()
     if target.capability is None:
         return code.parts, (UNBOUNDED,)
     blocks: dict[str, int] = {}

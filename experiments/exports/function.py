@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.memory import copied_in
 from experiments.exports.signature import signature_of
-from generator.program import Program
+from experiments.exports.told_apart import size_parameters
+from generator.program import NUMPY_TYPES, Program
 from generator.variant import Variant
 from runners.backends import open_caller
 from runners.base import DeviceInfo
@@ -25,9 +28,10 @@ def function_of(chosen: Chosen) -> TunedFunction:
     info, signature = chosen.info, signature_of(chosen)
     variant = variant_of(chosen, info.device.target.dialect)
     order = [parameter.name for parameter in signature.of_role("scalar", "array")]
-    sizes = [(parameter.name, parameter.value) for parameter in signature.of_role("size")]
+    (told,) = size_parameters([chosen], [signature])
+    sizes = [(parameter.name, parameter.value) for parameter in told]
     origin = (f"evaluation {chosen.result.evaluation.number} of {chosen.directory}, {chosen.tuned}")
-    made = made_function(info.program, variant, info.device, chosen.name, order, sizes, origin)
+    made = made_function(chosen.program, variant, info.device, chosen.name, order, sizes, origin)
     return made if signature.in_order else made.by_name(signature.notes[0].partition(":")[0])
 
 
@@ -35,14 +39,16 @@ def made_function(program: Program, variant: Variant, device: DeviceInfo, name: 
                   sizes: Sequence[tuple[str, int]], origin: str) -> TunedFunction:
     """`variant` as a function called `name`, with the program's arrays and scalars in `order`.
 
-    What `order` lacks and kernels need comes at its end.
+    What `order` lacks and kernels need comes at its end. Scalars among the `sizes` are what these say.
     """
-    known = [array.name for array in program.arrays if array.role != "temp"]
+    numbers = tuple((array.name, np.dtype(NUMPY_TYPES[array.type]).type(dict(sizes)[array.name]))
+                    for array in program.arrays if array.by_value and array.name in dict(sizes))
+    known = [array.name for array in program.arrays if array.role != "temp" and array.name not in dict(numbers)]
     complete = list(dict.fromkeys([*(name for name in order if name in known), *known]))
     made = [array.name for array in program.outputs if not copied_in(program, array)
             and array.own_elements == array.elements and _used(variant, array.name)]
     contract = contract_of(program, name, complete, sizes, made)
-    code = Code(program, variant, contract, device)
+    code = Code(program, variant, contract, device, numbers)
     return TunedFunction(code, partial(open_caller, code, device.target), origin)
 
 

@@ -67,7 +67,7 @@ def data_of(signature: Signature) -> Mapping[str, str]:
 def incoming(version: Version) -> list[tuple[int, Slot]]:
     """The slots that the caller's arrays are copied to, with their numbers."""
     return [(number, slot) for number, slot in enumerate(version.slots, version.first_slot)
-            if copied_in(version.chosen.info.program, slot.array)]
+            if copied_in(version.chosen.program, slot.array)]
 
 
 def reads(version: Version) -> list[str]:

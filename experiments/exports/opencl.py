@@ -32,6 +32,10 @@ PINNED = (
 )
 
 
+EMBED = 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/?/\\\\?/g\ns/^/"/\ns/$/\\\\n",/\n'
+"""Makes strings of C of lines; `?` is escaped, as two of them may begin a trigraph."""
+
+
 def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
     code = exported(chosen, "opencl")
@@ -42,7 +46,7 @@ def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     return {f"{name}.h": header(code, (CHOICE, LOADED, *how_timed(code.chosen, "opencl"))),
             f"{name}.c": f'#include "{name}.h"\n\n{body}',
             "kernels.cl": comment(code.chosen.origin()) + kernels_text(code),
-            "embed.sed": 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/^/"/\ns/$/\\\\n",/\n',
+            "embed.sed": EMBED,
             "Makefile": fill("opencl_makefile.in", values), "CMakeLists.txt": fill("opencl_cmake.in", values),
             **here_files(), **checks}
 
@@ -114,12 +118,13 @@ def _memory(version: Version) -> list[str]:
 
 def _kernels(version: Version) -> list[str]:
     calls, chosen, variant = [], version.chosen, version.variant
-    program = chosen.info.program.with_arrays(variant.scratch)
+    program = chosen.program.with_arrays(variant.scratch)
     for number, kernel in enumerate(variant.kernels, version.first_kernel):
         calls.append(f"{chosen.name}_kernel(antune, {version.part}, {number}, {c_string(kernel.name)})")
-        for position, array in enumerate(kernel.arrays):
+        for array in kernel.arrays:
             slot = Slot(program.array(array), placement(kernel, array, variant))
             memory = "images" if isinstance(slot.placed, Texture) else "memory"
+            position = kernel.arguments.index(array)
             calls.append(f"{chosen.name}_argument(antune, {number}, {position}, sizeof(void *), "
                          f"&antune->{memory}[{version.first_slot + version.slots.index(slot)}])")
     return calls
@@ -137,9 +142,9 @@ def _write(chosen: Chosen, number: int, slot: Slot, data: str) -> str:
 def _scalars(code: Exported, version: Version) -> list[str]:
     """Scalars are arguments that differ from call to call; `*p` and `p` are both lvalues."""
     data = data_of(code.signature)
-    return [f"{code.name}_argument(antune, {number}, {position}, sizeof({data[name]}), &{data[name]})"
-            for number, kernel in enumerate(version.variant.kernels, version.first_kernel)
-            for position, name in enumerate(kernel.scalars, len(kernel.arrays))]
+    return [f"{code.name}_argument(antune, {number}, {kernel.arguments.index(name)}, sizeof({data[name]}), "
+            f"&{data[name]})"
+            for number, kernel in enumerate(version.variant.kernels, version.first_kernel) for name in kernel.scalars]
 
 
 def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:

@@ -15,6 +15,7 @@ import numpy as np
 from experiments.exports.chosen import Chosen
 from experiments.exports.host_program import python_lines
 from experiments.exports.interface import wrapped
+from experiments.exports.judged import Judged
 from experiments.exports.memory import copied_in, placement
 from experiments.exports.opencl import CHOICE, how_timed, usual_devices
 from experiments.exports.signature import Parameter, Signature
@@ -23,9 +24,8 @@ from experiments.exports.versions import Exported, Version, exported
 from generator.expr import Expr
 from generator.problem import as_declared
 from generator.program import NUMPY_TYPES, Array, Program
-from generator.rounding import PEERS, relative_tolerance
+from generator.rounding import PEERS
 from generator.variant import Launch, Texture, Variant
-from runners.check import longest_chain
 from runners.data import initial_values
 from runners.opencl.cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
 from runners.opencl.platforms import driver_name, registrations
@@ -67,7 +67,7 @@ def _module_name(chosen: Chosen) -> str:
 
 
 def _module(code: Exported) -> str:
-    signature, chosen, program = code.signature, code.chosen, code.chosen.info.program
+    signature, chosen, program = code.signature, code.chosen, code.chosen.program
     names = _names(signature)
     sizes, scalars = code.versions[0].sizes, signature.of_role("scalar")
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
@@ -79,7 +79,7 @@ def _module(code: Exported) -> str:
         "F": _function_name(chosen), "MODULE": _module_name(chosen),
         "DOCSTRING": f'"""{docstring}\n"""', "RESULTS": repr(results), "OUTPUTS": repr(outputs),
         "USUAL": repr(usual_devices(chosen)),
-        "SOURCES": "".join(f"r'''\n{text}''', " for text in code.parts).rstrip(" "),
+        "SOURCES": "".join(f"{_literal(text)}, " for text in code.parts).rstrip(" "),
         "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
         "PARAMETERS": _parameters(code, names, outputs), "BRIEF": _brief(results, outputs, names),
         "GIVEN_SIZES": "{" + ", ".join(f"{names[p.name]!r}: {names[p.name]}" for p in sizes) + "}",
@@ -90,9 +90,15 @@ def _module(code: Exported) -> str:
         "VERSIONS": "".join(_version(code, number, names) for number in range(len(code.versions))),
         "PEERS": repr(PEERS),
         "CHECK_ARGUMENTS": "".join(f"{names[p.name]}={_check_argument(p)}, "
-                                   for p in signature.of_role("scalar", "array")),
+                                   for p in signature.of_role("scalar", "array")
+                                   if p.name not in {size.name for size in sizes}),
         "CHECK_SCALARS": "{" + ", ".join(f"{p.name!r}: {_check_argument(p)}" for p in scalars) + "}",
     })
+
+
+def _literal(text: str) -> str:
+    """`text` as a literal that can be read where the text allows it: a template's may hold anything."""
+    return repr(f"\n{text}") if "'''" in text or text.endswith(("\\", "'")) else f"r'''\n{text}'''"
 
 
 def _used(version: Version) -> set[str]:
@@ -101,7 +107,7 @@ def _used(version: Version) -> set[str]:
 
 def _is_output(version: Version, name: str) -> bool:
     """Whether the function can make this result for its caller."""
-    program = version.chosen.info.program
+    program = version.chosen.program
     return name in _used(version) and _made(program, program.array(name))
 
 
@@ -114,7 +120,7 @@ def _run(number: int, version: Version) -> str:
 def _version(code: Exported, number: int, names: Mapping[str, str]) -> str:
     """An entry of the table of versions."""
     version = code.versions[number]
-    program, variant = version.chosen.info.program, version.variant
+    program, variant = version.chosen.program, version.variant
     given, used = [p.name for p in code.signature.of_role("array")], _used(version)
     temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
     arrays = {array.name: (NUMPY_TYPES[array.type], array.own_extents, array.bytes)
@@ -149,8 +155,9 @@ def _images(variant: Variant) -> dict[str, tuple[int, tuple[int, ...]]]:
 
 def _kernel(variant: Variant, number: int) -> tuple[str, tuple[tuple[str, bool], ...], tuple[int, ...]]:
     kernel = variant.kernels[number]
-    arrays = tuple((name, isinstance(placement(kernel, name, variant), Texture)) for name in kernel.arrays)
-    return kernel.name, (*arrays, *((name, False) for name in kernel.scalars)), kernel.block or (1,)
+    arguments = tuple((name, name in kernel.arrays and isinstance(placement(kernel, name, variant), Texture))
+                      for name in kernel.arguments)
+    return kernel.name, arguments, kernel.block or (1,)
 
 
 def _launcher(variant: Variant) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
@@ -176,7 +183,8 @@ def _made(program: Program, array: Array) -> bool:
 
 def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str]) -> str:
     """What is read comes first, in the original order; then by name what can be left out."""
-    read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in outputs]
+    later = {*outputs, *(size.name for size in code.versions[0].sizes)}
+    read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in later]
     optional = [f"{names[name]}=None" for name in outputs]
     several = len(code.versions) > 1
     optional += [f"{names[p.name]}={None if several else p.value}" for p in code.versions[0].sizes]
@@ -201,15 +209,15 @@ def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str
 def _data(chosen: Chosen) -> bytes:
     """What the self-check needs, as .npz: inputs, results, tolerances."""
     assert chosen.problem is not None, "a self-check needs data"
-    program, reference = chosen.info.program, chosen.problem.reference
-    chain, values = longest_chain(program), initial_values(chosen.problem)
+    program, reference = chosen.program, chosen.problem.reference
+    judged, values = Judged.of(chosen), initial_values(chosen.problem)
     arrays: dict[str, Any] = {f"in:{a.name}": as_declared(a, values[a.name]) for a in program.arrays
                               if a.role != "temp"}
     for output in program.outputs:
         arrays[f"out:{output.name}"] = as_declared(output, reference.outputs[output.name])
-        arrays[f"relative:{output.name}"] = np.array(relative_tolerance(output.type, chain))
-        if output.name in reference.rounding:
-            arrays[f"rounding:{output.name}"] = as_declared(output, reference.rounding[output.name])
+        arrays[f"relative:{output.name}"] = np.array(judged.relative(output))
+        if (allowed := judged.allowed(output)) is not None:
+            arrays[f"rounding:{output.name}"] = as_declared(output, allowed)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

@@ -73,7 +73,7 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
     """Everything below the prototypes."""
     name, data, versions = code.name, data_of(code.signature), code.versions
     scalars = sorted({scalar for v in versions for kernel in v.variant.kernels for scalar in kernel.scalars})
-    types = {scalar: code.chosen.info.program.array(scalar).c_type for scalar in scalars}
+    types = {scalar: code.chosen.program.array(scalar).c_type for scalar in scalars}
     launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), name)) for v in versions]
     return fill("runtime_api_host.in", body_values(code) | {
         "API": api.dialect, "TITLE": api.title, "HEADER": api.include, "KERNELS": f"kernels.{api.suffix}",
@@ -164,8 +164,8 @@ def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], lis
         kernel = kernels[launch.kernel]
         grid = [*(text(extent) for extent in launch.grid), "1", "1", "1"][:3]
         block = ", ".join(str(extent) for extent in (*kernel.block, 1, 1, 1)[:3])
-        arguments = [_argument(version, kernel, array) for array in kernel.arrays]
-        arguments += [f"antune->scalar_{scalar}" for scalar in kernel.scalars]
+        arguments = [f"antune->scalar_{name}" if name in kernel.scalars else _argument(version, kernel, name)
+                     for name in kernel.arguments]
         arguments += [text(value) for value in launch.iterators]
         launched = f"{kernel.name}<<<dim3({', '.join(grid)}), dim3({block}), {kernel.dynamic_bytes(variant.dialect)}>>>"
         status = f"{variant.dialect}GetLastError()"
@@ -180,7 +180,7 @@ def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], lis
 
 
 def _argument(version: Version, kernel: Kernel, array: str) -> str:
-    program = version.chosen.info.program.with_arrays(version.variant.scratch)
+    program = version.chosen.program.with_arrays(version.variant.scratch)
     slot = Slot(program.array(array), placement(kernel, array, version.variant))
     number = version.first_slot + version.slots.index(slot)
     return (f"antune->textures[{number}]" if isinstance(slot.placed, Texture)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.exports.chosen import Chosen
+from experiments.exports.judged import Judged
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import c_string, comment, fill
 from experiments.exports.versions import Exported, Version
@@ -22,8 +23,7 @@ from generator.arithmetic import TO_FLOAT
 from generator.emit.half import portable_halves
 from generator.problem import as_declared
 from generator.program import ELEMENT_BYTES
-from generator.rounding import PEERS, relative_tolerance
-from runners.check import longest_chain
+from generator.rounding import PEERS
 from runners.data import initial_values
 
 STORED, SEQUENTIAL = "the results that the tuning run stored", "the sequential code"
@@ -66,14 +66,13 @@ def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | byt
     """The self-check of one size."""
     chosen, signature = version.chosen, version.signature
     assert chosen.problem is not None, "a self-check needs data"
-    values, program, reference = initial_values(chosen.problem), chosen.info.program, chosen.problem.reference
-    data, rows, chain = _Data([]), [], longest_chain(program)
+    values, program, reference = initial_values(chosen.problem), chosen.program, chosen.problem.reference
+    data, rows, judged = _Data([]), [], Judged.of(chosen)
     arrays = [program.array(parameter.name) for parameter in signature.of_role("array", "scalar")]
     for array in arrays:
         offset = data.add(as_declared(array, values[array.name]))
         result = array in program.outputs
-        rounding = reference.rounding.get(array.name) if result else None
-        relative = relative_tolerance(array.type, chain)
+        rounding, relative = judged.allowed(array) if result else None, judged.relative(array)
         allowed = -1 if rounding is None else data.add(as_declared(array, rounding.astype(np.float64)))
         rows.append(
             f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.own_elements}, {array.own_bytes}, {offset}, "
@@ -94,7 +93,7 @@ def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | byt
 def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, str]:
     """The parts of a self-check that do not depend on its data."""
     chosen, stored = version.chosen, version.signature.sequential is None
-    halves = any(array.type == "half" for array in chosen.info.program.arrays)
+    halves = any(array.type == "half" for array in chosen.program.arrays)
     names = {kind: _kind_name(kind) for kind in ELEMENT_BYTES if halves or kind != "half"}
     return {
         "F": chosen.name,

@@ -20,6 +20,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import Field, ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
+from generator.templates.template import Template
 
 Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
 FOREIGN = "the run was begun by somebody else; with trust they are"
@@ -80,6 +81,8 @@ _NO_C = ("The tuned file declares no parameters in C: they are the sizes, the sc
 def signature_of(chosen: Chosen) -> Signature:
     """How the exported function is called."""
     info = chosen.info
+    if isinstance(info.subject, Template):
+        return _of_template(info.subject, chosen)
     options, program = info.options, info.program
     if Path(options.file).suffix == ".py":  # no C, whatever its texts look like
         return Signature(tuple(_of_program(program)), (_NO_C,), None)
@@ -115,6 +118,20 @@ def signature_of(chosen: Chosen) -> Signature:
         notes.append(f"The self-check compares with the results that were stored by the run: {error}.")
         sequential = None
     return Signature((*own, *more), tuple(notes), sequential)
+
+
+def _of_template(template: Template, chosen: Chosen) -> Signature:
+    """The kernel's own arguments in its order, those in constant memory among them."""
+    values = ", ".join(f"{name} = {value}" for name, value in chosen.result.evaluation.plan.parameters)
+    note = (f"It does what one launch of the kernel `{template.kernel}` does with the best values of its parameters "
+            f"({values}). Its parameters are the kernel's arguments; whole numbers among them may say sizes, for which "
+            "the launch is made, and have to be the tuned ones. The self-check compares with the results that the run "
+            "stored.")
+    found = []
+    for array in template.arrays:
+        scalar = Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
+        found.append(scalar if array.by_value else _memory(array, False, ""))
+    return Signature(tuple(found), (note,), None)
 
 
 def _undeclared(text: str, error: InputError) -> str:

@@ -23,6 +23,8 @@ def comment(lines: list[str]) -> str:
 def c_string(text: str) -> str:
     """A C string literal on one line."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    if "??" in plain:  # C has trigraphs
+        plain = plain.replace("?", "\\?")
     return f'"{plain}"'
 
 

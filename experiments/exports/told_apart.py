@@ -10,6 +10,7 @@ from experiments.exports.signature import Parameter, Signature
 from experiments.exports.sizes import parse_size
 from generator.errors import InputError
 from generator.frontend_c.preprocess import macro_value
+from generator.templates.template import Template
 
 Sizes = tuple[Parameter, ...]
 
@@ -21,7 +22,8 @@ def size_parameters(chosen: Sequence[Chosen], signatures: Sequence[Signature]) -
         InputError: two sizes cannot be told apart by arguments.
     """
     _check_same(signatures)
-    sizes = [signature.of_role("size") for signature in signatures]
+    sizes = [_of_kernel(one) or signature.of_role("size")
+             for one, signature in zip(chosen, signatures, strict=True)]
     if len(chosen) == 1 or _differ(sizes):
         return sizes
     taken = {parameter.name for signature in signatures for parameter in signature.parameters}
@@ -37,6 +39,15 @@ def size_parameters(chosen: Sequence[Chosen], signatures: Sequence[Signature]) -
     return sizes
 
 
+def _of_kernel(one: Chosen) -> Sizes:
+    """The whole numbers that a kernel template is given: the launch may be made for them."""
+    if not isinstance(one.info.subject, Template) or one.problem is None:
+        return ()
+    inputs = one.problem.reference.inputs
+    return tuple(_added(array.name, int(inputs[array.name])) for array in one.info.subject.arrays
+                 if array.by_value and array.type not in ("float", "double", "half"))
+
+
 def _check_same(signatures: Sequence[Signature]) -> None:
     roles = {tuple((p.name, p.role, p.by_address) for p in signature.parameters) for signature in signatures}
     if len(roles) > 1:
@@ -50,8 +61,8 @@ def _differ(sizes: Sequence[Sizes]) -> bool:
 
 def _variables(one: Chosen, chosen: Sequence[Chosen], taken: set[str]) -> Sizes:
     """Integers of the program that are no parameters and not always the same."""
-    values = [dict(other.info.program.parameters) for other in chosen]
-    return tuple(_added(name, value) for name, value in one.info.program.parameters
+    values = [dict(other.program.parameters) for other in chosen]
+    return tuple(_added(name, value) for name, value in one.program.parameters
                  if name not in taken and len({known.get(name) for known in values}) > 1
                  and all(name in known for known in values))
 

@@ -96,7 +96,7 @@ def exported(chosen: Sequence[Chosen], dialect: Dialect) -> Exported:
     signatures = [signature_of(one) for one in chosen]
     sizes = size_parameters(chosen, signatures)
     variants, parts, texts = _shared([variant_of(one, dialect) for one in chosen])
-    slots = [slots_of(one.info.program, variant) for one, variant in zip(chosen, variants, strict=True)]
+    slots = [slots_of(one.program, variant) for one, variant in zip(chosen, variants, strict=True)]
     kernels = accumulate((len(variant.kernels) for variant in variants), initial=0)
     memory = accumulate(map(len, slots), initial=0)
     versions = tuple(map(Version, chosen, signatures, sizes, variants, parts, slots, kernels, memory))

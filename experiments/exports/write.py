@@ -10,7 +10,6 @@ from experiments.exports.chosen import Chosen, choose, choose_any
 from experiments.exports.kinds import CODE, WHOLE_RUN, Kind
 from experiments.exports.resized import TUNED_SIZE, Resizing, with_sizes
 from experiments.files import write_atomically
-from experiments.search.code import best_code_file
 from experiments.store import Store
 from generator.errors import InputError
 from generator.templates.template import Template
@@ -35,10 +34,9 @@ def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bo
         if number is not None:
             raise InputError(f"--plan {number}: --to {kind} holds all plans of the run; leave --plan out")
         return _write(_results(kind)(choose_any(store)), folder)
-    if kind in CODE and isinstance(store.info().subject, Template):
-        best = store.directory / best_code_file(store.info().device.target)
-        raise InputError(f"--to {kind}: {store.info().subject.name} is a kernel template, whose code is your own; "
-                         f"{best} has it with the best values as macros and the launch, best.json the values")
+    if resizing.sizes and isinstance(store.info().subject, Template):
+        raise InputError(f"--size: {store.info().subject.name} is a kernel template, whose arguments say the size; "
+                         "tune it for the other size, and export that run")
     chosen = choose(store, number, kind in CODE, trust)
     if kind in CODE:
         return _write(_code(kind)(with_sizes(store, chosen, resizing)), folder)

@@ -14,27 +14,35 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan
 from generator.problem import Subject
 from generator.program import Program
-from generator.target import Target
+from generator.target import LANGUAGES, Dialect, Target
 from generator.templates.template import Template
-from generator.templates.variants import VariantMaker
+from generator.templates.variants import VariantMaker, alike
 from generator.variant import Variant
 from runners.host_program import launches
 
 
-def best_code_file(target: Target) -> str:
+def best_code_file(subject: Subject, target: Target) -> str:
     """What the file with the best plan's code is called."""
-    return f"best.{target.language.suffix}"
+    return f"best.{LANGUAGES[language_of(subject, target)].suffix}"
+
+
+def language_of(subject: Subject, target: Target) -> Dialect:
+    """The language of the code on `target`: a template's own where the device takes no language (and measures nothing).
+    """
+    if isinstance(subject, Template) and not alike(subject.dialect, target.dialect):
+        return subject.dialect
+    return target.dialect
 
 
 def variant_of_plan(subject: Subject, plan: Plan, target: Target) -> Variant:
-    """The code of `plan`. Raises IllegalPlan; InputError for a template in another language."""
+    """The code of `plan`. Raises IllegalPlan."""
     match subject:
         case Program():
             from generator.lowering import lower
 
             return lower(subject, plan, target)
         case Template():
-            return VariantMaker(subject, target.dialect)(plan)
+            return VariantMaker(subject, language_of(subject, target))(plan)
         case _:
             assert_never(subject)
 
@@ -69,4 +77,5 @@ def write_best_code(store: Store, directory: Path) -> None:
     if isinstance(info.subject, Template):
         lines += [launch_words(variant_of_plan(info.subject, best.evaluation.plan, info.device.target))]
     header = "/*\n" + "".join(f" * {line.replace('*/', '* /')}\n" for line in lines) + " */\n"
-    write_atomically(directory / best_code_file(info.device.target), header + code_of(info, best.evaluation.plan))
+    path = directory / best_code_file(info.subject, info.device.target)
+    write_atomically(path, header + code_of(info, best.evaluation.plan))

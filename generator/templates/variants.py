@@ -45,8 +45,7 @@ class VariantMaker:
 
     def __init__(self, template: Template, dialect: Dialect) -> None:
         """Raises InputError: the text is in another language, or an expression is none."""
-        alike = LANGUAGES[template.dialect].cplusplus and LANGUAGES[dialect].cplusplus  # HIP takes most of CUDA's words
-        if template.dialect != dialect and not alike:
+        if not alike(template.dialect, dialect):
             own, other = LANGUAGES[template.dialect].title, LANGUAGES[dialect].title
             raise InputError(f"{template.file or template.kernel} is {own} text, which the device does not take: it "
                              f"takes {other}; choose another with --device, see `antune devices`")
@@ -156,6 +155,11 @@ def _whole(words: str, expression: Restriction, values: Mapping[str, Value]) -> 
     if number != int(number) or number < 1:
         raise IllegalPlan(f"the {words} is {number:g} (`{expression.text}`); it has to be a whole number above 0")
     return int(number)
+
+
+def alike(one: Dialect, other: Dialect) -> bool:
+    """Whether a kernel in one language can be one in the other: HIP takes most of CUDA's words."""
+    return one == other or (LANGUAGES[one].cplusplus and LANGUAGES[other].cplusplus)
 
 
 def kernel_text(template: Template, text: str, macros: Mapping[str, Value]) -> KernelText:

@@ -91,6 +91,7 @@ class GpuCaller:
         self._textures: dict[Texture, int] = {}
         codes = compiler.compile(code.variant).codes
         kernels = zip(code.variant.kernels, codes, strict=True)
+        self._numbers = dict(code.numbers)
         self._kernels = [self._bind(kernel, unpacked(packed)) for kernel, packed in kernels]
         self._fixed = [*self._own.values(), *self._textures.values()]
         """Addresses and texture objects that are not the caller's, as `_Bound.sources` counts them."""
@@ -183,10 +184,11 @@ class GpuCaller:
         """Launch everything; `places` are addresses by place in the contract."""
         if (self._fixed or self._copies) and self._latest is not None and stream is not self._latest:
             self._api.synchronize()  # the call before may still use what is copied to, and the memory between kernels
-        self._latest = stream
+        self._latest, numbers = stream, list(self._numbers.values())
         self._copy_in(places, stream)
         for bound, grid, block, iterators in self._steps:
-            values = [scalars[at].item() if of_scalar else (places[at] if at >= 0 else self._fixed[~at])
+            values = [(scalars[at] if at >= 0 else numbers[~at]).item() if of_scalar else
+                      (places[at] if at >= 0 else self._fixed[~at])
                       for of_scalar, at in bound.sources]
             arguments = bound.layout.pack(*values, *iterators)
             self._api.launch(bound.function, grid, block, bound.shared_bytes, arguments, stream)
@@ -217,12 +219,21 @@ class GpuCaller:
         for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
             address, size = api.symbol(module, constant.symbol)
             self._copies.append(_Copy(constant.array, address, 1, size, 0))
-        sources = [self._source(name, textures.get(name)) for name in kernel.arrays]
-        sources += [(True, self._place(name)) for name in kernel.scalars]
-        kinds = "Q" * len(kernel.arrays)
-        kinds += "".join(self._code.contract.parameters[self._place(name)].dtype.char for name in kernel.scalars)
+        sources = [self._number(name) if name in kernel.scalars else self._source(name, textures.get(name))
+                   for name in kernel.arguments]
+        kinds = "".join(self._kind(name) if name in kernel.scalars else "Q" for name in kernel.arguments)
         return _Bound(function, struct.Struct("@" + kinds + "i" * len(kernel.iterators)), tuple(sources),
                       kernel.dynamic_bytes(variant.dialect))
+
+    def _number(self, name: str) -> tuple[bool, int]:
+        """Where a scalar is from: a place in the contract, or ~place in the code's numbers."""
+        place = self._code.place(name)
+        return True, ~list(self._numbers).index(name) if place is None else place
+
+    def _kind(self, name: str) -> str:
+        """The letter of `struct` for a scalar."""
+        place = self._code.place(name)
+        return (self._numbers[name].dtype if place is None else self._code.contract.parameters[place].dtype).char
 
     def _source(self, name: str, texture: Texture | None) -> tuple[bool, int]:
         """Where an argument is from: a place in the contract, or ~place in `_fixed`."""

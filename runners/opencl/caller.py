@@ -227,8 +227,8 @@ class OpenCLCaller:
         """Set what stays, note what calls set."""
         kernel, code = self._code.variant.kernels[number], self._code
         textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
-        for position, name in enumerate(kernel.arrays):
-            place = code.given(name)
+        for name in kernel.arrays:
+            position, place = kernel.arguments.index(name), code.given(name)
             if name in textures:
                 texture = textures[name]
                 if texture not in opened.images:
@@ -239,9 +239,11 @@ class OpenCLCaller:
                 bound.set_arg(position, opened.own[name])
             else:
                 opened.given.append((bound, position, place))
-        for position, name in enumerate(kernel.scalars, len(kernel.arrays)):
-            place = code.place(name)
-            assert place is not None, "scalars come from the caller"
+        for name in kernel.scalars:
+            position, place = kernel.arguments.index(name), code.place(name)
+            if place is None:
+                bound.set_arg(position, dict(code.numbers)[name])
+                continue
             opened.scalars.append((bound, position, place))
             opened.set_before.append(b"")
 

@@ -63,8 +63,8 @@ def test_files_of_a_run_say_what_was_found(tmp_path: Path) -> None:
         page = write_report(store, run).read_text()
         for kind in (Kind.t4, Kind.csv, Kind.kernel_tuner, Kind.json):
             assert export(store, kind, None, tmp_path / "out")
-        with pytest.raises(InputError, match="whose code is your own"):
-            export(store, Kind.opencl, None, tmp_path / "out")
+        with pytest.raises(InputError, match="use --to opencl"):
+            export(store, Kind.cuda, None, tmp_path / "out")
     assert "block_size_x * per_thread" in page and "no roofline" in page
 
 

@@ -1,0 +1,45 @@
+"""How exact the results of an exported function have to be: as exact as in the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.exports.chosen import Chosen
+from generator.contract import Array, Tolerance
+from generator.problem import Reference
+from generator.rounding import relative_tolerance
+from runners.check import longest_chain
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The tolerances of a run's results: the relative ones, and what else may differ, element by element.
+
+    A `tolerance` that a kernel template names is all that is allowed, so that its relative part goes into the latter.
+    """
+
+    reference: Reference
+    chain: int
+    tolerance: Tolerance | None
+
+    @classmethod
+    def of(cls, chosen: Chosen) -> Judged:
+        """Those of the chosen run, whose data are known."""
+        assert chosen.problem is not None, "results to compare with are data"
+        subject = chosen.info.subject
+        return cls(chosen.problem.reference, longest_chain(subject), subject.contract.tolerance)
+
+    def relative(self, array: Array) -> float:
+        """The relative tolerance of all elements."""
+        return relative_tolerance(array.type, self.chain) if self.tolerance is None else 0.0
+
+    def allowed(self, array: Array) -> NDArray[Any] | None:
+        """What each element may be off besides; None: nothing."""
+        if self.tolerance is None:
+            return self.reference.rounding.get(array.name)
+        expected = np.abs(np.asarray(self.reference.outputs[array.name], np.float64))
+        return self.tolerance.absolute + self.tolerance.relative * expected

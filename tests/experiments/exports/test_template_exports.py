@@ -1,0 +1,176 @@
+"""Exports of kernel templates as code, and `antune.load` of their runs: the user's text, launched as it was tuned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import antune
+from antune.template import array, constant, output, template
+from experiments.exports.kinds import Kind
+from experiments.exports.resized import Resizing
+from experiments.exports.write import export
+from experiments.run import tune
+from experiments.search.parts import PARTS
+from experiments.store import read_store
+from experiments.values.options import Budget, RunOptions, Timing
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation
+from generator.target import Dialect
+from generator.templates.building import Tunable
+from tests.support.cuda_runtime import build_on_host
+from tests.support.devices import device_named
+from tests.support.exports import checked, need_compiler, pocl_environment, ran
+from tests.support.runs import Log
+
+QUIET, N = replace(PARTS, picture=False), 1000
+AGREES = "selfcheck: ok: the results of the exported function agree with the results that the tuning run stored"
+HEADS = {"opencl": "__kernel void blend(__global float *out, float weight, __global const float *a, int n, __constant "
+                   "float *table, __global float *sums)\n{\n    int i = get_group_id(0) * block_size_x * per",
+         "cuda": "__constant__ float table[4];\n__global__ void blend(float *out, float weight, const float *a, int n, "
+                 "float *sums)\n{\n    int i = blockIdx.x * block_size_x * per"}
+BODY = {"opencl": " + get_local_id(0);", "cuda": " + threadIdx.x;"}
+REST = """
+    /* what??/ '''quoted''' \\ */
+    for (int k = 0; k < per; k++, i += block_size_x)
+        if (i < n) {
+            out[i] = weight * a[i] + table[i % 4];
+            sums[i] += a[i];
+        }
+}
+"""
+
+
+def blend(language: Dialect = "opencl") -> Tunable:
+    """Arrays of all roles, numbers among them, constant memory; arrays and numbers in any order."""
+    a, table = np.random.default_rng(0).random(N, np.float32), np.arange(4, dtype=np.float32)
+    sums = np.ones(N, np.float32)
+    usual: dict[str, Any] = {
+        "arguments": {"out": output(N), "weight": np.float32(0.5), "a": a, "n": np.int32(N), "table": constant(table),
+                      "sums": array(sums, "inout")},
+        "answer": {"out": np.float32(0.5) * a + table[np.arange(N) % 4], "sums": sums + a}, "tolerance": (1e-6, 1e-6)}
+    text = HEADS[language] + BODY[language] + REST
+    return template(text, "blend", {"block_size_x": [32, 64], "per": [1, 2, 4]}, block="block_size_x",
+                    grid=f"ceil({N} / (block_size_x * per))", language=language, **usual)
+
+
+def run_of(made: Tunable, folder: Path, evaluations: int = 3) -> Path:
+    """A run on the device that computes times."""
+    options = RunOptions("blend.py", Compilation(), Budget(evaluations), device="deterministic", space="template",
+                         timing=Timing(finalists=0), from_python=True)
+    tune(options, folder, Log(), replace(QUIET, read_problem=lambda _options, _tell: made.problem), "text")
+    return folder
+
+
+def exported(run: Path, kind: Kind, folder: Path, number: int | None = None) -> Path:
+    with read_store(run) as store:
+        export(store, kind, number, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_of(blend(), tmp_path_factory.mktemp("template") / "run")
+
+
+@pytest.fixture(scope="module")
+def pocl(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    need_compiler()
+    return pocl_environment(tmp_path_factory.mktemp("pocl"))
+
+
+def test_an_opencl_export_is_the_text_with_its_values_and_checks_itself(run: Path, pocl: Mapping[str, str],
+                                                                        tmp_path: Path) -> None:
+    folder = exported(run, Kind.opencl, tmp_path, 2)
+    text = (folder / "kernels.cl").read_text()
+    with read_store(run) as store:
+        values = dict(store.results()[2].evaluation.plan.parameters)
+    assert all(f"#define {name} {value}\n" in text for name, value in values.items()) and REST in text
+    assert "int n, float table[4], float sums[1000])" in (folder / "blend.h").read_text()
+    assert AGREES in checked(folder, pocl)
+    (folder / "kernels.cl").write_text(text.replace("weight * a[i]", "weight * a[i] * 1.00001f"))  # beyond 1e-6
+    done = ran(folder, pocl, "make", "check")
+    assert done.returncode and "out: element" in done.stderr
+
+
+def test_a_header_takes_the_tuned_sizes_only(run: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
+    folder = exported(run, Kind.c_header, tmp_path)
+    (folder / "main.c").write_text(f"""#include "blend.h"
+static float out[{N}], a[{N}], table[4] = {{1, 2, 3, 4}}, sums[{N}];
+int main(void) {{
+  struct blend_context *context = blend_init();
+  if (!context) return 3;
+  for (int i = 0; i < {N}; i++) a[i] = i;
+  if (!blend_run(context, out, 2, a, {N - 1}, table, sums)) return 4;
+  puts(blend_error());
+  if (blend_run(context, out, 2, a, {N}, table, sums)) return 5;
+  return out[5] == 12 && sums[7] == 7 ? 0 : 6;
+}}
+""")
+    assert ran(folder, pocl, "cc", "-std=c99", "-o", "main", "main.c", "-ldl").returncode == 0
+    done = ran(folder, pocl, "./main")
+    assert done.returncode == 0, done
+    assert "n is 999, but the code was tuned for 1000 and works for that only" in done.stdout
+
+
+def test_a_python_export_checks_itself_and_runs_nothing_of_the_text(run: Path, pocl: Mapping[str, str],
+                                                                    tmp_path: Path) -> None:
+    folder = exported(run, Kind.python, tmp_path)
+    done = ran(folder, pocl, sys.executable, "-c", """
+import sys, numpy as np, blend as module
+a, table, sums = np.ones(1000, np.float32), np.zeros(4, np.float32), np.zeros(1000, np.float32)
+out, summed = module.blend(3.0, a, table, sums)
+assert (out == 3).all() and (summed == 1).all() and not sums.any()
+try:
+    module.blend(3.0, a, table, sums, n=5)
+except ValueError as error:
+    print(error)
+sys.exit(0 if module.selfcheck() else 1)
+""")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "n is 5, but the code was tuned for 1000" in done.stdout
+
+
+def test_a_cuda_export_has_names_of_its_own(tmp_path: Path) -> None:
+    need_compiler()
+    run = run_of(blend("cuda"), tmp_path / "run")
+    folder = exported(run, Kind.cuda, tmp_path / "export", 1)
+    text = (folder / "kernels.cu").read_text()
+    assert (run / "best.cu").exists() and "#define table antune_table" in text and "#undef block_size_x" in text
+    build_on_host(folder)
+    done = subprocess.run("./selfcheck", cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
+
+
+def test_other_languages_and_sizes_are_refused(run: Path, tmp_path: Path) -> None:
+    with read_store(run) as store:
+        with pytest.raises(InputError, match=r"kernel in OpenCL, .* cannot be exported to HIP; use --to opencl"):
+            export(store, Kind.hip, None, tmp_path)
+        with pytest.raises(InputError, match="tune it for the other size"):
+            export(store, Kind.opencl, None, tmp_path, resizing=Resizing(("n=5",)))
+
+
+def test_a_tuned_template_is_a_function(tmp_path: Path) -> None:
+    device = device_named("pocl")
+    made = blend()
+    options = RunOptions("blend.py", Compilation(), Budget(1), device=device.key, space="template", from_python=True,
+                         timing=Timing(finalists=0, max_repeats=6))
+    tune(options, tmp_path / "run", Log(), replace(QUIET, read_problem=lambda _options, _tell: made.problem), "text")
+    function = antune.load(tmp_path / "run")
+    assert str(function).startswith("blend(weight, a, table, sums, *, out=None, n=1000, ")
+    a, table, sums = np.arange(N, dtype=np.float32), np.full(4, 0.5, np.float32), np.zeros(N, np.float32)
+    out, summed = function(2.0, a, table, sums)
+    np.testing.assert_array_equal(out, 2 * a + 0.5)
+    np.testing.assert_array_equal(summed, a)
+    assert not sums.any()
+    with pytest.raises(InputError, match="n is 7, but the code was tuned for 1000"):
+        function(2.0, a, table, sums, n=7)
+    with pytest.raises(InputError, match=r"plan=5: .* has no such evaluation"):
+        antune.load(tmp_path / "run", plan=5)
