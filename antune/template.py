@@ -1,6 +1,7 @@
-"""The words for kernel templates: `from antune.template import array, constant, output, template` (docs/templates.md).
+"""The words for kernel templates: `from antune.template import array, constant, output, template, texture`
+(docs/templates.md).
 """
 
-from generator.templates.building import Argument, Tunable, array, constant, output, template
+from generator.templates.building import Argument, Tunable, array, constant, output, template, texture
 
-__all__ = ["Argument", "Tunable", "array", "constant", "output", "template"]
+__all__ = ["Argument", "Tunable", "array", "constant", "output", "template", "texture"]

@@ -6,7 +6,7 @@ A runner interprets the host program; an exporter prints it. Grids and blocks ar
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from generator.decisions.cache import Cache
@@ -56,15 +56,16 @@ class Texture:
     without sign; `words` 1 for an element of 8 bytes: two texels, least significant word first. Nothing is filtered,
     coordinates are not normalised.
 
-    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32. CUDA:
-    `cudaTextureObject_t` over linear memory (two dimensions: with pitch), channels of the C type of the elements,
-    `int2` for double, read as they are.
+    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32; where `typed`, as
+    texts of users have them, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear memory
+    (two dimensions: with pitch), channels of the C type of the elements, `int2` for double, read as they are.
     """
 
     array: str
     type: ElementType
     shape: tuple[int, ...]
     words: int
+    typed: bool = field(default=False, repr=False)  # hashes of code are older
 
 
 @dataclass(frozen=True, slots=True)

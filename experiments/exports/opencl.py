@@ -36,6 +36,10 @@ EMBED = 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/?/\\\\?/g\ns/^/"/\ns/$/\\\\n",/\n'
 """Makes strings of C of lines; `?` is escaped, as two of them may begin a trigraph."""
 
 
+CHANNELS = {"float": "FLOAT", "int": "SIGNED_INT32", "unsigned int": "UNSIGNED_INT32"}
+"""Channel types of images whose texels are elements, by the type of these."""
+
+
 def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
     code = exported(chosen, "opencl")
@@ -104,11 +108,13 @@ def _memory(version: Version) -> list[str]:
     calls, chosen = [], version.chosen
     for number, slot in enumerate(version.slots, version.first_slot):
         match slot.placed:
-            case Texture(_, _, (width, height), words):
-                calls.append(f"{chosen.name}_image(antune, {number}, {label(slot.array)}, {words}, {width}, {height})")
-            case Texture(_, _, (width,), words):
-                calls += [f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})",
-                          f"{chosen.name}_image(antune, {number}, {label(slot.array)}, {words}, {width}, 0)"]
+            case Texture(_, kind, shape, words, typed) if len(shape) in (1, 2):
+                if len(shape) == 1:
+                    calls.append(f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})")
+                width, height = (*shape, 0)[:2]
+                format = f"{chosen.name}_{CHANNELS[kind] if typed else 'UNSIGNED_INT32'}"
+                calls.append(f"{chosen.name}_image(antune, {number}, {label(slot.array)}, {words}, {format}, {width}, "
+                             f"{height})")
             case None | Constant():
                 calls.append(f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})")
             case _:
@@ -133,7 +139,7 @@ def _kernels(version: Version) -> list[str]:
 def _write(chosen: Chosen, number: int, slot: Slot, data: str) -> str:
     begin = f"(antune, {number}, {label(slot.array)}"
     match slot.placed:
-        case Texture(_, _, (width, height), _):
+        case Texture(_, _, (width, height)):
             return f"{chosen.name}_texels{begin}, {width}, {height}, (const void *){data})"
         case _:
             return f"{chosen.name}_write{begin}, {slot.array.own_bytes}, (const void *){data})"

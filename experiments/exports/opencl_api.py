@@ -22,7 +22,9 @@ CONSTANTS: tuple[tuple[str, int], ...] = (
     ("MEM_READ_ONLY", 1 << 2),
     ("R", 0x10B0),
     ("RG", 0x10B2),
+    ("SIGNED_INT32", 0x10DB),
     ("UNSIGNED_INT32", 0x10DC),
+    ("FLOAT", 0x10DE),
     ("MEM_OBJECT_IMAGE2D", 0x10F1),
     ("MEM_OBJECT_IMAGE1D_BUFFER", 0x10F6),
 )

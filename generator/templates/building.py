@@ -42,6 +42,7 @@ class Argument:
     role: Role
     values: NDArray[Any]
     constant: bool = False
+    texture: bool = False
 
 
 def array(values: ArrayLike, role: Role = "in") -> Argument:
@@ -58,6 +59,14 @@ def array(values: ArrayLike, role: Role = "in") -> Argument:
 def constant(values: ArrayLike) -> Argument:
     """An array in constant memory: an argument in OpenCL, in CUDA and HIP a symbol of its name."""
     return Argument("in", _kept(values), constant=True)
+
+
+def texture(values: ArrayLike) -> Argument:
+    """An array of one or two dimensions that is read through a texture: `image2d_t` in OpenCL (of one dimension:
+    `image1d_buffer_t`), with one channel of its elements' type, `cudaTextureObject_t` in CUDA, `hipTextureObject_t` in
+    HIP. Nothing is filtered; coordinates are not normalised. Elements have 32 bits.
+    """
+    return Argument("in", _kept(values), texture=True)
 
 
 def _kept(values: ArrayLike) -> NDArray[Any]:
@@ -95,11 +104,12 @@ def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[
     """A kernel to tune.
 
     `source` is a file, or the text itself; `kernel` the name of the kernel in it. `arguments` are in the kernel's
-    order: arrays (read only, unless `array`, `output` or `constant` says otherwise) and NumPy scalars. `grid` (blocks)
-    and `block` (threads per block) are numbers or expressions over the parameters, x first; `shared_bytes`: dynamic
-    shared memory in CUDA and HIP. `answer` holds the expected outputs by name, or is a function that takes the
-    arguments by name and returns them (one output: the array itself); without it the first configuration's results are
-    the answer that all others have to give. `tolerance` is (relative, absolute), as numpy.allclose takes them.
+    order: arrays (read only, unless `array`, `output`, `constant` or `texture` says otherwise) and NumPy scalars.
+    `grid` (blocks) and `block` (threads per block) are numbers or expressions over the parameters, x first;
+    `shared_bytes`: dynamic shared memory in CUDA and HIP. `answer` holds the expected outputs by name, or is a
+    function that takes the arguments by name and returns them (one output: the array itself); without it the first
+    configuration's results are the answer that all others have to give. `tolerance` is (relative, absolute), as
+    numpy.allclose takes them.
 
     Raises:
         InputError: anything that does not fit together.
@@ -112,7 +122,7 @@ def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[
         tuple(_array(key, argument) for key, argument in found.items()), _sizes("grid", grid), _sizes("block", block),
         tuple(key for key, argument in found.items() if argument.constant), str(shared_bytes),
         tuple((key, str(value)) for key, value in (defines or {}).items()),
-        _tolerance(tolerance))
+        _tolerance(tolerance), textures=tuple(key for key, argument in found.items() if argument.texture))
     check_template(made)
     inputs = {key: argument.values for key, argument in found.items() if argument.role != "out"}
     return Tunable(made, inputs, _answers(made, answer, {key: argument.values for key, argument in found.items()}))

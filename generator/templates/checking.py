@@ -50,8 +50,8 @@ def flaw(template: Template) -> str | None:
 
 def _has_types(template: Template) -> bool:
     texts = (template.name, template.file, template.text, template.kernel, template.shared_bytes, *template.constants,
-             *template.restrictions, *template.grid, *template.block, *(text for pair in template.defines
-                                                                        for text in pair),
+             *template.textures, *template.restrictions, *template.grid, *template.block,
+             *(text for pair in template.defines for text in pair),
              *(name for name, _ in template.first))
     return (all(isinstance(text, str) for text in texts)
             and all(isinstance(one, Parameter) and isinstance(one.name, str) and isinstance(one.values, tuple)
@@ -140,6 +140,14 @@ def _check_arrays(template: Template) -> None:
     for name in template.constants:
         if name not in by_name or not by_name[name].extents or by_name[name].role != "in":
             raise InputError(f"`{name}` cannot lie in constant memory: that holds arrays which the kernel only reads")
+    for name in template.textures:
+        if name not in by_name or name in template.constants or not _fits_texture(by_name[name]):
+            raise InputError(f"`{name}` cannot be a texture: that is an array of one or two dimensions, of float, int "
+                             "or unsigned int, which the kernel only reads")
+
+
+def _fits_texture(array: Array) -> bool:
+    return array.role == "in" and 1 <= len(array.extents) <= 2 and array.type in ("float", "int", "unsigned int")
 
 
 def _check_rest(template: Template) -> None:

@@ -20,7 +20,8 @@ def explain_template(template: Template, plan: Plan, target: Target) -> Iterator
     variant = VariantMaker(template, target.dialect)(plan)
     yield f"kernel {template.kernel} of {template.file or 'a text'} ({template.dialect})"
     for array in template.arrays:
-        where = " (constant memory)" if array.name in template.constants else ""
+        where = (" (constant memory)" if array.name in template.constants else
+                 " (texture)" if array.name in template.textures else "")
         extents = "".join(f"[{extent}]" for extent in array.extents)
         yield f"    {array.type} {array.name}{extents}: {'value' if array.by_value else array.role}{where}"
     yield "parameters:"

@@ -20,6 +20,7 @@ _WORDS = {"float": "float", "double": "double", "half": "half", "int": "int", "u
           "uchar": "unsigned char", "short": "short", "ushort": "unsigned short", "size_t": "unsigned long",
           "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
           "int8_t": "char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short"}
+_IMAGE = re.compile(r"\b(image(1d_buffer|2d)_t|(cuda|hip)TextureObject_t)\b")
 _VECTOR = re.compile(r"(float|double|half|u?int|u?long|u?char|u?short)(2|3|4|8|16)$")
 _QUALIFIERS = re.compile(r"\b(__global|global|__constant|constant|__local|local|const|volatile|restrict|__restrict__|"
                          r"__restrict|__private|private|struct|signed|__read_only|__write_only|read_only|write_only)\b")
@@ -72,7 +73,13 @@ def check_arguments(template: Template) -> None:
         raise InputError(f"`{template.kernel}` takes {len(arguments)} argument{'s' * (len(arguments) != 1)}, and "
                          f"{len(given)} are given: {', '.join(array.name for array in given) or 'none'}", place)
     for number, (array, one) in enumerate(zip(given, arguments, strict=True), 1):
-        _check(array, one, number, place)
+        image = bool(_IMAGE.search(one.text))
+        if image != (array.name in template.textures) and (image or one.type is not None or one.pointer):
+            wanted = f"give texture({array.name})" if image else "give the array itself"
+            raise InputError(f"argument {number} is `{one.text}`, {'a' if image else 'no'} texture, but `{array.name}` "
+                             f"is {'none' if image else 'one'}; {wanted}", place)
+        if not image:
+            _check(array, one, number, place)
 
 
 def _check(array: Array, one: Declared, number: int, place: Location) -> None:

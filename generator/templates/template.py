@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from generator.contract import Array, Contract, Tolerance
 from generator.plan import Plan, Value
@@ -27,7 +27,9 @@ class Template:
     order, scalars among them. `grid` (blocks) and `block` (threads), x first, and `shared_bytes` (of dynamic shared
     memory) are expressions over the parameters; `restrictions`, too. `constants` names the arrays in constant memory:
     arguments in OpenCL, in CUDA and HIP symbols of these names. `defines` are further macros. `tolerance`: see
-    Contract. `first`: the values to begin with (empty: the first ones that are legal).
+    Contract. `first`: the values to begin with (empty: the first ones that are legal). `textures` names the arrays that
+    are read through a texture: images in OpenCL, texture objects in CUDA and HIP, of one or two dimensions (the last
+    one is the width).
     """
 
     name: str
@@ -45,6 +47,7 @@ class Template:
     defines: tuple[tuple[str, str], ...] = ()
     tolerance: Tolerance | None = None
     first: tuple[tuple[str, Value], ...] = ()
+    textures: tuple[str, ...] = field(default=(), repr=False)  # digests are older; the text and the arrays say as much
 
     @property
     def contract(self) -> Contract:

@@ -24,7 +24,7 @@ from generator.target import LANGUAGES, Dialect
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.signature import without_comments
 from generator.templates.template import Template
-from generator.variant import Constant, Kernel, KernelText, Launch, Variant
+from generator.variant import Constant, Kernel, KernelText, Launch, Placed, Texture, Variant
 
 AXES = "xyz"
 _SHOWN = 200
@@ -115,8 +115,10 @@ class VariantMaker:
         return tuple(array.name for array in self._template.arrays if array.by_value)
 
     @cached_property
-    def _placements(self) -> tuple[Constant, ...]:
-        return tuple(Constant(name, name) for name in self._template.constants)
+    def _placements(self) -> tuple[Placed, ...]:
+        images = (array for array in self._template.arrays if array.name in self._template.textures)
+        return (*(Constant(name, name) for name in self._template.constants),
+                *(Texture(array.name, array.type, array.extents[::-1], 1, typed=True) for array in images))
 
     @cached_property
     def _expressions(self) -> tuple[tuple[str, Restriction], ...]:

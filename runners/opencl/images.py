@@ -13,6 +13,8 @@ from generator.variant import Texture
 from runners.data import Values
 
 _CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
+_TYPES = {"float": cl.channel_type.FLOAT, "int": cl.channel_type.SIGNED_INT32,
+          "unsigned int": cl.channel_type.UNSIGNED_INT32}
 LEAST_ARGUMENTS = 128
 """Images of a kernel in the full profile of OpenCL, at least (CL_DEVICE_MAX_READ_IMAGE_ARGS); we count no further."""
 _DIMENSIONS = (cl.mem_object_type.IMAGE2D, cl.mem_object_type.IMAGE1D_BUFFER)
@@ -54,7 +56,8 @@ def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Ima
     Raises:
         pyopencl.Error: the device refuses it.
     """
-    form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
+    kind = _TYPES[texture.type] if texture.typed else cl.channel_type.UNSIGNED_INT32
+    form = cl.ImageFormat(_CHANNELS[texture.words], kind)
     flags = cl.mem_flags.READ_ONLY
     row = cl.Buffer(context, flags, size) if len(texture.shape) == 1 else None  # PoCL takes no parts of buffers
     return cl.create_image(context, flags, form, shape=texture.shape, buffer=row), row

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 import antune
-from antune.template import array, constant, output, template
+from antune.template import array, constant, output, template, texture
 from experiments.exports.kinds import Kind
 from experiments.exports.resized import Resizing
 from experiments.exports.write import export
@@ -25,11 +27,16 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.target import Dialect
 from generator.templates.building import Tunable
+from generator.templates.template import template_plan
+from metrics.outcome import Timed
+from runners.base import Job, Limits
+from runners.pool_runner import DeviceRunner
 from tests.support.cuda_runtime import build_on_host
 from tests.support.devices import device_named
 from tests.support.exports import checked, need_compiler, pocl_environment, ran
 from tests.support.runs import Log
 
+ONCE = Limits(min_repeats=1, max_repeats=1, least_s=0.0)
 QUIET, N = replace(PARTS, picture=False), 1000
 AGREES = "selfcheck: ok: the results of the exported function agree with the results that the tuning run stored"
 HEADS = {"opencl": "__kernel void blend(__global float *out, float weight, __global const float *a, int n, __constant "
@@ -59,6 +66,31 @@ def blend(language: Dialect = "opencl") -> Tunable:
     text = HEADS[language] + BODY[language] + REST
     return template(text, "blend", {"block_size_x": [32, 64], "per": [1, 2, 4]}, block="block_size_x",
                     grid=f"ceil({N} / (block_size_x * per))", language=language, **usual)
+
+
+SHIFT = {"opencl": """__kernel void shift(__global float *out, __read_only image2d_t image,
+                                    __read_only image1d_buffer_t by)
+{
+    const sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+    int x = get_group_id(0) * width + get_local_id(0), y = get_group_id(1);
+    out[y * 24 + x] = read_imagef(image, nearest, (int2)(x + read_imagei(by, y).x, y)).x;
+}
+""", "cuda": """__global__ void shift(float *out, cudaTextureObject_t image, cudaTextureObject_t by)
+{
+    int x = blockIdx.x * width + threadIdx.x, y = blockIdx.y;
+    int from = x + tex1Dfetch<int>(by, y);
+    out[y * 24 + x] = tex2D<float>(image, from < 24 ? from : 23, y);
+}
+"""}
+
+
+def shift(language: Dialect = "opencl") -> Tunable:
+    """Rows of an image, each moved by a number of its own."""
+    image, by = np.random.default_rng(0).random((10, 24), np.float32), np.arange(10, dtype=np.int32)
+    places = np.minimum(np.arange(24) + by[:, None], 23)
+    return template(SHIFT[language], "shift", {"width": [4, 8, 12]}, {"out": output((10, 24)), "image": texture(image),
+                    "by": texture(by)}, grid=["24 / width", 10], block="width", language=language,
+                    answer={"out": np.take_along_axis(image, places, 1)}, tolerance=(0.0, 0.0))
 
 
 def run_of(made: Tunable, folder: Path, evaluations: int = 3) -> Path:
@@ -147,6 +179,18 @@ def test_a_cuda_export_has_names_of_its_own(tmp_path: Path) -> None:
     build_on_host(folder)
     done = subprocess.run("./selfcheck", cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
+
+
+def test_textures_are_images_on_a_device_and_in_exports(pocl: Mapping[str, str], tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        runner = DeviceRunner(shift().problem, device_named("pocl"), ONCE, Path(folder), workers=1)
+        with closing(runner):
+            (outcome,) = dict(runner.evaluate([Job(0, template_plan([("width", 8)]))])).values()
+    assert isinstance(outcome, Timed), outcome
+    assert AGREES in checked(exported(run_of(shift(), tmp_path / "run"), Kind.opencl, tmp_path / "export"), pocl)
+    there = exported(run_of(shift("cuda"), tmp_path / "cuda run"), Kind.cuda, tmp_path / "cuda export")
+    build_on_host(there)
+    assert subprocess.run("./selfcheck", cwd=there, check=False).returncode == 0
 
 
 def test_other_languages_and_sizes_are_refused(run: Path, tmp_path: Path) -> None:

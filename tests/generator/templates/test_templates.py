@@ -17,7 +17,7 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan, plan_from_json
 from generator.problem import program_of
-from generator.templates.building import array, constant, output
+from generator.templates.building import array, constant, output, texture
 from generator.templates.expressions import parse_restriction
 from generator.templates.t1 import read_t1_problem
 from generator.templates.template import Parameter, Template, template_plan
@@ -158,6 +158,13 @@ A, B = vectors()
     ({"arguments": {"c": output(0), "a": A, "b": B, "n": np.int32(1)}, "answer": None}, "has the shape .0,."),
     ({"arguments": {"c": output(9), "a": np.ma.masked_array(A), "b": B, "n": np.int32(1)}}, "`a` has a mask"),
     ({"tolerance": (1e-3,)}, "give two numbers from 0"),
+    ({"arguments": {"c": output(1000), "a": A, "b": texture(B), "n": np.int32(1)}},
+     "argument 3 is `__global const float \\*b`, no texture, but `b` is one; give the array itself"),
+    ({"text": SUM.replace("__global const float *b", "__read_only image1d_buffer_t b")},
+     "argument 3 is `__read_only image1d_buffer_t b`, a texture, but `b` is none; give texture.b."),
+    ({"text": SUM.replace("__global const float *b", "__read_only image2d_t b"),
+      "arguments": {"c": output(1000), "a": A, "b": texture(B.astype("float64")), "n": np.int32(1)}},
+     "`b` cannot be a texture: .* of float, int or unsigned int"),
     ({"tolerance": (1e-3, -1.0)}, "give two numbers from 0"),
     ({"grid": "per_thread * " * 300 + "per_thread"}, "is too long"),
     ({"grid": "(9 ** 64) ** 64"}, "takes a power of a power"),
