@@ -158,11 +158,12 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 
 def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
     """The problem of a new run; what the user should know of it is said."""
-    runs_it = ": compiling and running it once for real inputs and the reference"
+    suffix = Path(options.file).suffix
+    runs_it = "" if suffix in (".json", ".py") else ": compiling and running it once for real inputs and the reference"
     if options.from_python:
         reporter.note("computing the reference of what this program built")
     else:
-        reporter.note(f"reading {options.file}{runs_it if Path(options.file).suffix != '.json' else ''}")
+        reporter.note(f"reading {options.file}{runs_it}")
     problem = parts.read_problem(options, reporter.note)
     for warning in problem.reference.warnings:
         reporter.note(f"warning: {warning}")

@@ -23,9 +23,9 @@ def header(code: Exported, notes: Sequence[str], storage: str = "", before: str 
 def body_values(code: Exported) -> dict[str, str]:
     """The function's name, its parameters, the check of its sizes."""
     name, signature = code.name, code.signature
-    unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused"))
-    every = "".join(f"  (void){p.name};\n" for p in signature.parameters)
-    arguments = ", ".join(parameter.name for parameter in signature.parameters)
+    unused = "".join(f"  (void){p.argument};\n" for p in signature.of_role("unused"))
+    every = "".join(f"  (void){p.argument};\n" for p in signature.parameters)
+    arguments = ", ".join(parameter.argument for parameter in signature.parameters)
     context = f"struct {name}_context *antune"
     return {
         "F": name,

@@ -22,7 +22,7 @@ CONSTANTS: tuple[tuple[str, int], ...] = (
     ("MEM_READ_ONLY", 1 << 2),
     ("R", 0x10B0),
     ("RG", 0x10B2),
-    ("SIGNED_INT32", 0x10DB),
+    ("SIGNED_INT32", 0x10D9),
     ("UNSIGNED_INT32", 0x10DC),
     ("FLOAT", 0x10DE),
     ("MEM_OBJECT_IMAGE2D", 0x10F1),

@@ -18,6 +18,7 @@ from experiments.exports.versions import Exported, Version, namespace
 from generator.expr import Expr
 from generator.program import ELEMENT_BYTES
 from generator.target import LANGUAGES, Dialect
+from generator.templates.template import Template
 from generator.variant import Constant, Kernel, Launch, Texture, Variant
 
 
@@ -105,8 +106,9 @@ def _writes(code: Exported, api: RuntimeApi, version: Version) -> list[str]:
 def _global_names(versions: Sequence[Version]) -> list[str]:
     """Kernels and arrays in constant memory: names that a linker sees; those in namespaces are the namespaces' own."""
     kernels = dict.fromkeys(kernel.name for version in versions for kernel in version.variant.kernels)
+    own = isinstance(versions[0].chosen.info.subject, Template)  # whose names may be those of anything else, too
     constants = {p.symbol for version in versions for kernel in version.variant.kernels for p in kernel.placements
-                 if isinstance(p, Constant) and version.part == 0}
+                 if isinstance(p, Constant) and version.part == 0 and not own}
     spaces = [namespace(part) for part in sorted({version.part for version in versions} - {0})]
     return [*kernels, *sorted(constants), *spaces]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,6 +20,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import Field, ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
+from generator.target import LANGUAGES
 from generator.templates.template import Template
 
 Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
@@ -43,6 +44,12 @@ class Parameter:
     data: str
     value: int = 0
     by_address: bool = False
+    called: str = ""
+
+    @property
+    def argument(self) -> str:
+        """What C calls it: `called`, where that is not its name."""
+        return self.called or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +134,14 @@ def _of_template(template: Template, chosen: Chosen) -> Signature:
             f"({values}). Its parameters are the kernel's arguments; whole numbers among them may say sizes, for which "
             "the launch is made, and have to be the tuned ones. The self-check compares with the results that the run "
             "stored.")
-    found = []
+    found, symbols = [], () if LANGUAGES[template.dialect].constant_arguments else template.constants
     for array in template.arrays:
         scalar = Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
-        found.append(scalar if array.by_value else _memory(array, False, ""))
+        if array.name in symbols:  # a global variable of the same file has that name
+            memory = _memory(replace(array, name=f"{array.name}_values"), False, "")
+            found.append(replace(memory, name=array.name, called=memory.name))
+        else:
+            found.append(scalar if array.by_value else _memory(array, False, ""))
     return Signature(tuple(found), (note,), None)
 
 

@@ -16,7 +16,8 @@ from generator.problem import Subject
 from generator.program import Program
 from generator.target import LANGUAGES, Dialect, Target
 from generator.templates.template import Template
-from generator.templates.variants import VariantMaker, alike
+from generator.templates.variants import VariantMaker
+from generator.templates.variants import language_of as own_language
 from generator.variant import Variant
 from runners.host_program import launches
 
@@ -27,11 +28,8 @@ def best_code_file(subject: Subject, target: Target) -> str:
 
 
 def language_of(subject: Subject, target: Target) -> Dialect:
-    """The language of the code on `target`: a template's own where the device takes no language (and measures nothing).
-    """
-    if isinstance(subject, Template) and not alike(subject.dialect, target.dialect):
-        return subject.dialect
-    return target.dialect
+    """The language of the code on `target`."""
+    return own_language(subject, target) if isinstance(subject, Template) else target.dialect
 
 
 def variant_of_plan(subject: Subject, plan: Plan, target: Target) -> Variant:

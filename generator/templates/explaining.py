@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from generator.plan import Plan
 from generator.target import Target
 from generator.templates.template import Template
-from generator.templates.variants import AXES, VariantMaker
+from generator.templates.variants import AXES, VariantMaker, language_of
 
 
 def explain_template(template: Template, plan: Plan, target: Target) -> Iterator[str]:
     """Arguments, parameters, restrictions, launch, and the text that is compiled for `plan`, line by line.
 
     Raises:
-        InputError: the device does not take the language.
         IllegalPlan: `plan` is none of this template.
     """
-    variant = VariantMaker(template, target.dialect)(plan)
+    variant = VariantMaker(template, language_of(template, target))(plan)
     yield f"kernel {template.kernel} of {template.file or 'a text'} ({template.dialect})"
     for array in template.arrays:
         where = (" (constant memory)" if array.name in template.constants else

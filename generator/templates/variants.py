@@ -20,7 +20,7 @@ from functools import cached_property
 from generator.errors import IllegalPlan, InputError
 from generator.expr import Int
 from generator.plan import Plan, Value
-from generator.target import LANGUAGES, Dialect
+from generator.target import LANGUAGES, Dialect, Target
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.signature import without_comments
 from generator.templates.template import Template
@@ -162,6 +162,11 @@ def _whole(words: str, expression: Restriction, values: Mapping[str, Value]) -> 
 def alike(one: Dialect, other: Dialect) -> bool:
     """Whether a kernel in one language can be one in the other: HIP takes most of CUDA's words."""
     return one == other or (LANGUAGES[one].cplusplus and LANGUAGES[other].cplusplus)
+
+
+def language_of(template: Template, target: Target) -> Dialect:
+    """The language of a template's code on `target`: its own, where the device does not take that."""
+    return target.dialect if alike(template.dialect, target.dialect) else template.dialect
 
 
 def kernel_text(template: Template, text: str, macros: Mapping[str, Value]) -> KernelText:

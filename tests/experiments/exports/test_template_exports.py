@@ -41,8 +41,8 @@ QUIET, N = replace(PARTS, picture=False), 1000
 AGREES = "selfcheck: ok: the results of the exported function agree with the results that the tuning run stored"
 HEADS = {"opencl": "__kernel void blend(__global float *out, float weight, __global const float *a, int n, __constant "
                    "float *table, __global float *sums)\n{\n    int i = get_group_id(0) * block_size_x * per",
-         "cuda": "__constant__ float table[4];\n__global__ void blend(float *out, float weight, const float *a, int n, "
-                 "float *sums)\n{\n    int i = blockIdx.x * block_size_x * per"}
+         "cuda": "__constant__ float table[4];\nstruct Point { int table; };\n__global__ void blend(float *out, float weight, "
+                 "const float *a, int n, float *sums)\n{\n    int i = blockIdx.x * block_size_x * per"}
 BODY = {"opencl": " + get_local_id(0);", "cuda": " + threadIdx.x;"}
 REST = """
     /* what??/ '''quoted''' \\ */
@@ -175,7 +175,8 @@ def test_a_cuda_export_has_names_of_its_own(tmp_path: Path) -> None:
     run = run_of(blend("cuda"), tmp_path / "run")
     folder = exported(run, Kind.cuda, tmp_path / "export", 1)
     text = (folder / "kernels.cu").read_text()
-    assert (run / "best.cu").exists() and "#define table antune_table" in text and "#undef block_size_x" in text
+    assert (run / "best.cu").exists() and "#undef block_size_x" in text
+    assert "int n, float table_values[4], float sums[1000])" in (folder / "blend.h").read_text()
     build_on_host(folder)
     done = subprocess.run("./selfcheck", cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr

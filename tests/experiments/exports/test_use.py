@@ -62,7 +62,9 @@ def test_the_numbers_of_opencl_are_right() -> None:
         "MEM_READ_ONLY": cl.mem_flags.READ_ONLY,
         "R": cl.channel_order.R,
         "RG": cl.channel_order.RG,
+        "SIGNED_INT32": cl.channel_type.SIGNED_INT32,
         "UNSIGNED_INT32": cl.channel_type.UNSIGNED_INT32,
+        "FLOAT": cl.channel_type.FLOAT,
         "MEM_OBJECT_IMAGE2D": cl.mem_object_type.IMAGE2D,
         "MEM_OBJECT_IMAGE1D_BUFFER": cl.mem_object_type.IMAGE1D_BUFFER,
     }
