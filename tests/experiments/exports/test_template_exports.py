@@ -42,7 +42,8 @@ AGREES = "selfcheck: ok: the results of the exported function agree with the res
 HEADS = {"opencl": "__kernel void blend(__global float *out, float weight, __global const float *a, int n, __constant "
                    "float *table, __global float *sums)\n{\n    int i = get_group_id(0) * block_size_x * per",
          "cuda": "__constant__ float table[4];\nstruct Point { int table; };\n__global__ void blend("
-                 "float *out, float weight, const float *a, int n, float *sums)\n{\n    int i = blockIdx.x * block_size_x * per"}
+                 "float *out, float weight, const float *a, int n, float *sums)\n{\n"
+                 "    int i = blockIdx.x * block_size_x * per"}
 BODY = {"opencl": " + get_local_id(0);", "cuda": " + threadIdx.x;"}
 REST = """
     /* what??/ '''quoted''' \\ */
