@@ -141,7 +141,7 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
     evaluation = chosen.result.evaluation
     try:
         made = variant_of_plan(subject, evaluation.plan, target)
-        return apart(subject, made) if isinstance(subject, Template) and dialect != "opencl" else made
+        return apart(subject, made) if isinstance(subject, Template) and LANGUAGES[dialect].cplusplus else made
     except IllegalPlan as error:
         where = "" if chosen.size is None else f" for --size {chosen.size!r}"
         raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}{where}: {error}; choose "
