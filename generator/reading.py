@@ -52,7 +52,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
         made = built(file, function, overrides)
         if isinstance(made.result, Tunable):
             return made.result.problem
-        return checked_pipeline(pipeline_problem(made, file, function, overrides, seed))
+        return checked_pipeline(pipeline_problem(made, file, function, overrides, seed, baselines))
     choice = choose_nest(file, compilation, function, scop, tell)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)

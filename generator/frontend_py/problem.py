@@ -40,11 +40,11 @@ def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
 
 
 def pipeline_problem(made: Built, file: Path, function: str | None, parameters: Mapping[str, int],
-                     seed: int) -> Problem:
-    """The same of what a file's function returned."""
+                     seed: int, baselines: bool = True) -> Problem:
+    """The same of what a file's function returned; `baselines`: whether anybody asks how long sequential C takes."""
     outputs = outputs_of(made)
     name = function if function and function != BUILD else file.stem
-    return problem_of(outputs, sizes_of(parameters), name, str(file), tuple(parameters.items()), seed)
+    return problem_of(outputs, sizes_of(parameters), name, str(file), tuple(parameters.items()), seed, baselines)
 
 
 def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
@@ -62,7 +62,7 @@ def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: str = "",
-               parameters: tuple[tuple[str, int], ...] = (), seed: int = 0) -> Problem:
+               parameters: tuple[tuple[str, int], ...] = (), seed: int = 0, baselines: bool = True) -> Problem:
     """The Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
     bounds = bounds_of(outputs, sizes)
     program = expand(lower(bounds, name, file, parameters))
@@ -78,7 +78,7 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
                for array, value in zip(bounds.collected.arrays(func), values[id(func)], strict=True)}
     inputs = {bounds.collected.name(image): _stored(images[id(image)]) for image in bounds.collected.images}
     inputs = {a.name: inputs[a.name] for a in program.arrays if a.role == "in"}
-    ran = run_sequential(program, inputs)
+    ran = run_sequential(program, inputs, baselines=baselines)
     note = rounding_note(results, ran.rounding)
     warnings = (*_doubts(results, ran), *ran.warnings, *([note] if note else []))
     inputs |= {name: np.zeros_like(value) for name, value in results.items()}

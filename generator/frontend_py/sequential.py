@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 
 from generator.arithmetic import FLOATING, REAL, c_type
 from generator.capture.baselines import no_native
-from generator.capture.build import Compiler, RunFailed, Unit, compile_unit, link, native_flags, system_compiler
+from generator.capture.build import (
+    PLAIN,
+    UNTIMED,
+    Compiler,
+    ObjectFile,
+    RunFailed,
+    Unit,
+    compile_at_once,
+    link,
+    native_flags,
+    system_compiler,
+)
 from generator.capture.execute import execute
 from generator.emit.cstyle import Printer, plain_call
 from generator.emit.half import half_functions
@@ -37,7 +48,7 @@ _HALVES = "typedef unsigned short half;\n" + half_functions(
     "_Float16 y; memcpy(&y, &x, sizeof y); return (float)y;",
     "const _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, sizeof z); return z;",
 )
-_FLAGS = ("-O3", "-fsigned-char", "-fwrapv")
+_FLAGS = ("-fsigned-char", "-fwrapv")
 _ROUNDED = ("up0", "down0", "up1", "down1")
 _MIXED = ("least", "most")
 _STEPS = ("floor", "ceil", "rint", "round", "trunc")
@@ -60,19 +71,27 @@ class Sequential:
     warnings: tuple[str, ...]
 
 
-def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s: float = 600.0) -> Sequential:
-    """Compile `program` with the system's C compiler, run and time it on `inputs`.
+def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s: float = 600.0,
+                   baselines: bool = True) -> Sequential:
+    """Compile `program` with the system's C compiler, run and time it on `inputs`. Without `baselines` there is one
+    quick build, whose times nobody asks for.
 
     Raises:
         InputError: there is no compiler, or the program takes more than `limit_s` seconds.
     """
     compiler = system_compiler()
+    builds = [(*(PLAIN if baselines else UNTIMED).level, *_FLAGS)]
+    native = native_flags(compiler) if baselines else ()
+    builds += [(*builds[0], *native, f"-D{_TIMES_ONLY}")] if native else []
     with scratch_folder("antune-pipeline-") as folder:
-        (folder / "pipeline.c").write_text(c_program(program), encoding="utf-8")
+        file = folder / "pipeline.c"
+        file.write_text(c_program(program), encoding="utf-8")
         for array in _given(program):
             np.ascontiguousarray(inputs[array.name]).tofile(folder / f"in_{array.name}")
+        objects = [ObjectFile(Unit(file), flags, folder / f"pipeline{number}.o") for number, flags in enumerate(builds)]
+        made = [_Made(*one) for one in zip(objects, compile_at_once(compiler, objects, limit_s), strict=True)]
         try:
-            times = _run(compiler, folder, _FLAGS, limit_s)
+            times = _run(compiler, made[0], limit_s)
         except RunFailed as error:
             raise InputError(
                 f"{program.file}: the pipeline as sequential C cannot be run: {error} (where it takes too long, "
@@ -81,31 +100,41 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         outputs = {a.name: _result(folder, "out", a) for a in program.outputs}
         rounding = {a.name: found for a in program.outputs
                     if (found := _rounding(folder, a, outputs[a.name])) is not None}
-        return _timed(compiler, folder, limit_s, Sequential(outputs, times, rounding, _words(compiler, _FLAGS), (), ()))
+        plain = Sequential(outputs, times, rounding, _words(compiler, builds[0]), (), ())
+        return _timed(compiler, made[1:], native, limit_s, plain) if baselines else plain
 
 
-def _run(compiler: Compiler, folder: Path, flags: Sequence[str], limit_s: float) -> tuple[float, ...]:
-    """Compile and run the program in `folder`: its times. Raises RunFailed."""
-    unit = compile_unit(compiler, Unit(folder / "pipeline.c"), flags, folder / "pipeline.o", limit_s)
-    ended = execute(link(compiler, [unit], flags, folder / "pipeline", limit_s), folder, folder, limit_s)
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An object file, or why there is none."""
+
+    own: ObjectFile
+    failure: RunFailed | None
+
+
+def _run(compiler: Compiler, made: _Made, limit_s: float) -> tuple[float, ...]:
+    """Link and run the program in its folder: its times. Raises RunFailed."""
+    if made.failure is not None:
+        raise made.failure
+    folder = made.own.target.parent
+    program = link(compiler, [made.own.target], made.own.flags, folder / "pipeline", limit_s)
+    ended = execute(program, folder, folder, limit_s)
     if not ended.ok:
         raise RunFailed(f"{ended.reason} {ended.output}")
     return tuple(float(line) for line in (folder / "times").read_text().split())
 
 
-def _timed(compiler: Compiler, folder: Path, limit_s: float, plain: Sequential) -> Sequential:
-    """With the times of a build for this machine, as far as the compiler can do that."""
-    native, plain = (
-        native_flags(compiler),
-        replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),)),
-    )
-    if not native:
+def _timed(compiler: Compiler, others: Sequence[_Made], native: Sequence[str], limit_s: float,
+           plain: Sequential) -> Sequential:
+    """With the times of the build for this machine, which is the one of `others`, where the compiler can make one."""
+    plain = replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),))
+    if not others:
         return replace(plain, warnings=(no_native(compiler, plain.compiler),))
-    flags = (*_FLAGS, *native, f"-D{_TIMES_ONLY}")
     try:
-        return replace(plain, times_ms=_run(compiler, folder, flags, limit_s), compiler=_words(compiler, flags[:-1]))
+        times = _run(compiler, others[0], limit_s)
     except RunFailed as error:
         return replace(plain, warnings=(f"sequential C could not be timed with {' '.join(native)}: {error}",))
+    return replace(plain, times_ms=times, compiler=_words(compiler, others[0].own.flags[:-1]))
 
 
 def _words(compiler: Compiler, flags: Sequence[str]) -> str:

@@ -374,3 +374,14 @@ def test_integers_that_no_rounding_decides_get_no_tolerance() -> None:
     data = np.random.default_rng(0).integers(0, 256, (8, 65)).astype(np.uint8)
     image.set(data)
     assert run_sequential(program_of([func], [64, 8]), {"image": data}).rounding == {}
+
+
+def test_who_compares_nothing_has_one_quick_build_of_sequential_c() -> None:
+    x = hl.Var("x")
+    func = hl.Func("squares")
+    func[x] = hl.cast(hl.Float(32), x) * x
+    program = program_of([func], [64])
+    asked, alone = run_sequential(program, {}), run_sequential(program, {}, baselines=False)
+    assert "-O3 -fsigned-char -fwrapv" in asked.compiler and [one.name for one in asked.baselines] == ["o3"]
+    assert "-O1 -ftree-vectorize -fsigned-char -fwrapv" in alone.compiler and not alone.baselines
+    np.testing.assert_array_equal(asked.outputs["squares"], alone.outputs["squares"])
