@@ -16,14 +16,13 @@ All lanes run all shuffles; only loads and stores are under conditions. `LaneChe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from generator.decisions.fractions import in_registers
 from generator.decisions.shape import LaneRoom
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name, map_children
-from generator.linear import plain_form, simplify
+from generator.expr import Expr, Int, Load
 from generator.lowering.core.held_stages import (
     Find,
     Outputs,
@@ -32,14 +31,15 @@ from generator.lowering.core.held_stages import (
     output_of,
     outputs,
 )
+from generator.lowering.core.lane_moves import Brought, Lanes, Moves, from_first, put, put_in
 from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.cooperative import all_threads
-from generator.lowering.memory.sub_tiles import HeldStage, Source, SubTile, SubTiles, all_of, most_words
-from generator.lowering.memory.tile_rows import Span, offset_in, point
+from generator.lowering.memory.sub_tiles import HeldStage, SubTile, SubTiles, all_of, most_words
+from generator.lowering.memory.tile_rows import point
 from generator.lowering.naming import fresh_name
-from generator.nest import Assign, Declare, If, Node, Receive, map_expressions
+from generator.nest import Assign, If, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import stage_boxes
 from generator.polyhedral.memory.lanes import LaneCheck, SharedBox, Way
@@ -112,9 +112,7 @@ def split_body(
 
 @dataclass(slots=True)
 class _Splitter:
-    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage; along `several`
-    dimensions lanes have several rows; `variables` hold sub-tiles, `numbers` count what was brought.
-    """
+    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage."""
 
     program: Program
     outputs: Outputs
@@ -124,21 +122,15 @@ class _Splitter:
     output: HeldStage
     taken: set[str]
     boxes: dict[str, LocalBox] = field(init=False)
-    check: LaneCheck = field(init=False)
-    several: frozenset[int | None] = field(init=False)
-    variables: dict[tuple[str, SubTile], str] = field(default_factory=dict, init=False)
-    numbers: dict[str, int] = field(default_factory=dict, init=False)
+    lanes: Lanes = field(init=False)
 
     def __post_init__(self) -> None:
-        count = len(self.cut.threads)
         found = [self._box(stage, fresh_name(f"{stage.array}_here", self.taken)) for stage in self.stages.values()]
         self.boxes = {box.array: box for box in found if prod(box.box)}
-        self.several = frozenset(
-            span.dim for one in self.stages.values() for k, span in enumerate(one.spans) if self.cut.rows_of(one, k) > 1
-        )
-        self.check = self._check(
-            [(name, 0, n - 1) for name, n in zip(thread_names(count), self.cut.threads, strict=True)]
-        )
+        count = len(self.cut.threads)
+        check = self._check([(name, 0, n - 1) for name, n in zip(thread_names(count), self.cut.threads, strict=True)])
+        types = {array: self.program.array(array).type for array in self.stages}
+        self.lanes = Lanes(self.cut, self._tiles, self.stages, types, self.boxes, check, self.taken)
 
     @property
     def names(self) -> list[str]:
@@ -147,29 +139,25 @@ class _Splitter:
 
     def part(self, stage: HeldStage) -> tuple[Node, ...]:
         """What computes all of a stage, or the output."""
-        brought, own = _Brought(), self.cut.sub_tiles(stage)
+        brought, own = Brought(), self.cut.sub_tiles(stage)
         cut = [node for sub_tile in own for node in self._in_registers(stage, sub_tile, brought)]
         return *self._in_shared(stage), *cut
 
     def _check(self, lanes: Sequence[tuple[str, int, int]]) -> LaneCheck:
-        blocks = [(name, 0, self._tiles(d) - 1) for d, name in enumerate(block_names(len(self.cut.threads)))]
+        numbers = zip(block_names(len(self._tiles)), self._tiles, strict=True)
         extents = {array: self.program.array(array).extents for array in self.stages}
         boxes = {box.name: SharedBox(box.array, box.corner, box.box) for box in self.boxes.values()}
-        return LaneCheck(extents, blocks, lanes, boxes)
+        return LaneCheck(extents, [(name, 0, n - 1) for name, n in numbers], lanes, boxes)
 
-    def _tiles(self, dim: int) -> int:
-        return -(-self.outputs.part.parallel[dim].extent // self.plan.tile[dim])
-
-    def _from(self, span: Span, low: int) -> Expr:
-        """The element `low` of the first tile, in the tile at hand."""
-        if span.dim is None:
-            return Int(low)
-        tile = Binary("*", Int(span.step), Name(block_names(len(self.plan.tile))[span.dim]))
-        return simplify(Binary("+", tile, Int(low)))
+    @property
+    def _tiles(self) -> tuple[int, ...]:
+        return tuple(
+            -(-dim.extent // size) for dim, size in zip(self.outputs.part.parallel, self.plan.tile, strict=True)
+        )
 
     def _box(self, stage: HeldStage, name: str) -> LocalBox:
         """The part of a stage, or of the output, that is in shared memory or computed from there."""
-        corner = tuple(self._from(span, span.low) for span in stage.spans)
+        corner = tuple(from_first(span, span.low) for span in stage.spans)
         sizes = _shared_sizes(self.cut, stage)
         kind = self.program.array(stage.array).type if stage.array else ""
         return LocalBox(
@@ -192,36 +180,32 @@ class _Splitter:
         ranges = [(name.name, 0, size - 1) for name, size in zip(box.index, box.box, strict=True)]
         check, where = self._check(ranges), dict(enumerate(box.outside))
         firsts = [(span.low, size) for span, size in zip(stage.spans, box.box, strict=True)]
-        guard = self._guard(stage, firsts, where)
+        guard = all_of(self.lanes.within(stage.spans, firsts, where, self._exist(stage)))
 
         def find(array: str, index: tuple[Expr, ...]) -> Load:
             found = self.boxes[array].element(index)
-            wanted, place = _put(Load(array, index), where), _put(found, where)
+            wanted, place = put(Load(array, index), where), put(found, where)
             assert isinstance(wanted, Load) and isinstance(place, Load)
             check.read(array, wanted.index, guard, [Way(None, "", found.array, place.index)])
             return found
 
-        nodes = self._guarded(guard, _at(self._computed(stage, find, box.here), where))
+        nodes = self._guarded(guard, put_in(self._computed(stage, find, box.here), where))
         whose = box.name if stage.array else f"the output, from shared memory: sub-tiles 0 to {self.cut.in_shared - 1}"
         note = f"lanes take turns to compute {whose} ({' x '.join(map(str, box.box))} elements)"
         return (all_threads(box, self.cut.threads, nodes, note),)
 
-    def _in_registers(self, stage: HeldStage, sub_tile: SubTile, brought: _Brought) -> list[Node]:
+    def _in_registers(self, stage: HeldStage, sub_tile: SubTile, brought: Brought) -> list[Node]:
         """What computes a sub-tile of which each lane holds a point."""
-        first = [self.cut.first(stage, sub_tile, k) for k in range(len(stage.spans))]
-        where = {k: self._of_lane(span, first[k]) for k, span in enumerate(stage.spans)}
-        firsts = [(low, self.cut.lanes_along(span)) for low, span in zip(first, stage.spans, strict=True)]
-        guard = self._guard(stage, firsts, where, self.cut.beyond(stage, sub_tile))
-        moves = _Moves(self, brought, stage, sub_tile, guard, where)
-        target = Load(self._name(stage, sub_tile)) if stage.array else None
-        inside = self._guarded(guard, _at(self._computed(stage, moves.find, target), where))
-        if target is None:
+        guard = self.lanes.guard(stage, sub_tile, self._exist(stage))
+        moves = Moves(self.lanes, brought, stage, sub_tile, guard)
+        declared = self.lanes.declared(stage, sub_tile, stage.array) if stage.array else None
+        target = Load(declared.name) if declared else None
+        computed = put_in(self._computed(stage, moves.find, target), self.lanes.where(stage, sub_tile))
+        inside = self._guarded(guard, computed)
+        if declared is None or target is None:
             return [*moves.nodes, *inside]
-        self.variables[stage.array, sub_tile] = target.array
-        self.check.hold(target.array, stage.array, tuple(where.values()), guard)
-        note = f"{stage.array}, sub-tile {sub_tile.number}: one point per lane"
-        declared: list[Node] = [Declare(target.array, self.program.array(stage.array).type, (), note)]
-        return [*moves.nodes, *declared, *([Assign(target, "", Int(0))] if guard is not None else []), *inside]
+        self.lanes.hold(stage, sub_tile, declared.name, guard)
+        return [*moves.nodes, declared, *([Assign(target, "", Int(0))] if guard is not None else []), *inside]
 
     def _computed(self, stage: HeldStage, find: Find, target: Load | None) -> list[Node]:
         """What assigns `point` of a stage to `target`, or stores that of the output."""
@@ -233,146 +217,12 @@ class _Splitter:
         value = computing.value(own, tuple(map(point, range(len(stage.spans)))), nodes, {}, None)
         return [*nodes, Assign(target, "", value)]
 
-    def _name(self, stage: HeldStage, sub_tile: SubTile) -> str:
-        rows = "".join(
-            f"_r{row}" for k, (span, row) in enumerate(zip(stage.spans, sub_tile.rows, strict=True))
-            if k != stage.x and span.dim in self.several
-        )  # fmt: skip
-        return fresh_name(f"{stage.array}_k{sub_tile.number}{rows}", self.taken)
-
-    def _guard(
-        self,
-        stage: HeldStage,
-        firsts: Sequence[tuple[int, int]],
-        where: Mapping[int, Expr],
-        more: Sequence[Expr] = (),
-    ) -> Expr | None:
-        """Which of the points `where` exist: so many from a first one on, in the first tile, along each dimension."""
-        conditions = list(more)
-        for k, (span, (first, size)) in enumerate(zip(stage.spans, firsts, strict=True)):
-            low, end = self._exists(stage, k)
-            moved = 0 if span.dim is None else span.step * (self._tiles(span.dim) - 1)
-            if first + min(moved, 0) < low:
-                conditions.append(simplify(Binary(">=", where[k], Int(low))))
-            if first + max(moved, 0) + size > end:
-                conditions.append(simplify(Binary("<", where[k], Int(end))))
-        return all_of(conditions)
-
-    def _exists(self, stage: HeldStage, k: int) -> tuple[int, int]:
-        """The first point that there is along a dimension, and the one after the last."""
+    def _exist(self, stage: HeldStage) -> list[tuple[int, int]]:
+        """The first point that there is along each dimension, and the one after the last."""
         if stage.array:
-            return 0, self.program.array(stage.array).extents[k]
-        first = self.outputs.first[k]
-        return first, first + self.outputs.part.parallel[k].extent
-
-    def _of_lane(self, span: Span, first: int) -> Expr:
-        """The point of a lane, `first` being that of lane 0 in the first tile."""
-        here = self._from(span, first)
-        return here if span.dim is None else simplify(Binary("+", here, self.cut.lane(span.dim)))
+            return [(0, extent) for extent in self.program.array(stage.array).extents]
+        dims = self.outputs.part.parallel
+        return [(low, low + dim.extent) for low, dim in zip(self.outputs.first, dims, strict=True)]
 
     def _guarded(self, guard: Expr | None, nodes: Sequence[Node]) -> tuple[Node, ...]:
         return tuple(nodes) if guard is None else (If(guard, tuple(nodes)),)
-
-
-@dataclass(slots=True)
-class _Brought:
-    """What lanes have got while they compute a stage: from other lanes, and of several ways the right one."""
-
-    received: dict[Way, Load] = field(default_factory=dict)
-    chosen: dict[tuple[Way, ...], Load] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Moves:
-    """Where the lanes that compute a sub-tile find what they read; `nodes` bring what is not `brought` yet."""
-
-    splitter: _Splitter
-    brought: _Brought
-    stage: HeldStage
-    at: SubTile
-    guard: Expr | None
-    where: Mapping[int, Expr]
-    nodes: list[Node] = field(default_factory=list)
-
-    def find(self, array: str, index: tuple[Expr, ...]) -> Load:
-        """What holds an element of a stage in this lane, once `nodes` have run."""
-        splitter = self.splitter
-        sources = splitter.cut.sources(self.stage, self.at, splitter.stages[array], index)
-        wanted = _put(Load(array, index), self.where)
-        assert isinstance(wanted, Load)
-        ways = [self._way(array, source, wanted) for source in sources]
-        ways[0] = replace(ways[0], when=None)  # for the lanes that the others leave
-        splitter.check.read(array, wanted.index, self.guard, ways)
-        if len(ways) == 1:
-            return self._value(ways[0], array)
-        if tuple(ways) not in self.brought.chosen:
-            self.brought.chosen[tuple(ways)] = self._chosen(ways, array, index)
-        return self.brought.chosen[tuple(ways)]
-
-    def _chosen(self, ways: Sequence[Way], array: str, index: tuple[Expr, ...]) -> Load:
-        """A variable with what the ways bring to the lanes for which they are."""
-        [first, *others] = [(way, self._value(way, array)) for way in ways]
-        held = self._variable(array, f"{array} at {_words(index)}")
-        self.nodes.append(Assign(held, "", first[1]))
-        for way, value in others:
-            assert way.when is not None, "it would be the only one"
-            self.nodes.append(If(way.when, (Assign(held, "", value),)))
-        return held
-
-    def _value(self, way: Way, array: str) -> Load:
-        """What one way brings: an element in shared memory, the lane's own variable, or what it gets from another."""
-        if way.box:
-            return Load(way.box, way.place)
-        cut = self.splitter.cut
-        if way.place == tuple(cut.lane(d) for d in range(len(cut.threads))):
-            return Load(way.register)
-        way = replace(way, when=None)
-        if way not in self.brought.received:
-            held = self.brought.received[way] = self._variable(array, "")
-            self.nodes.append(Receive(held, Load(way.register), cut.linear(way.place)))
-        return self.brought.received[way]
-
-    def _variable(self, array: str, note: str) -> Load:
-        number = self.splitter.numbers[array] = self.splitter.numbers.get(array, -1) + 1
-        held = Load(fresh_name(f"{array}_{number}", self.splitter.taken))
-        self.nodes.append(Declare(held.array, self.splitter.program.array(array).type, (), note))
-        return held
-
-    def _way(self, array: str, source: Source, wanted: Load) -> Way:
-        """A source with its names; rows of lanes beyond the tile have no elements in shared memory."""
-        if source.sub_tile is not None:
-            return Way(source.when, self.splitter.variables[array, source.sub_tile], "", source.place)
-        beyond = self.splitter.cut.beyond(self.stage, self.at)
-        box = self.splitter.boxes[array]
-        when = all_of([*beyond, source.when]) if source.when is not None else None
-        return Way(when, "", box.name, tuple(map(simplify, box.element(wanted.index).index)))
-
-
-def _words(index: Sequence[Expr]) -> str:
-    """`x - 1, y`: the dimensions are called x, y, z from the last one on; `..` where rows follow in another way."""
-    parts = list[str]()
-    for name, one in zip(("x", "y", "z", *("w" for _ in index)), reversed(index), strict=False):
-        far = offset_in(one)
-        distance = "" if far is None or not far[1] else f" {'-' if far[1] < 0 else '+'} {abs(far[1])}"
-        parts.append(f"{name}{distance}" if far is not None else str(one.value) if isinstance(one, Int) else "..")
-    return ", ".join(parts)
-
-
-def _at(nodes: Sequence[Node], where: Mapping[int, Expr]) -> tuple[Node, ...]:
-    """`nodes` with `point` replaced by a place."""
-    return map_expressions(tuple(nodes), lambda expr: _put(expr, where))
-
-
-def _put(expr: Expr, where: Mapping[int, Expr]) -> Expr:
-    """`expr` with the places of `point`, subscripts simplified."""
-    values = {point(k).name: place for k, place in where.items()}
-
-    def put(one: Expr) -> Expr:
-        if isinstance(one, Name):
-            return values.get(one.name, one)
-        if isinstance(one, Load):
-            index = tuple(put(i) for i in one.index)
-            return Load(one.array, tuple(plain_form(i) or i for i in index), one.access)
-        return map_children(one, put)
-
-    return put(expr)
