@@ -18,12 +18,15 @@ _EXTENTS = {1: (10, 40), 2: (10, 14), 3: (7, 8)}
 _REACH = {1: 2, 2: 2, 3: 1}
 
 
-def sweeps_text(seed: int) -> str:
-    """A C file; most of what it holds is a loop over time as `time_loop` knows them, some are not quite."""
+def sweeps_text(seed: int, wide: int = 0) -> str:
+    """A C file; most of what it holds is a loop over time as `time_loop` knows them, some are not quite. Arrays are
+    `wide` elements wider than small ones.
+    """
     rng = np.random.default_rng(seed)
     dims = int(rng.choice([1, 2, 2, 2, 3]))
     low, high = _EXTENTS[dims]
     extents = [int(n) for n in rng.integers(low, high + 1, dims)]
+    extents[-1] += wide
     names = "ABC"[:int(rng.integers(1, 4))]
     kind = str(rng.choice(_TYPES))
     time, *iterators = _ITERATORS[int(rng.integers(4) == 0)]

@@ -11,6 +11,7 @@ from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
+from generator.lowering.core.versions import time_room
 from generator.lowering.memory.sub_tiles import SubTiles
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
@@ -166,11 +167,13 @@ class KernelShape:
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
     ) -> LaneRoom | None:
         """See Shape."""
-        if self.reduces or not isinstance(self.blocks, BlockStages):
+        if self.reduces or self.blocks is None:
             return None
-        part = reordered(self.blocks.part, self.blocks.order)
         points = tuple(t // n for t, n in zip(tile, threads, strict=True))
-        return lane_room(self.blocks.program, part, SubTiles(threads, points, in_registers), padding)
+        cut, blocks = SubTiles(threads, points, in_registers), self.blocks
+        if isinstance(blocks, TimeBoxes):
+            return time_room(blocks.program, blocks.steps, blocks.order, cut, padding)
+        return lane_room(blocks.program, reordered(blocks.part, blocks.order), cut, padding)
 
     def walking(self, rows: int) -> KernelShape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""

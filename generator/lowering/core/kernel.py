@@ -126,9 +126,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
     _check_walk(plan, frame)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
-    if plan.in_registers and team.level != "sub-group":
-        raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
-                          "tiles of sub-groups have lanes that hold them; use the level sub-group")
+    check_lanes(plan, team)
     within = team.plan(plan)
     if plan.diagonals:
         return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
@@ -142,6 +140,13 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     except MissingLoop:  # isl has put a condition where the loop over a thread's points was
         made = _generated(program, part, frame, within, mapped, False)
     return finished(program, plan, team, made, dialect)
+
+
+def check_lanes(plan: KernelPlan, team: Team) -> None:
+    """Raise IllegalPlan where no lanes could hold the part of the tile that is to be in registers."""
+    if plan.in_registers and team.level != "sub-group":
+        raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
+                          "tiles of sub-groups have lanes that hold them; use the level sub-group")
 
 
 def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel) -> TeamKernel:

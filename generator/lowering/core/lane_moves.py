@@ -126,15 +126,17 @@ class Moves:
     guard: Expr | None
     nodes: list[Node] = field(default_factory=list)
 
-    def find(self, array: str, index: tuple[Expr, ...]) -> Load:
-        """What holds an element of a stage in this lane, once `nodes` have run."""
-        lanes = self.lanes
+    def find(self, array: str, index: tuple[Expr, ...], asked: tuple[Expr, ...] = ()) -> Load:
+        """What holds an element of a stage in this lane, once `nodes` have run. `asked`: its subscripts as the program
+        has them, where `index` says them in another way.
+        """
+        lanes, where = self.lanes, self.lanes.where(self.stage, self.at)
         sources = lanes.cut.sources(self.stage, self.at, lanes.stages[array], index)
-        wanted = put(Load(array, index), lanes.where(self.stage, self.at))
-        assert isinstance(wanted, Load)
+        wanted, exactly = put(Load(array, index), where), put(Load(array, asked or index), where)
+        assert isinstance(wanted, Load) and isinstance(exactly, Load)
         ways = [self._way(array, source, wanted) for source in sources]
         ways[0] = replace(ways[0], when=None)  # for the lanes that the others leave
-        lanes.check.read(array, wanted.index, self.guard, ways)
+        lanes.check.read(array, exactly.index, self.guard, ways)
         if len(ways) == 1:
             return self._value(ways[0], array)
         if tuple(ways) not in self.brought.chosen:

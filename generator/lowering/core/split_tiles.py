@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from generator.decisions.fractions import in_registers
 from generator.decisions.shape import LaneRoom
 from generator.errors import IllegalPlan
 from generator.expr import Expr, Int, Load
@@ -36,7 +35,8 @@ from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.cooperative import all_threads
-from generator.lowering.memory.sub_tiles import HeldStage, SubTile, SubTiles, all_of, most_words
+from generator.lowering.memory.lane_room import check_text, room_of
+from generator.lowering.memory.sub_tiles import HeldStage, SubTile, SubTiles, all_of, sub_tiles_of
 from generator.lowering.memory.tile_rows import point
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, If, Node
@@ -47,42 +47,26 @@ from generator.polyhedral.memory.mapping import block_names, check_besides, thre
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import ELEMENT_BYTES, Program
 
-MOST_SUB_TILES = 160
-"""Sub-tiles in registers, of all stages and the output together: each is text of its own."""
-
 HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "in_registers")
 """What the plan of such a kernel decides besides its sizes."""
-
-
-def sub_tiles_of(plan: KernelPlan) -> SubTiles:
-    """How the plan of a kernel whose blocks are warps cuts its tile."""
-    points = tuple(tile // threads for tile, threads in zip(plan.tile, plan.block, strict=True))
-    return SubTiles(plan.block, points, in_registers(points[-1], plan.in_registers))
 
 
 def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -> LaneRoom | None:
     """What the stages take of registers and of shared memory; None where a kernel cannot be cut like that."""
     try:
         stages = held_stages(program, part, cut.threads, cut.points)
+        output = output_of(program, part, cut.threads, cut.points)
     except IllegalPlan:
         return None
-    if _count(stages, cut) > MOST_SUB_TILES:
-        return None
     sizes = [ELEMENT_BYTES[program.array(stage.array).type] for stage in stages]
-    words = [-(-size // 4) * len(list(cut.sub_tiles(stage))) for stage, size in zip(stages, sizes, strict=True)]
     boxes = [_shared_sizes(cut, stage) for stage in stages]
     taken = [size * prod(padded_rows(box, padding)) for size, box in zip(sizes, boxes, strict=True) if prod(box)]
-    return LaneRoom(most_words(stages, words), sum(taken))
+    return room_of(cut, stages, [output], sizes, sum(taken))
 
 
 def _shared_sizes(cut: SubTiles, stage: HeldStage) -> tuple[int, ...]:
     """The part of a stage that is in shared memory."""
     return tuple(cut.shared_size(stage, k) for k in range(len(stage.spans)))
-
-
-def _count(stages: Sequence[HeldStage], cut: SubTiles) -> int:
-    """All sub-tiles in registers, those of the output, which go to global memory, among them."""
-    return sum(len(list(cut.sub_tiles(stage))) for stage in stages) + prod(cut.points[:-1]) * cut.in_registers
 
 
 def split_body(
@@ -98,11 +82,7 @@ def split_body(
     stages = held_stages(program, part, cut.threads, cut.points, reductions)
     output = output_of(program, part, cut.threads, cut.points, reductions)
     check_besides(plan, "with parts of its tile in registers", HONOURED)
-    if (count := _count(stages, cut)) > MOST_SUB_TILES:
-        raise IllegalPlan(
-            f"{', '.join(plan.statements)}: {count} sub-tiles in registers would be as many pieces of "
-            f"text; at most {MOST_SUB_TILES}: use fewer tenths in registers or smaller tiles"
-        )
+    check_text(cut, [*stages, output], plan.statements)
     stage_boxes(program, part, plan.tile, 1, 0)  # the exact check that computing them once per tile is right
     found = {stage.array: stage for stage in stages}
     splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, found, output, taken)

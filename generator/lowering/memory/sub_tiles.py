@@ -22,9 +22,11 @@ from functools import reduce
 from itertools import product
 from math import prod
 
+from generator.decisions.fractions import in_registers
 from generator.expr import Binary, Expr, Int, Name
 from generator.linear import simplify
 from generator.lowering.memory.tile_rows import Span, offset_in, point_in, value_in
+from generator.plan import KernelPlan
 from generator.polyhedral.memory.mapping import thread_names
 
 
@@ -173,6 +175,12 @@ class SubTiles:
         place = Binary("%", Binary("+", lane, Int(rest)), Int(width))
         near, far = Binary("<", lane, Int(width - rest)), Binary(">=", lane, Int(width - rest))
         return [(number + whole + 1, far, place), (number + whole, near, place)]
+
+
+def sub_tiles_of(plan: KernelPlan) -> SubTiles:
+    """How the plan of a kernel whose blocks are warps cuts its tile."""
+    points = tuple(tile // threads for tile, threads in zip(plan.tile, plan.block, strict=True))
+    return SubTiles(plan.block, points, in_registers(points[-1], plan.in_registers))
 
 
 def all_of(conditions: Sequence[Expr]) -> Expr | None:

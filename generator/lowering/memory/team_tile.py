@@ -54,10 +54,13 @@ class TimeBox(LocalBox):
 
 @dataclass(frozen=True, slots=True)
 class TeamTile:
-    """The tile of a team, as its plan decides it; dimensions are those of the arrays. `index` are names for places."""
+    """The tile of a team, as its plan decides it; dimensions are those of the arrays. `index` are names for places.
+    The last `elsewhere` elements along the plan's x are in no box.
+    """
 
     plan: KernelPlan
     index: tuple[Name, ...]
+    elsewhere: int = 0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -73,6 +76,10 @@ class TeamTile:
         """The number of a thread in a dimension."""
         return Name(thread_names(len(self.sizes))[self.dims.index(dim)])
 
+    def kept(self, dim: int) -> int:
+        """The elements that are in boxes, but for margins."""
+        return self.sizes[dim] - (self.elsewhere if dim == self.dims[-1] else 0)
+
     def corner(self, dim: int) -> Expr:
         """The first index of the tile."""
         return Binary("*", Int(self.sizes[dim]), Name(block_names(len(self.sizes))[self.dims.index(dim)]))
@@ -80,7 +87,7 @@ class TeamTile:
     def reach(self, margin: Margin, dim: int, limits: tuple[int, int]) -> Bounds:
         """The places of the tile with `margin` around it whose elements are within `limits`."""
         low, high = margin[dim]
-        first, last = Int(-low), Int(self.sizes[dim] - 1 + high)
+        first, last = Int(-low), Int(self.kept(dim) - 1 + high)
         return (Binary("max", first, self.place(dim, Int(limits[0]))) if low or limits[0] > 0 else first,
                 Binary("min", last, self.place(dim, Int(limits[1]))))
 
@@ -95,7 +102,7 @@ class TeamTile:
     def box(self, array: Array, name: str, margin: Margin, filled: Filled) -> TimeBox:
         """The tile of an array with `margin` around it, as the team holds it."""
         corner = tuple(simplify(Binary("-", self.corner(d), Int(low))) for d, (low, _) in enumerate(margin))
-        box = grown_sizes(self.sizes, margin)
+        box = grown_sizes([self.kept(d) for d in range(len(margin))], margin)
         return TimeBox(
             name,
             array.name,

@@ -61,11 +61,14 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class SharedBox:
-    """`sizes` elements of `array` from `corner` on, as far as the array has them."""
+    """`sizes` elements of `array`, as far as the array has them: those with subscripts from `begin` on (0 where that is
+    empty). `corner` is the element whose subscripts are 0.
+    """
 
     array: str
     corner: tuple[Expr, ...]
     sizes: tuple[int, ...]
+    begin: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -77,7 +80,7 @@ class LaneCheck:
     extents: Mapping[str, tuple[int, ...]]
     numbers: Ranges
     lanes: Ranges
-    boxes: Mapping[str, SharedBox]
+    boxes: dict[str, SharedBox]
     at: Iteration = field(init=False)
     _reading: Reading = field(init=False)
     _held: dict[str, tuple[str, Any]] = field(default_factory=dict, init=False)
@@ -95,6 +98,11 @@ class LaneCheck:
         holds.
         """
         self._held[register] = array, self._map(index).intersect_domain(self._where(guard))
+
+    def now(self, box: str, holds: SharedBox) -> None:
+        """From now on a box holds that."""
+        self.boxes[box] = holds
+        self._right.clear()
 
     def read(self, array: str, index: tuple[Expr, ...], guard: Expr | None, ways: Sequence[Way]) -> None:
         """Lanes for which `guard` holds want the element `index`; of several `ways` the last one that runs counts.
@@ -132,7 +140,7 @@ class LaneCheck:
         """What lanes find in a box; None where they would leave it, or ask for what the array does not have."""
         here = self.boxes[way.box]
         asked = self._map(way.place).intersect_domain(runs)
-        if here.array != array or not asked.range().is_subset(_box(here.sizes)):
+        if here.array != array or not asked.range().is_subset(_box(here.sizes, here.begin)):
             return None
         if not wanted.range().is_subset(_box(self.extents[array])):
             return None
@@ -152,8 +160,8 @@ class LaneCheck:
         return self._maps[exprs]
 
 
-def _box(sizes: tuple[int, ...]) -> Any:
-    """All subscripts of an array of these sizes (isl Set)."""
-    names = ", ".join(f"i{d}" for d in range(len(sizes)))
-    inside = " and ".join(f"0 <= i{d} < {n}" for d, n in enumerate(sizes))
+def _box(sizes: tuple[int, ...], begin: tuple[int, ...] = ()) -> Any:
+    """All subscripts of an array of these sizes, or so many from `begin` on (isl Set)."""
+    names, begin = ", ".join(f"i{d}" for d in range(len(sizes))), begin or (0,) * len(sizes)
+    inside = " and ".join(f"{low} <= i{d} < {low + n}" for d, (low, n) in enumerate(zip(begin, sizes, strict=True)))
     return isl.Set(f"{{ [{names}] : {inside} }}")

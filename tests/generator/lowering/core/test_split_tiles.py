@@ -33,7 +33,7 @@ from tests.support.plans import lowered_kernels
 from tests.support.slow import few
 from tests.support.suite import TARGET
 from tests.support.targets import HOPPER
-from tests.support.teams import chain, chain_plan, time_problem
+from tests.support.teams import chain, chain_plan
 
 BLOCKS: dict[int, list[tuple[int, ...]]] = {
     1: [(32,), (64,)],
@@ -296,12 +296,6 @@ def test_plans_that_want_more_are_refused(change: dict[str, object], words: str)
     wrong = replace(plan, kernels=(replace(kernel, **change),))  # type: ignore[arg-type]  # parameters are of any type
     with pytest.raises(IllegalPlan, match=words):
         lower(chain(), wrong, HOPPER)
-
-
-def test_time_steps_keep_their_tiles_in_shared_memory() -> None:
-    found, plan = time_problem("jacobi-1d", "sub-group", (128,), (64,))
-    with pytest.raises(IllegalPlan, match=r"that runs several time steps .* nothing but .*: leave out `in_registers`"):
-        lower(found.program, with_tenths(plan, 5), HOPPER)
 
 
 def test_plans_are_stored() -> None:
