@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runners.cuda.compiler import Nvcc, Nvrtc, Translator
+from metrics.resources import parse_ptxas
+from runners.cuda.compiler import Capability, Nvcc, Nvrtc, Translator
 
 ELF = b"\x7fELF"
 
@@ -14,3 +15,17 @@ def translator(kind: type[Nvrtc | Nvcc]) -> Translator:
         return kind()
     except ImportError as error:
         pytest.skip(f"{kind.__name__} is not installed: {error}")
+
+
+def check_spills(source: str, capability: Capability) -> None:
+    """The text compiles, and nothing is spilled, but for a pair of registers where the compiler keeps far fewer than
+    there are (255), so that more warps run: its own choice (NVRTC 13 for sm_80).
+    """
+    _, log = translator(Nvrtc).translate(source, capability)
+    found = parse_ptxas(log)
+    assert found
+    for used in found.values():
+        few_by_choice = used.registers is not None and used.registers <= 96
+        most = 8 if few_by_choice else 0
+        assert used.spills is not None and used.spills <= most, used
+        assert used.private is not None and used.private <= most, used

@@ -12,13 +12,10 @@ import pytest
 
 from generator.lowering import lower
 from generator.plan import Plan
-from generator.program import Program
 from metrics.outcome import LaunchFailed, Timed
-from metrics.resources import parse_ptxas
 from runners.base import DeviceInfo
-from runners.cuda.compiler import Capability, Nvrtc
 from tests.support.bench import outcomes_of
-from tests.support.cuda_compiler import translator
+from tests.support.cuda_compiler import check_spills
 from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
 from tests.support.edits import edited, replaced
@@ -82,19 +79,9 @@ def test_a_missing_barrier_and_missing_lanes_are_found(
     assert isinstance(outcome, LaunchFailed) and said in "".join(found_in(tmp_path / "calls"))
 
 
-def check_compiles(program: Program, plan: Plan, capability: Capability) -> None:
-    """Nothing is spilled, but for a pair of registers where the compiler keeps far fewer than there are, so that more
-    warps run: its own choice (NVRTC 13 for sm_80).
-    """
-    _, log = translator(Nvrtc).translate(lower(program, plan, HOPPER).source, capability)
-    for found in parse_ptxas(log).values():
-        few_by_choice = found.registers is not None and found.registers <= 64
-        assert found.spills in ((0, 8) if few_by_choice else (0,)) and found.private == found.spills, plan.to_json()
-
-
 @pytest.mark.parametrize("seed", few(range(30), 2))
 def test_nvrtc_spills_nothing(seed: int) -> None:
     chain, plans = plans_of(seed, ANY, 2)
     for plan in plans:
         for capability in ((7, 5), (8, 0), (9, 0)):
-            check_compiles(chain.program, plan, capability)
+            check_spills(lower(chain.program, plan, HOPPER).source, capability)
