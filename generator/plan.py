@@ -97,6 +97,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     WALK,
     DIAGONALS,
     SIZES,
+    IN_REGISTERS,
     RUN,
     UNROLL,
     POINTS_INSIDE,
@@ -113,7 +114,6 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     EXCHANGE,
     COLUMNS,
     LEVEL,
-    IN_REGISTERS,
 )
 """The table of the decisions about a kernel, in the order in which they are asked."""
 

@@ -1,26 +1,40 @@
-"""Which fractions of a warp's tile in registers are worth an offer: they differ, and the tile fits the device."""
+"""Warps with tiles of their own, and which fractions of such a tile in registers are worth an offer: they differ, and
+the tile fits the device.
+"""
 
 from __future__ import annotations
 
 from math import prod
 
-from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Known
-from generator.decisions.combine import COMBINE, parts_bytes
-from generator.decisions.inner_tile import INNER_TILE
-from generator.decisions.padding import PADDING
-from generator.decisions.points_inside import POINTS_INSIDE
-from generator.decisions.registers import REGISTERS
-from generator.decisions.run import RUN
-from generator.decisions.shared import SHARED
 from generator.decisions.size_lists import Sizes
 from generator.decisions.sizes import SIZES
-from generator.decisions.vector import VECTOR
-from generator.decisions.walk import WALK
+from generator.target import LANES
 
 TENTHS = range(11)
 MOST_WORDS = 64
 """32-bit registers that parts of tiles take, so that compilers have enough of 255 left for the rest."""
+
+
+def sub_group(block: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The threads of a sub-group in each dimension of a block: x first, then rows, then planes; None where the block
+    has no whole ones.
+    """
+    left, found = LANES, list[int]()
+    for size in reversed(block):
+        found.append(min(size, left))
+        if size % found[-1] or left % found[-1]:
+            return None
+        left //= found[-1]
+    return tuple(reversed(found)) if left == 1 else None
+
+
+def lanes_of(known: Known) -> Sizes | None:
+    """The threads of a warp that can have a tile of its own, in each dimension; None where none can."""
+    lanes = sub_group(known[SIZES].block) if known.target.sub_group >= LANES else None
+    if lanes is None or (lanes[-1] < LANES and not known.target.language.rows_in_sub_groups):
+        return None
+    return lanes
 
 
 def in_registers(points: int, tenths: int) -> int:
@@ -34,27 +48,19 @@ def team_tile(known: Known, threads: Sizes) -> Sizes:
     return tuple(t // b * n for t, b, n in zip(sizes.tile, sizes.block, threads, strict=True))
 
 
-def fitting_tenths(known: Known, lanes: Sizes) -> tuple[int, ...]:
-    """The tenths of the tile of each warp (`lanes` in each dimension) that may be in registers, so that a block fits
-    the device. 0 among them: all of it may be in shared memory.
-    """
+def fits_split(known: Known, lanes: Sizes, tenths: int, padding: int) -> bool:
+    """Whether a block fits the device with so many tenths of the tile of each of its warps in registers."""
     tile, teams = team_tile(known, lanes), prod(known[SIZES].block) // prod(lanes)
-    most = (known.target.local_bytes - parts_bytes(known)) // teams
-    found, counts = list[int](), {0}
-    if kept_bytes(known, tile, known[COMBINE] == "private") <= most:
-        found.append(0)
-    for tenths in TENTHS if _may_be_split(known) else ():
-        count = in_registers(tile[-1] // lanes[-1], tenths)
-        room = None if count in counts else known.shape.lane_room(tile, lanes, count, known[PADDING])
-        if room and room.words <= MOST_WORDS and room.bytes <= most:
+    room = known.shape.lane_room(tile, lanes, in_registers(tile[-1] // lanes[-1], tenths), padding)
+    return room is not None and room.words <= MOST_WORDS and teams * room.bytes <= known.target.local_bytes
+
+
+def fitting_tenths(known: Known, lanes: Sizes) -> tuple[int, ...]:
+    """The tenths of the tile of each warp that differ, fit, and are not 0."""
+    points, found, counts = team_tile(known, lanes)[-1] // lanes[-1], list[int](), {0}
+    for tenths in TENTHS if points > 1 else ():
+        count = in_registers(points, tenths)
+        if count not in counts and fits_split(known, lanes, tenths, 0):
             found.append(tenths)
             counts.add(count)
     return tuple(found)
-
-
-def _may_be_split(known: Known) -> bool:
-    """Whether a lane has several points along x, and nothing was decided that goes with whole tiles only."""
-    sizes = known[SIZES]
-    whole = known[WALK] or known[SHARED] or known[REGISTERS] or known[POINTS_INSIDE] or known[INNER_TILE] > 1
-    plain = known[RUN] == 1 and known[VECTOR] == 1 and known[COMBINE] == COMBINE.default
-    return plain and not whole and sizes.tile[-1] > sizes.block[-1]

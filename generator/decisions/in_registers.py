@@ -3,23 +3,26 @@
 Of what a kernel computes besides, the right part along x lies in registers, one value per lane, and lanes get values
 from each other by shuffles; the left part and what overlaps lie in shared memory. Less shared memory per block lets a
 device run more of them at once.
+
+Asked right after sizes: with parts in registers tiles are those of warps, and neither copied nor walked. Asked at the
+end, few plans could have any.
 """
 
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
-from generator.decisions.fractions import TENTHS, fitting_tenths
-from generator.decisions.level import LEVEL, sub_group
-from generator.decisions.sizes import SIZES
+from generator.decisions.diagonals import DIAGONALS
+from generator.decisions.fractions import TENTHS, fitting_tenths, lanes_of
+from generator.decisions.walk import WALK
 from generator.forms import Form
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where a warp has a tile of its own: fractions that differ, and that fit."""
-    lanes = sub_group(known[SIZES].block) if known[LEVEL] == "sub-group" else None
-    if lanes is None:
+    """Where a warp can have a tile of its own: fractions that differ, and that fit."""
+    if not (known.wide and known.shape.computes) or known[WALK] or known[DIAGONALS]:
         return Offer((0,))
-    found = fitting_tenths(known, lanes)
+    lanes = lanes_of(known)
+    found = (0, *fitting_tenths(known, lanes)) if lanes is not None else (0,)
     return Offer(found, (("offered", found),))
 
 
@@ -37,7 +40,8 @@ IN_REGISTERS = KernelDecision(
         "0, 1, .. 10, those that make a difference",
         "the right part of a warp's tile lies in registers, one value per lane, and lanes exchange values by shuffles; "
         "the left part and what overlaps lie in shared memory ([warps.md](warps.md))",
-        "wide, tiles shared by a sub-group, several points along x, stages at constant distances",
+        "wide, kernels that compute stages besides at constant distances, several points along x; then a sub-group "
+        "shares the tile",
     ),
     younger=True,
 )

@@ -12,8 +12,9 @@ from typing import get_args
 
 from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import KernelDecision, Known, Offer, Row
-from generator.decisions.combine import COMBINE
-from generator.decisions.fractions import fitting_tenths, team_tile
+from generator.decisions.combine import COMBINE, parts_bytes
+from generator.decisions.fractions import lanes_of, team_tile
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.sizes import SIZES
 from generator.decisions.walk import WALK, walked
 from generator.forms import one_of
@@ -25,32 +26,20 @@ THREAD_BYTES, HOST_THREAD_BYTES = 256, 32 * 1024
 """What a thread may keep of the arrays: 64 registers of a GPU; on a CPU, what its first-level cache holds."""
 
 
-def sub_group(block: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The threads of a sub-group in each dimension of a block: x first, then rows, then planes; None where the block
-    has no whole ones.
-    """
-    left, found = LANES, list[int]()
-    for size in reversed(block):
-        found.append(min(size, left))
-        if size % found[-1] or left % found[-1]:
-            return None
-        left //= found[-1]
-    return tuple(reversed(found)) if left == 1 else None
-
-
 def _offer(known: Known) -> Offer[Level]:
     if not (known.wide and known.shape.computes):
         return Offer((_DEFAULT,))
-    block, language = known[SIZES].block, known.target.language
+    if known[IN_REGISTERS]:
+        return Offer(("sub-group",))
+    block, private = known[SIZES].block, known[COMBINE] == "private"
     found: list[Level] = [_DEFAULT]
-    lanes = sub_group(block) if known.target.sub_group >= LANES else None
-    lanes = lanes if lanes is None or _whole_steps(known, lanes) else None
-    rows = lanes is not None and (lanes[-1] == LANES or language.rows_in_sub_groups)
-    tenths = fitting_tenths(known, lanes) if lanes is not None and rows else ()
-    if any(tenths) or (tenths and prod(block) > LANES):
-        found.append("sub-group")  # a block that is one warp: only with parts in registers
+    lanes = lanes_of(known)
+    if lanes is not None and prod(block) > LANES and _whole_steps(known, lanes):
+        room = (known.target.local_bytes - parts_bytes(known)) // (prod(block) // LANES)
+        if kept_bytes(known, team_tile(known, lanes), private) <= room:
+            found.append("sub-group")  # a block that is one warp is one already
     most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
-    if kept_bytes(known, team_tile(known, one), known[COMBINE] == "private") <= most and _whole_steps(known, one):
+    if kept_bytes(known, team_tile(known, one), private) <= most and _whole_steps(known, one):
         found.append("thread")
     return Offer(tuple(found), (("offered", " ".join(found)),))
 

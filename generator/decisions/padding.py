@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.fractions import fits_split, lanes_of
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.shared import SHARED, fits
 from generator.decisions.uncopied import UNCOPIED
@@ -14,6 +16,9 @@ def _offer(known: Known) -> Offer[int]:
     shared = known[SHARED]
     padded = (shared or known.shape.computes) and known.wide
     sizes = (0, known[VECTOR])  # rows that begin at multiples of a vector
+    if known[IN_REGISTERS]:
+        lanes = lanes_of(known)
+        return Offer((0, 1) if lanes and fits_split(known, lanes, known[IN_REGISTERS], 1) else (0,))
     offered = tuple(p for p in sizes if padded and fits(known, known[INNER_TILE], p, shared, known[UNCOPIED])) or (0,)
     return Offer(offered, (("elements per access", known[VECTOR]),) if known[VECTOR] > 1 else ())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.sizes import SIZES
 
 MAX_REGISTERS = 64
@@ -15,7 +16,7 @@ def _offer(known: Known) -> Offer[bool]:
     shape, found = known.shape, known[SIZES]
     updated = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]
     worth = any(prod(found.tile[d] // found.block[d] for d in owned) <= MAX_REGISTERS for owned in updated)
-    return switch(known.wide and worth)
+    return switch(known.wide and worth and not known[IN_REGISTERS])
 
 
 REGISTERS = flag(

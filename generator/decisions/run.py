@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.sizes import SIZES
 from generator.forms import POSITIVE
 
@@ -17,7 +18,9 @@ def _offer(known: Known) -> Offer[int]:
     neighbouring threads instead.
     """
     found = known[SIZES]
-    if not known.wide or known.shape.timed or known.target.shares_host_cores or not found.block or found.block[-1] == 1:
+    if not found.block or found.block[-1] == 1 or known[IN_REGISTERS]:
+        return Offer((1,))
+    if not known.wide or known.shape.timed or known.target.shares_host_cores:
         return Offer((1,))
     points = max(1, found.tile[-1] // found.block[-1])
     offered = tuple(run for run in RUNS if points % run == 0)

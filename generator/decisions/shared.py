@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.registers import REGISTERS
 from generator.decisions.size_lists import INNER_TILES, Sizes
 from generator.decisions.sizes import SIZES
@@ -25,7 +26,9 @@ def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tu
 
 def _offer(known: Known) -> Offer[bool]:
     """Where the copies fit with some inner tile."""
-    return switch(bool(known.shape.shareable) and any(fits(known, t, 0, True) for t in inner_tiles(known)))
+    if known[IN_REGISTERS] or not known.shape.shareable:
+        return switch(False)
+    return switch(any(fits(known, t, 0, True) for t in inner_tiles(known)))
 
 
 SHARED = flag(

@@ -7,6 +7,7 @@ float4, float2 and their like: a quarter or half of the instructions for the sam
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.unroll import UNROLL
@@ -19,7 +20,7 @@ def _offer(known: Known) -> Offer[int]:
     """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
     become vectors already.
     """
-    if not known.wide or known.shape.timed or known.target.shares_host_cores:
+    if not known.wide or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
         return Offer((1,))
     most = WIDTHS[-1] if known[SHARED] else max(known[RUN], known[UNROLL])
     offered = tuple(width for width in WIDTHS if width <= most)

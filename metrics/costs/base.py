@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import sub_group
 from generator.facts import KernelFacts
 from generator.nest import Level
 from metrics.costs.device import CostDevice

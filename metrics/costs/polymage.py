@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.dataflow import Dataflow, Read
-from generator.decisions.fractions import TENTHS, in_registers
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import TENTHS, in_registers, sub_group
 from generator.facts import Operations
 from generator.nest import Level
 from generator.target import LANES

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import sub_group
 from generator.decisions.walk import walked
 from generator.nest import Level
 from metrics.costs.device import CostDevice

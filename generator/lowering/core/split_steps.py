@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from generator.expr import Binary, Expr, Int, Load, Name, loads_of, map_children
+from generator.expr import Binary, Expr, Int, Load, Name, Unary, loads_of, map_children
 from generator.linear import simplify, substitute
 from generator.lowering.core.lane_moves import Brought, Lanes, Moves, put
 from generator.lowering.core.time_parts import Copies, Steps
@@ -100,9 +100,17 @@ class _StepSplitter:
                     even.append(_under(guard, Assign(held, "", Load(one.array, index))))
                     odd.append(_under(guard, Assign(held, "", Load(self.copies.scratch[one.array].name, index))))
                 else:
-                    rest.append(_under(guard, Assign(held, "", Load(one.array, index))))
+                    rest += self._unwritten(one, sub_tile, Assign(held, "", Load(one.array, index)))
                 self.lanes.hold(stage, sub_tile, held.array, guard)
         return *self.copies.filled(self.steps.loop), *declared, *self.copies.in_turns(even, odd), *rest
+
+    def _unwritten(self, version: Version, sub_tile: SubTile, loaded: Node) -> list[Node]:
+        """What loads the elements that no sweep writes: the others are stored by the last launch."""
+        stage, ranges = self.stages[version.name], dict(self.steps.loop.written)[version.array]
+        inside = self.lanes.guard(stage, sub_tile, [(low, high + 1) for low, high in ranges])
+        if inside is None:
+            return []
+        return [_under(self._exists(stage, sub_tile, version.array), If(Unary("!", inside), (loaded,)))]
 
     def part(self, version: Version) -> tuple[Node, ...]:
         """A sweep: first what is in shared memory, then the sub-tiles."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from generator.decisions.fractions import MOST_WORDS, TENTHS, in_registers
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import MOST_WORDS, TENTHS, in_registers, sub_group
 from generator.lowering.analysis.shapes import KernelShape
 from generator.plan import KernelPlan
 from generator.target import LANES, Target

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import sub_group
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.lowering.memory.box import LocalBox

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from explorer.registry import make_explorer
-from generator.decisions.level import sub_group
+from generator.decisions.fractions import sub_group
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
 from generator.lowering import lower
