@@ -1,23 +1,27 @@
 """Whose tile, and where it lies: `python -m experiments.benchmarks.warps [--device D] [--draws N] [NAME...]`.
 
 Pipelines with stages in overlapped tiles, and stencils with several time steps per launch: the same random sizes with
-tiles of blocks, of warps, and of warps with parts in registers (random fractions). The table has the best time of each,
-and says over how many plans. Kernels that compute nothing besides have the same plan in all of them.
+tiles of blocks, of warps, and of warps with parts in registers (random fractions), in turns, so that a busy machine
+hits all of them. The table has the best time of each, and says over how many sizes. Kernels that compute nothing
+besides have the same plan in all of them. With `--results FILE` every time is written there at once, and what is there
+is not measured again: the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
 
 from experiments.benchmarks.default_plan import SUITE
+from experiments.benchmarks.warp_results import KINDS, Kind, Line, Results
 from experiments.suites.image_pipelines import pipeline
 from experiments.words import describe_ms, describe_ratio
 from generator.decisions.base import Known
@@ -35,7 +39,7 @@ from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from metrics.outcome import Timed
-from runners.base import Job, Limits
+from runners.base import Job, Limits, Runner
 from runners.registry import open_runner
 
 IN_BLOCKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -60,20 +64,19 @@ INLINE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 STENCILS = ("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d")
 STEPS = (2, 4)
+MEDIUM: Literal["medium"] = "medium"
+"""The size of the pipelines."""
 _POINTS = (1, 2, 4, 8)
-
-Kind: TypeAlias = Literal["block", "warp", "hybrid"]
-KINDS: tuple[Kind, ...] = ("block", "warp", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A program: the best milliseconds of each kind of tile, over so many plans that passed."""
+    """A program: the best milliseconds of each kind of tile, over so many sizes that passed."""
 
     name: str
     best: Mapping[Kind, float]
-    plans: int
-    failed: tuple[str, ...]
+    sizes: Mapping[Kind, int]
+    failed: tuple[str, ...] = ()
 
 
 def tiled_stages(name: str) -> Stages:
@@ -85,8 +88,8 @@ def tiled_stages(name: str) -> Stages:
 
 def plans_of(
     program: Program, target: Target, schedule: Schedule, draws: int, rng: np.random.Generator
-) -> Iterator[tuple[Kind, Plan]]:
-    """Random sizes with each kind of tile that is on offer for some kernel, each plan once."""
+) -> Iterator[dict[Kind, Plan]]:
+    """Random sizes, each with the kinds of tiles that are on offer for some kernel; each plan once."""
     base = (
         time_plan(program, target, schedule.steps)
         if isinstance(schedule, TimeTiles)
@@ -95,12 +98,14 @@ def plans_of(
     shapes, seen = kernel_shapes(program, schedule, target.dialect), set[Plan]()
     for _ in range(draws):
         drawn = {shape.statements: _drawn(shape, target, rng) for shape in shapes if shape.computes}
+        found = dict[Kind, Plan]()
         for kind in KINDS:
             made = {names: kernels[kind] for names, kernels in drawn.items() if kind in kernels}
             plan = replace(base, kernels=tuple(made.get(k.statements, k) for k in base.kernels))
             if made and plan not in seen:
                 seen.add(plan)
-                yield kind, plan
+                found[kind] = plan
+        yield found
 
 
 def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapping[Kind, KernelPlan]:
@@ -129,28 +134,39 @@ def kind_of(kernel: KernelPlan) -> Kind | None:
     return "block" if kernel.level == "block" else None
 
 
-def measure(name: str, device: str | None, draws: int, size: str) -> Row:
-    """Time the plans of one program."""
-    problem = _problem(name, size)
+def measure(name: str, device: str | None, draws: int, size: str, results: Results) -> Row:
+    """Time the plans of one program that are not in `results` yet, all kinds of one size before the next size."""
+    problem, lines = _problem(name, size), list[Line]()
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
         runner = open_runner(problem, device, Limits(), Path(folder))
         try:
             rng, target = np.random.default_rng(1), runner.device.target
             schedules = [TimeTiles(steps) for steps in STEPS] if name in STENCILS else [tiled_stages(name)]
             each = max(1, draws // len(schedules))
-            plans = [one for s in schedules for one in plans_of(problem.program, target, s, each, rng)]
-            outcomes = dict(runner.evaluate([Job(n, plan) for n, (_, plan) in enumerate(plans)]))
+            drawn = [one for s in schedules for one in plans_of(problem.program, target, s, each, rng)]
+            for plans in drawn:
+                lines += _timed(runner, plans, f"{name} {size if name in STENCILS else MEDIUM}", results)
         finally:
             runner.close()
-    best, failed, passed = dict[Kind, float](), list[str](), 0
-    for number, (kind, _) in enumerate(plans):
-        outcome = outcomes[number]
-        if isinstance(outcome, Timed):
-            passed += 1
-            best[kind] = min(outcome.median_ms, best.get(kind, outcome.median_ms))
-        else:
-            failed.append(f"{kind}: {outcome.message.splitlines()[0]}")
-    return Row(name, best, passed, tuple(failed))
+    return row(name, lines)
+
+
+def _timed(runner: Runner, plans: Mapping[Kind, Plan], program: str, results: Results) -> list[Line]:
+    """The lines of one size."""
+    keys = {kind: (program, runner.device.name, kind, plan.digest) for kind, plan in plans.items()}
+    kinds = [kind for kind in plans if keys[kind] not in results.known]
+    for number, outcome in runner.evaluate([Job(n, plans[kind]) for n, kind in enumerate(kinds)]):
+        ms, words = (outcome.median_ms, "") if isinstance(outcome, Timed) else (None, outcome.message.splitlines()[0])
+        results.add(Line(*keys[kinds[number]], ms, words, datetime.now(UTC).isoformat(timespec="seconds")))
+    return [results.known[keys[kind]] for kind in plans]
+
+
+def row(name: str, lines: Sequence[Line]) -> Row:
+    """The best of each kind."""
+    times = {kind: [line.ms for line in lines if line.kind == kind and line.ms is not None] for kind in KINDS}
+    failed = tuple(f"{line.kind}: {line.words}" for line in lines if line.ms is None)
+    best = {kind: min(ms) for kind, ms in times.items() if ms}
+    return Row(name, best, {kind: len(ms) for kind, ms in times.items()}, failed)
 
 
 def _problem(name: str, size: str) -> Problem:
@@ -158,16 +174,17 @@ def _problem(name: str, size: str) -> Problem:
         compilation = Compilation(defines=(f"{size}_DATASET", "DATA_TYPE_IS_FLOAT"))
         return read_problem(SUITE / f"{name}.c", compilation, None, None, {}, 0)
     found = pipeline(name)
-    return read_pipeline(found.file, None, dict(found.parameters_at("medium")), 7)
+    return read_pipeline(found.file, None, dict(found.parameters_at(MEDIUM)), 7)
 
 
 def table(rows: list[Row]) -> str:
     """Markdown: times, and how many times faster warps and hybrid tiles are than tiles of blocks."""
-    lines = ["| program | plans | tile per block | per warp | | hybrid | |", "|---|---|---|---|---|---|---|"]
+    lines = ["| program | sizes | tile per block | per warp | | hybrid | |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         times = [row.best.get(kind) for kind in KINDS]
         ratios = [times[0] / ms if ms and times[0] else None for ms in times[1:]]
-        cells = (row.name, str(row.plans), describe_ms(times[0]), describe_ms(times[1]), describe_ratio(ratios[0]),
+        sizes = ", ".join(str(row.sizes.get(kind, 0)) for kind in KINDS)
+        cells = (row.name, sizes, describe_ms(times[0]), describe_ms(times[1]), describe_ratio(ratios[0]),
                  describe_ms(times[2]), describe_ratio(ratios[1]))  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -176,16 +193,19 @@ def table(rows: list[Row]) -> str:
 def main(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,
     device: Annotated[str | None, typer.Option("--device")] = None,
-    draws: Annotated[int, typer.Option("--draws")] = 50,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="random sizes for each kind of tile")] = 50,
     size: Annotated[str, typer.Option("--size", help="of the stencils")] = "MEDIUM",
+    results: Annotated[Path | None, typer.Option("--results", help="a file of times, which are kept")] = None,
 ) -> None:
     """Measure tiles of blocks, of warps, and of warps partly in registers."""
-    rows = []
+    rows, known = [], Results.read(results)
     for name in names or [*IN_BLOCKS, *STENCILS]:
-        rows.append(measure(name, device, draws, size))
+        if name not in (*IN_BLOCKS, *STENCILS):
+            raise typer.BadParameter(f"{name} is none of them; use {', '.join((*IN_BLOCKS, *STENCILS))}")
+        rows.append(measure(name, device, draws, size, known))
         for words in rows[-1].failed:
             print(f"{name}: {words}")
-        print(table(rows[-1:]).splitlines()[2], flush=True)
+        print(table(rows[-1:]).splitlines()[2], f" {datetime.now(UTC):%H:%M:%S}", flush=True)
     print(table(rows))
 
 
