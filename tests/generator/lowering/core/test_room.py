@@ -160,7 +160,7 @@ def test_asynchronous_copies_are_unrolled_at_most_8_times() -> None:
 
 SPLIT = {"shared": True, "uncopied": ("image",), "inner_tile": 4, "registers": True, "combine": "shared", "run": 2,
          "vector": 2, "ahead": True, "asynchronous": True, "points_inside": True}  # fmt: skip
-TIMED = {**SPLIT, "walk": 4, "in_registers": 5}
+TIMED = {**SPLIT, "walk": 4}
 
 
 @pytest.mark.parametrize("name", SPLIT)
