@@ -20,6 +20,7 @@ from experiments.values.objective import named_metrics, parse_objective
 from experiments.values.options import Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.values.records import Result as Evaluated
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation
+from generator.precision import Products
 
 __all__ = ["Best", "Result", "resume", "tune"]
 
@@ -32,7 +33,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
-         strict_float: bool = False, finalists: int = 5, out: str | Path | None = None, name: str | None = None,
+         strict_float: bool = False, precision_of_products: Products = "full", finalists: int = 5,
+         out: str | Path | None = None, name: str | None = None,
          wisdom: bool = False, objective: str = "time", maximize: bool | None = None,
          metrics: Mapping[str, str] | None = None, reporter: ReporterName | Reporter | None = None,
          on_result: Callable[[Evaluated], object] | None = None) -> Result:
@@ -55,7 +57,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     options = RunOptions("", Compilation(), parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          explorer=_explorer_name(explorer), ants=ants, seed=seed, device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
-                         more_devices=devices[1:], cluster=cluster,
+                         more_devices=devices[1:], cluster=cluster, products=precision_of_products,
                          objective=parse_objective(objective, maximize, named_metrics(metrics)))
     return _tuned(source, words, sizes, space, options, out, name, wisdom, opened(reporter, on_result))
 

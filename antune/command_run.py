@@ -84,6 +84,15 @@ class SpaceChoice(StrEnum):
     pipeline = "pipeline"
 
 
+class ProductsChoice(StrEnum):
+    """The precisions in which products may be computed."""
+
+    full = "full"
+    tf32 = "tf32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+
 class LevelChoice(StrEnum):
     """How much of the schedule is searched."""
 
@@ -109,21 +118,26 @@ LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides w
                                                   "skews, permutes and tiles these loops.")]
 StrictFloat = Annotated[bool, typer.Option("--strict-float", help="Never change the order of floating-point sums: no "
                                            "parallel reductions of float and double.")]
+ProductsOption = Annotated[ProductsChoice, typer.Option(
+    "--precision-of-products", help="Let tensor cores of NVIDIA GPUs compute sums of products of float (matrix "
+    "multiplications): factors are rounded to this precision, sums are in fp32. Results are checked within what that "
+    "explains (docs/tensor_cores.md).")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to keep the run. Default: "
                                           "antune-runs/NAME-N.", show_default=False)]
 
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
-         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
-         size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
+         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
          random_inputs: RandomInputs = False, explorer: Explorer = "colony", ants: Ants = 10,
          iterations: Iterations = None, evaluations: Evaluations = None, minutes: Minutes = None,
          stop_at: StopAt = None, stagnation: Stagnation = None, seed: Seed = 0, device: Devices = None,
          cluster: Cluster = None, space: SpaceOption = None, level: LevelOption = LevelChoice.o1,
-         strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
-         memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
-         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
-         wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         strict_float: StrictFloat = False, precision_of_products: ProductsOption = ProductsChoice.full,
+         compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
+         precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm,
+         finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None, wisdom: FromWisdom = False,
+         models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
          calibration: CalibrationFile = None, objective: ObjectiveText = "time", maximize: Maximize = None,
          metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None, picture: Picture = True,
          out: Out = None) -> None:
@@ -139,17 +153,16 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
       antune tune pipeline.py:build --size 2048x2048
     """
     from experiments.values.options import RunOptions, Timing
-
     devices, scoped = tuple(device or ()), settle(parse_scoped(
         file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs))
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
-        memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
-        more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse), models=_names(models),
-        calibration=read_constants(calibration), foretell=foretell, foresee=foresee,
-        objective=sought(objective, maximize, metric))
+        memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists), cluster=cluster,
+        more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models), foretell=foretell,
+        foresee=foresee, calibration=read_constants(calibration), objective=sought(objective, maximize, metric),
+        products=precision_of_products.value)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _begun(options, directory, reporter, picture, wisdom)
     _end(finish)

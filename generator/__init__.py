@@ -8,8 +8,8 @@ variants), `polyhedral/` (the only room that knows isl), `lowering/` (Program + 
 `expr.py`, `linear.py`, `nest.py` and `lowered_kernel.py` are the expressions, loops and kernels that pass between them;
 `sharing.py` names what expressions repeat. `facts.py` holds what a static performance model needs to know of kernels,
 `operations.py` counts what an assignment computes, `dataflow.py` is what cost models see of arrays that are made from
-each other. `scratch.py` makes temporary folders. `reading.py` is the door for files, `explain.py` shows every step,
-`pipeline_graph.py` which kernel computes what.
+each other. `precision.py` says what products on tensor cores lose. `scratch.py` makes temporary folders. `reading.py`
+is the door for files, `explain.py` shows every step, `pipeline_graph.py` which kernel computes what.
 
 Imports nothing of the other top-level folders: a person can write a Plan by hand and get code without search.
 """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
 from generator.expr import Binary, Call, Expr, Int, Load, Name
+from generator.precision import DEPTH, SIDE, Precision
 from generator.program import ELEMENT_BYTES
 
 Level: TypeAlias = Literal["block", "sub-group", "thread"]
@@ -158,7 +159,64 @@ class Receive:
     lane: Expr
 
 
-Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle | Receive
+@dataclass(frozen=True, slots=True)
+class SharedFactor:
+    """A factor of a tile in shared memory: an array whose rows have `row` elements as declared. `turned`: its rows
+    belong to what is summed over, not to rows (columns) of the sums.
+    """
+
+    name: str
+    row: int
+    turned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WarpTile:
+    """How the warps of a block multiply a tile on tensor cores: `depth` terms of a sum at a time.
+
+    `warps` in rows and columns, each with `each` fragments of SIDE x SIDE sums, whose factors have `precision`. They
+    are variables of a warp called `parts`; the array `sums` takes them, with rows of `row` elements as declared.
+    """
+
+    precision: Precision
+    warps: tuple[int, int]
+    each: tuple[int, int]
+    depth: int
+    left: SharedFactor
+    right: SharedFactor
+    parts: str
+    sums: str
+    row: int
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows and columns of the tile."""
+        return self.warps[0] * self.each[0] * SIDE, self.warps[1] * self.each[1] * SIDE
+
+    @property
+    def multiplications(self) -> int:
+        """Of a thread, each with an addition, in one step over `depth` terms."""
+        rows, columns = self.sizes
+        return rows * columns * -(-self.depth // DEPTH[self.precision]) * DEPTH[self.precision] // (32 * self.count)
+
+    @property
+    def count(self) -> int:
+        """The warps."""
+        return self.warps[0] * self.warps[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Fragments:
+    """A step of all warps of a block on fragments of a `tile`: declare the sums and make them 0 (`clear`), add the
+    products of what is in shared memory (`multiply`), put them into shared memory (`store`). `warp` numbers the warps.
+    """
+
+    step: Literal["clear", "multiply", "store"]
+    tile: WarpTile
+    warp: Expr
+
+
+Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle | Receive | Fragments
 
 
 def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
@@ -205,6 +263,8 @@ def expressions(node: Node) -> tuple[Expr, ...]:
             return (node.variable,)
         case Receive():
             return node.variable, node.source, node.lane
+        case Fragments():
+            return (node.warp,)
         case Barrier() | Declare():
             return ()
         case _:
@@ -231,6 +291,8 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
             return replace(node, variable=_load(function(node.variable)))
         case Receive(variable, source, lane):
             return Receive(_load(function(variable)), _load(function(source)), function(lane))
+        case Fragments():
+            return replace(node, warp=function(node.warp))
         case Barrier() | Declare():
             return node
         case _:

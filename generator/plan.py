@@ -26,6 +26,7 @@ from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.level import LEVEL
 from generator.decisions.padding import PADDING
 from generator.decisions.points_inside import POINTS_INSIDE
+from generator.decisions.products import PRODUCTS
 from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
@@ -39,6 +40,7 @@ from generator.errors import IllegalPlan, InputError
 from generator.forms import NAMES, Form, are_pairs, check_fields, list_of, pairs
 from generator.json_text import parse_json
 from generator.nest import Level
+from generator.precision import Products, product_tolerance
 from generator.schedules.schedule import Schedule, schedule_from_json
 
 Placement: TypeAlias = Literal["texture", "constant"]
@@ -82,6 +84,7 @@ class KernelPlan:
     diagonals: bool = DIAGONALS.default
     asynchronous: bool = ASYNCHRONOUS.default
     in_registers: int = IN_REGISTERS.default
+    products: Products = PRODUCTS.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """The fields, but for statements, sizes and those `honoured`, that are not the default."""
@@ -94,6 +97,7 @@ class KernelPlan:
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     X_DIMENSION,
+    PRODUCTS,
     WALK,
     DIAGONALS,
     SIZES,
@@ -158,6 +162,14 @@ class Plan:
         elif not self.parameters:
             del data["parameters"]  # the digests of programs' Plans are older than templates
         return json.dumps(data, default=_members, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def rounded_products(self) -> float:
+        """The relative difference that factors of a lower precision explain (`generator.precision`); 0 where there are
+        none.
+        """
+        lower = [kernel.products for kernel in self.kernels if kernel.products != "full"]
+        return max((product_tolerance(precision, len(lower)) for precision in lower), default=0.0)
 
     @property
     def digest(self) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from generator.precision import LEAST_CAPABILITY, Products
+
 Dialect: TypeAlias = Literal["opencl", "cuda", "hip"]
 LANES = 32
 """Threads that exchange values by shuffles: a warp, or half a wavefront of 64."""
@@ -26,7 +28,8 @@ class Language:
     multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
     otherwise only threads of one row are known to form one. `most_blocks`: how many blocks of a launch devices count
     along x, y and z (None: as many as there may be; OpenCL counts in `size_t`). `copies_from`: from which
-    compute capability on threads can let copies to shared memory go on by themselves (None: never).
+    compute capability on threads can let copies to shared memory go on by themselves (None: never). `tensor_cores`:
+    it has the C++ API `nvcuda::wmma`.
     """
 
     title: str
@@ -39,6 +42,7 @@ class Language:
     rows_in_sub_groups: bool
     most_blocks: tuple[int, int, int] | None = None
     copies_from: tuple[int, int] | None = None
+    tensor_cores: bool = False
 
     def dynamic_bytes(self, local_bytes: int) -> int:
         """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
@@ -54,7 +58,7 @@ LANGUAGES: Mapping[Dialect, Language] = {
                        uniform_branches=False, cache_preference=False, rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
                      uniform_branches=True, cache_preference=True, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS,
-                     copies_from=(8, 0)),
+                     copies_from=(8, 0), tensor_cores=True),
     # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
                     uniform_branches=True, cache_preference=False, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
@@ -73,7 +77,8 @@ class Target:
     `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels twenty times
     faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu` and `pocl`:
     kernels avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`), or PoCL
-    (`generator.emit.even_unrolls`).
+    (`generator.emit.even_unrolls`). `products`: the precision in which tensor cores may multiply, if a run allows
+    that.
     """
 
     name: str
@@ -95,12 +100,18 @@ class Target:
     long_strides: bool = False
     intel_cpu: bool = False
     pocl: bool = False
+    products: Products = "full"
 
     @property
     def copies_asynchronously(self) -> bool:
         """Whether threads can let copies to shared memory go on by themselves (PTX ISA, `cp.async`)."""
         least = self.language.copies_from
         return least is not None and self.capability is not None and self.capability >= least
+
+    def multiplies(self, precision: str) -> bool:
+        """Whether its tensor cores multiply numbers of this precision, and its dialect can say so."""
+        least = LEAST_CAPABILITY[precision]
+        return self.language.tensor_cores and self.capability is not None and self.capability >= least
 
     @property
     def language(self) -> Language:

@@ -2,7 +2,8 @@
 
 A reordered sum is not the same sum, so the tolerance grows with the longest chain of updates; a lost or doubled
 update is off by about 1/n of the result, which stays well outside of it for realistic n. Results that rounding
-errors decide come with a tolerance of their own. `generator.rounding` defines both.
+errors decide come with a tolerance of their own. `generator.rounding` defines both. Products of a lower precision have
+one that `generator.precision` derives.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ def longest_chain(subject: Subject) -> int:
 
 
 def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping[str, NDArray[Any]],
-            length: int | None = None, rounding: Mapping[str, NDArray[Any]] | None = None) -> str | None:
+            length: int | None = None, rounding: Mapping[str, NDArray[Any]] | None = None,
+            products: float = 0.0) -> str | None:
     """None when all outputs agree, else what is wrong with the first array that differs.
 
     `length` is the longest chain of updates of one element (estimated when None). `rounding` holds, by array, the
     absolute differences that are allowed besides (`Reference.rounding`); where one is infinite everything passes.
+    `products` is the relative difference that products of a lower precision explain (`Plan.rounded_products`).
     A NaN is wrong wherever the reference has a number.
     """
     contract = subject.contract
@@ -52,15 +55,16 @@ def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping
     for array in contract.outputs:
         shape, allowed = array.extents, (rounding or {}).get(array.name)
         message = _difference(array, expected[array.name].reshape(shape), got[array.name].reshape(shape), chain,
-                              np.zeros(shape) if allowed is None else allowed.reshape(shape), contract.tolerance)
+                              np.zeros(shape) if allowed is None else allowed.reshape(shape), contract.tolerance,
+                              products)
         if message:
             return message
     return None
 
 
 def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length: int,
-                allowed: NDArray[Any], tolerance: Tolerance | None) -> str | None:
-    relative = relative_tolerance(array.type, length) if tolerance is None else tolerance.relative
+                allowed: NDArray[Any], tolerance: Tolerance | None, products: float) -> str | None:
+    relative = max(relative_tolerance(array.type, length), products) if tolerance is None else tolerance.relative
     if tolerance is not None:
         wrong = _farther(expected, got, tolerance)
     else:

@@ -143,7 +143,7 @@ class DeviceWorker:
             kernels = []
             for entry in loaded:
                 kernels.append([self._repeat(entry, by_kernel=True)])
-                if (last := self._difference("last")) is not None:
+                if (last := self._difference("last", entry)) is not None:
                     return WrongResult(last, clock.durations)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
@@ -206,12 +206,12 @@ class DeviceWorker:
             written = [array.name for array in self._contract.arrays if array.role != "in"]
             np.savez(self._setup.results / f"{loaded.variant.code_hash}.npz", allow_pickle=False,
                      **self._memory.read(written))
-        return took, self._difference("first")
+        return took, self._difference("first", loaded)
 
-    def _difference(self, which: Literal["first", "last"]) -> str | None:
+    def _difference(self, which: Literal["first", "last"], loaded: _Loaded) -> str | None:
         got = self._memory.read([array.name for array in self._contract.outputs])
         message = self._memory.overrun() or compare(self._setup.subject, self._reference.outputs, got, self._length,
-                                                    self._reference.rounding)
+                                                    self._reference.rounding, loaded.variant.plan.rounded_products)
         if message is None and which == "last":
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
@@ -228,7 +228,7 @@ class DeviceWorker:
             if elapsed + elapsed / len(runs) > left_s:
                 break
         kernels = self._by_kernel(loaded, runs, left_s - elapsed) if verdict == "enough" else []
-        last = self._difference("last")
+        last = self._difference("last", loaded)
         clock.durations = replace(clock.durations, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)

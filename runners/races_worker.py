@@ -102,5 +102,6 @@ class RaceWorker:
         Executable(session, functions, variant, memory).run(tuple(launches(variant)))
         got = memory.read([array.name for array in problem.contract.outputs])
         reference = problem.reference
-        message = compare(setup.subject, reference.outputs, got, setup.length, reference.rounding)
+        message = compare(setup.subject, reference.outputs, got, setup.length, reference.rounding,
+                          plan.rounded_products)
         return WrongResult(message, Durations()) if message else None

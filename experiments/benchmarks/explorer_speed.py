@@ -43,6 +43,7 @@ class TwoDimensional:
     timed: bool = False
     walkable: bool = False
     diagonals: tuple[int, ...] = ()
+    contraction: tuple[int, int] | None = None
 
     def walking(self, rows: int) -> TwoDimensional:
         """Nobody asks."""
@@ -51,6 +52,10 @@ class TwoDimensional:
     def along_diagonals(self) -> TwoDimensional:
         """Nobody asks."""
         raise AssertionError("it has no tiles")
+
+    def on_tensor_cores(self) -> TwoDimensional:
+        """Nobody asks."""
+        raise AssertionError("it has no sums of products")
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
         """As it is, but for the extents."""

@@ -20,22 +20,26 @@ class Judged:
     """The tolerances of a run's results: the relative ones, and what else may differ, element by element.
 
     A `tolerance` that a kernel template names is all that is allowed, so that its relative part goes into the latter.
+    `products`: what products of a lower precision explain (`Plan.rounded_products`).
     """
 
     reference: Reference
     chain: int
     tolerance: Tolerance | None
+    products: float = 0.0
 
     @classmethod
     def of(cls, chosen: Chosen) -> Judged:
         """Those of the chosen run, whose data are known."""
         assert chosen.problem is not None, "results to compare with are data"
         subject = chosen.info.subject
-        return cls(chosen.problem.reference, longest_chain(subject), subject.contract.tolerance)
+        return cls(chosen.problem.reference, longest_chain(subject), subject.contract.tolerance,
+                   chosen.result.evaluation.plan.rounded_products)
 
     def relative(self, array: Array) -> float:
         """The relative tolerance of all elements."""
-        return relative_tolerance(array.type, self.chain) if self.tolerance is None else 0.0
+        usual = max(relative_tolerance(array.type, self.chain), self.products)
+        return usual if self.tolerance is None else 0.0
 
     def allowed(self, array: Array) -> NDArray[Any] | None:
         """What each element may be off besides; None: nothing."""

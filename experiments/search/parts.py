@@ -14,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
+from experiments.search.lower_precision import check_products, product_notes, searched
 from experiments.values.options import RunOptions
 from experiments.values.records import RunInfo
 from explorer.base import Explorer
@@ -82,6 +83,7 @@ def _check_explorer(name: str) -> None:
 
 
 def _make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
+    target = searched(target, options)
     if isinstance(subject, Template):
         from experiments.search.templates import template_space
 
@@ -103,6 +105,7 @@ def _make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
     """Any space but `tiles`: one that knows the way to its plans."""
+    target = searched(target, options)
     from generator.lowering.analysis.shapes import kernel_shapes
     from generator.lowering.core.placement import placeable
     from generator.polyhedral.dependences.reductions import parallel_reductions
@@ -159,6 +162,7 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
     """The walks to the plans worth measuring first: those of wisdom and of models, where they are asked for."""
+    target = searched(target, options)
     first = _taken(subject, target, options)
     if isinstance(subject, Template):
         return first
@@ -245,14 +249,18 @@ def check_models(options: RunOptions) -> None:
 
 
 def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[str]:
-    """Why the plans of models are first, and what models leave out, in words; nothing where no model is asked.
+    """What products in a lower precision mean, why the plans of models are first, and what models leave out, in words;
+    nothing where none of that is asked.
 
-    Raises InputError: a model that is asked can judge nothing.
+    Raises InputError: a model that is asked can judge nothing; the device has no such products.
     """
+    check_products(subject, target, options)
     if isinstance(subject, Template):
         return ()
     program = program_of(subject)
-    first = [f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
+    first = list(product_notes(program, _default_plan(program, target, options), options)
+                 if options.products != "full" else ())
+    first += [f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
              for line in found.reasons]  # fmt: skip
     models = dict.fromkeys(filter(None, (options.foretell, options.foresee)))
     if not models:

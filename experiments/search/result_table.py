@@ -30,7 +30,8 @@ def result_rows(summary: Summary) -> tuple[Cells, ...]:
         rows.append(_row("sequential C, plain -O3", summary.sequential_o3_ms, summary))
     if summary.openmp_ms is not None:
         rows.append(_row(openmp_words(summary.openmp_threads or 1), summary.openmp_ms, summary))
-    best = ("best plan", describe_ms(summary.best_ms), describe_ratio(summary.speedup_over_sequential),
+    lower = f", products in {summary.best_products}" if summary.best_products != "full" else ""
+    best = (f"best plan{lower}", describe_ms(summary.best_ms), describe_ratio(summary.speedup_over_sequential),
             describe_ratio(summary.speedup_over_default))
     return (*rows, _row("default plan", summary.default_ms, summary), best)
 

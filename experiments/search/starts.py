@@ -29,6 +29,7 @@ from generator.lowering.heuristics.starts import (
     sum_plan,
     time_plan,
 )
+from generator.lowering.heuristics.tensor import tensor_plans
 from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
@@ -88,6 +89,13 @@ class _Starts:
         )
 
     def plans(self) -> Iterator[Plan]:
+        """The plans, most promising first; where that is allowed, the first one on tensor cores, too."""
+        for number, plan in enumerate(self._plain()):
+            yield plan
+            if number == 0:
+                yield from tensor_plans(self.program, plan, self.target)
+
+    def _plain(self) -> Iterator[Plan]:
         """The plans, most promising first."""
         if self.options.space == "pipeline":
             yield from self._of_stages()

@@ -95,7 +95,8 @@ class Summary:
     time, milliseconds), by which the best plan is the best.
     `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that
     with the file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began
-    the run.
+    the run. `products`: in which precision tensor cores might multiply, `best_products` in which those of the best plan
+    do (`full`: that of the program).
     """
 
     name: str
@@ -135,6 +136,8 @@ class Summary:
     objective_higher: bool = False
     default_value: float | None = None
     best_value: float | None = None
+    products: str = "full"
+    best_products: str = "full"
 
 
 def summarize(store: Store) -> Summary:
@@ -162,7 +165,7 @@ def summarize(store: Store) -> Summary:
         info.compiler, _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None,
         openmp.compiler if openmp else None, default_time.host_ms if default_time else None, best_time.host_ms
         if best_time else None, sought.objective.text, sought.objective.higher, _value(sought, default, default_time),
-        _value(sought, best, best_time))
+        _value(sought, best, best_time), options.products, _products(best))
 
 
 def _value(sought: Sought, result: Result | None, timed: Timed | None) -> float | None:
@@ -170,6 +173,12 @@ def _value(sought: Sought, result: Result | None, timed: Timed | None) -> float 
     with suppress(InputError):
         return None if result is None or timed is None else sought.value(result.evaluation.plan, timed)
     return None
+
+
+def _products(best: Result | None) -> str:
+    """`fp16`: in which precision kernels of the best plan compute products; `full` where none has a lower one."""
+    kernels = best.evaluation.plan.kernels if best else ()
+    return next((kernel.products for kernel in kernels if kernel.products != "full"), "full")
 
 
 def _baseline_ms(baseline: Baseline | None) -> float | None:
@@ -356,5 +365,6 @@ def _flags(options: RunOptions) -> list[str]:
     for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
         if single_value is not None:
             words += [flag, str(single_value)]
+    words += ["--precision-of-products", options.products] if options.products != "full" else []
     words += ["--strict-float"] * options.strict_float + ["--wisdom"] * bool(options.wisdom)
     return words

@@ -10,6 +10,7 @@ from experiments.values.objective import LEAST_TIME, Objective
 from experiments.values.stopping import NO_GAINS, Gains, Goal
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+from generator.precision import Products
 from metrics.costs.constants import Calibration
 from runners.base import CacheState
 from runners.many import Place
@@ -147,7 +148,7 @@ class RunOptions:
     that guide the ants (`graph.foretelling`). `from_python`: the program was built by the Python program that began
     the run, whose file is `file`, if it has one: nothing else can build it again. `wisdom`: plans (JSON) that the run
     begins with: the best known ones of near sizes or sister devices (`experiments.search.taken`). `objective`: what is
-    sought.
+    sought. `products`: in which precision tensor cores may multiply (`experiments.search.lower_precision`).
     """
 
     file: str
@@ -178,6 +179,7 @@ class RunOptions:
     from_python: bool = False
     wisdom: tuple[str, ...] = ()
     objective: Objective = LEAST_TIME
+    products: Products = "full"
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -11,7 +11,8 @@ questions and remembers the answers. What a schedule may be follows from the pro
 (`graph.o1`, `o2`, `o3`, `pipeline`, `time_steps`).
 
 Read in this order: `shape` (what is known of a kernel), `base` (what a decision is), `size_lists`, `candidate_sizes`,
-then the decisions as they are asked: `x_dimension`, `walk`, `diagonals`, `sizes`, `in_registers` (with `fractions`),
-`run`, `unroll`, `points_inside`, `registers`, `shared`, `uncopied`, `vector`, `inner_tile`, `ahead`, `padding`,
-`asynchronous`, `cache`, `combine`, `exchange`, `columns`, `level`; at last `deciding`, which goes through all of them.
+then the decisions as they are asked: `x_dimension`, `products` (with `fragments`), `walk`, `diagonals`, `sizes`,
+`in_registers` (with `fractions`), `run`, `unroll`, `points_inside`, `registers`, `shared`, `uncopied`, `vector`,
+`inner_tile`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`, `exchange`, `columns`, `level`; at last
+`deciding`, which goes through all of them.
 """

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.fragments import tensor_depths
+from generator.decisions.products import PRODUCTS
 from generator.decisions.shared import SHARED, fits, inner_tiles
+from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.walk import WALK
 from generator.forms import POSITIVE
@@ -11,6 +14,9 @@ from generator.forms import POSITIVE
 
 def _offer(known: Known) -> Offer[int]:
     """Those with which copies fit, if there are copies, and what a block computes."""
+    if known[PRODUCTS] != PRODUCTS.default:
+        options = tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile)
+        return Offer(options, ((PRODUCTS.name, known[PRODUCTS]), ("offered", options)))
     inner = inner_tiles(known) if not known[WALK] else (1,)
     options = tuple(t for t in inner if fits(known, t, 0, known[SHARED], known[UNCOPIED])) or inner[:1]
     return Offer(options, (("offered", options),))
@@ -24,6 +30,7 @@ INNER_TILE = KernelDecision(
     _offer,
     Row(
         "1, 4, 8, 16, 32, 64 above the unroll factor",
-        "of the sequential loops; how much is copied to shared memory at a time",
+        "of the sequential loops; how much is copied to shared memory at a time (on tensor cores: of the terms of a "
+        "sum)",
     ),
 )

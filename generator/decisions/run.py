@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.in_registers import IN_REGISTERS
+from generator.decisions.products import PRODUCTS
 from generator.decisions.sizes import SIZES
 from generator.forms import POSITIVE
 
@@ -18,7 +19,7 @@ def _offer(known: Known) -> Offer[int]:
     neighbouring threads instead.
     """
     found = known[SIZES]
-    if not found.block or found.block[-1] == 1 or known[IN_REGISTERS]:
+    if not found.block or found.block[-1] == 1 or known[IN_REGISTERS] or known[PRODUCTS] != PRODUCTS.default:
         return Offer((1,))
     if not known.wide or known.shape.timed or known.target.shares_host_cores:
         return Offer((1,))

@@ -74,6 +74,12 @@ class Shape(Protocol):
         """Whether several threads may update the same element."""
 
     @property
+    def contraction(self) -> tuple[int, int] | None:
+        """The parallel dimensions that are rows and columns of its sums of products, if these are its main part
+        (generator.polyhedral.memory.contractions).
+        """
+
+    @property
     def launched(self) -> tuple[str, ...]:
         """The statements (sorted) of a loop of the host that launches it, with others, for little work each; or ()."""
 
@@ -102,6 +108,9 @@ class Shape(Protocol):
 
     def along_diagonals(self) -> Shape:
         """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
+
+    def on_tensor_cores(self) -> Shape:
+        """The same kernel, whose sums are computed on tensor cores: it keeps and copies nothing by itself."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""

@@ -13,6 +13,8 @@ from typing import Any
 from generator.decisions.base import Decided, Depends, KernelDecision, Known, Offer, Option, Question, Row
 from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.diagonals import DIAGONALS, inside_tiles
+from generator.decisions.fragments import asked_in_fragments
+from generator.decisions.products import PRODUCTS
 from generator.decisions.size_lists import HOST, INNER_TILES, LONG, PAPER, TILES, WIDE, CandidateSizes, Sizes
 from generator.decisions.walk import WALK
 from generator.errors import InputError
@@ -52,6 +54,10 @@ class _Sizes(KernelDecision[TileAndBlock]):
         """See KernelDecision."""
         if known[DIAGONALS]:
             return TileAndBlock(*(yield from inside_tiles(known, tuple(f"{BLOCK} {axis}" for axis in AXES))))
+        if known[PRODUCTS] != PRODUCTS.default:
+            names = tuple((f"{TILE} {axis}", f"{BLOCK} {axis}") for axis in AXES)
+            why: Depends = ((PRODUCTS.name, known[PRODUCTS]),)
+            return TileAndBlock(*(yield from asked_in_fragments(known, known[PRODUCTS], why, names)))
         shape, candidates = known.shape, _candidates(known)
         largest = caps(shape.extents[::-1], candidates)
         offer = geometry(largest, known.target, candidates, known[WALK])

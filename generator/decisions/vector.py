@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.in_registers import IN_REGISTERS
+from generator.decisions.products import PRODUCTS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.unroll import UNROLL
@@ -20,7 +21,8 @@ def _offer(known: Known) -> Offer[int]:
     """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
     become vectors already.
     """
-    if not known.wide or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
+    plain = known.wide and known[PRODUCTS] == PRODUCTS.default
+    if not plain or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
         return Offer((1,))
     most = WIDTHS[-1] if known[SHARED] else max(known[RUN], known[UNROLL])
     offered = tuple(width for width in WIDTHS if width <= most)

@@ -10,6 +10,7 @@ from generator.emit.atomics import atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.folds import FoldWriter
 from generator.emit.later import COPY, WAIT
+from generator.emit.tensor_cores import fragment_lines
 from generator.emit.words import ANY_ORDER, VECTOR, Words
 from generator.expr import Binary, Fold, Int, Load, Name
 from generator.linear import simplify
@@ -19,6 +20,7 @@ from generator.nest import (
     Barrier,
     Declare,
     For,
+    Fragments,
     If,
     Instance,
     Node,
@@ -79,12 +81,17 @@ class BodyWriter:
                 case Shuffle():
                     yield from self._shuffle(node, depth)
                 case Receive():
-                    variable, source, lane = map(self.printer.text, expressions(node))
-                    yield f"{pad}{variable} = {self.words.from_lane.format(value=source, lane=lane)};"
+                    yield pad + self._receive(node)
+                case Fragments():
+                    yield from (pad + line for line in fragment_lines(node, self.printer.text(node.warp)))
                 case Instance(name, _):
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:
                     assert_never(node)
+
+    def _receive(self, node: Receive) -> str:
+        variable, source, lane = map(self.printer.text, expressions(node))
+        return f"{variable} = {self.words.from_lane.format(value=source, lane=lane)};"
 
     def _barrier(self, node: Barrier) -> Iterator[str]:
         if node.copies:

@@ -52,7 +52,7 @@ CUDA = Words(
     global_memory="",
     restrict="__restrict__",
     shared_memory="__shared__",
-    dynamic_memory="extern __shared__ __align__(16) unsigned char antune_shared[];",
+    dynamic_memory="extern __shared__ __align__({bytes}) unsigned char antune_shared[];",
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
     array_barrier="__syncthreads();",

@@ -82,7 +82,7 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
     own = functions & OWN if alone else frozenset()
     return Needs(frozenset(placements), found.atomics, functions - own, own, found.sub_groups,
                  found.any_order and alone, found.vectors and alone,
-                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)), found.later)
+                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)), found.later, found.fragments)
 
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,
@@ -169,7 +169,7 @@ def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool,
             yield f"  {words.shared_memory} {begin}{words.type(array.type)} {array.name}{sizes};"
             continue
         if not number:
-            yield f"  {words.dynamic_memory}"
+            yield f"  {words.dynamic_memory.format(bytes=max(16, *unit.values()))}"
         yield "  " + words.dynamic_array.format(
             type=words.type(array.type), name=array.name, sizes=sizes, offset=offset
         )

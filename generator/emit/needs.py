@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from generator.emit.tensor_cores import ALIGNMENT
 from generator.expr import Binary, Call, Expr, Fold, Load, Name, names_of, parts
-from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Receive, Shuffle, Wide, apply, expressions, walk
+from generator.nest import (
+    Assign,
+    Atomic,
+    Barrier,
+    Declare,
+    For,
+    Fragments,
+    Node,
+    Receive,
+    Shuffle,
+    Wide,
+    apply,
+    expressions,
+    walk,
+)
+from generator.precision import Precision
 from generator.variant import Placed
 
 
@@ -16,7 +32,8 @@ class Needs:
 
     `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect
     gives them, `own_functions` by those of `emit/inlined.py`; `halves`: they convert halves (`emit/half.py`);
-    `later`: they have copies that go on by themselves.
+    `later`: they have copies that go on by themselves; `fragments`: with which precisions they multiply on
+    tensor cores.
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -28,13 +45,14 @@ class Needs:
     vectors: bool = False
     halves: bool = False
     later: bool = False
+    fragments: frozenset[Precision] = frozenset()
 
     def with_those_of(self, other: Needs) -> Needs:
         """What both need."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
                      self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
                      self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves,
-                     self.later or other.later)
+                     self.later or other.later, self.fragments | other.fragments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,7 @@ class Mentioned:
     any_order: bool
     vectors: bool
     later: bool
+    fragments: frozenset[Precision]
     aligned: Mapping[str, int]
 
 
@@ -60,6 +79,7 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
     """What `body` mentions."""
     names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
     sub_groups = any_order = vectors = False
+    fragments = set[Precision]()
     aligned = dict[str, int]()
     for node in walk(body):
         for expr in expressions(node):
@@ -84,12 +104,16 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 _read(apply(variable, operator, variable, kind).value, names, functions)
             case Barrier(level="sub-group") | Receive():
                 sub_groups = True
+            case Fragments(_, tile, _):
+                fragments.add(tile.precision)
+                aligned |= dict.fromkeys((tile.left.name, tile.right.name, tile.sums), ALIGNMENT)
+                names |= {tile.parts}
             case _:
                 pass
     plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
     later = any(isinstance(node, Barrier) and node.copies for node in walk(body))
     return Mentioned(frozenset(names), plain, frozenset(functions), frozenset(written), frozenset(atomics), sub_groups,
-                     any_order, vectors, later, aligned)
+                     any_order, vectors, later, frozenset(fragments), aligned)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -9,6 +9,7 @@ from generator.emit.dialects import WORDS
 from generator.emit.images import placement_preamble
 from generator.emit.inlined import inlined_functions
 from generator.emit.needs import Needs
+from generator.emit.tensor_cores import fragment_functions
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 
@@ -25,6 +26,8 @@ def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
         parts.append(words.sub_group_preamble)
     if needs.later:
         parts.append(words.later_copies)
+    if needs.fragments:
+        parts.append(fragment_functions(needs.fragments))
     if needs.halves:
         parts.append(words.halves)
     parts += [text for needed, text in ((needs.any_order, words.any_order), (needs.vectors, words.vector)) if needed]

@@ -34,7 +34,8 @@ class Words:
     """One dialect. `entry` marks a kernel. `{block}` in `block_size`, an attribute of kernels, is the block (x, y, z),
     `{threads}` its product; `{axis}` a dimension.
 
-    `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}`
+    `dynamic_memory` declares the shared memory that a launch asks for, from a multiple of `{bytes}` on,
+    `dynamic_array` the array `{name}` of `{type}`
     and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
 
     `barrier` makes shared memory consistent in a block, `array_barrier` global memory, too.

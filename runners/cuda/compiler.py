@@ -15,7 +15,9 @@ from generator.errors import InputError
 from generator.target import Target
 from generator.variant import Variant
 from metrics.device_model import device_model
+from runners.cuda import headers
 from runners.cuda.bounds import translate
+from runners.cuda.headers import header_folders, needs_headers
 from runners.driver import MESSAGE_CHARS, BuildError
 from runners.gpu.units import Binary, UnitCompiler
 
@@ -78,7 +80,7 @@ class Nvrtc:
     def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
         """See `Translator`."""
         program = self._ask(self._nvrtc.nvrtcCreateProgram(text.encode(), FILE.encode(), 0, [], []))
-        options = [f"--gpu-architecture={_arch(capability)}".encode(), b"--ptxas-options=-v"]
+        options = [f"--gpu-architecture={_arch(capability)}".encode(), b"--ptxas-options=-v", *_includes(text)]
         try:
             (status,) = self._nvrtc.nvrtcCompileProgram(program, len(options), options)
             log = b" " * self._ask(self._nvrtc.nvrtcGetProgramLogSize(program))
@@ -98,6 +100,18 @@ class Nvrtc:
         if status != self._nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise BuildError(f"NVRTC failed: {getattr(status, 'name', status)}")
         return values[0] if values else None
+
+
+def _includes(text: str) -> list[bytes]:
+    """The options with which NVRTC finds the headers of `text`. Raises BuildError where it has some and they are
+    missing.
+    """
+    if not needs_headers(text):
+        return []
+    folders = header_folders()
+    if not folders:
+        raise BuildError(f"the headers of CUDA are not installed, and tensor cores need them; {headers.REMEDY}")
+    return [f"--include-path={folder}".encode() for folder in folders]
 
 
 class Nvcc:

@@ -31,7 +31,7 @@ VECTORS(float, float) VECTORS(double, double)
 struct Texels { const char *start; size_t pitch; };
 typedef unsigned long long cudaTextureObject_t, hipTextureObject_t;
 static Index blockIdx, threadIdx;
-alignas(16) static unsigned char antune_shared[256 << 10];
+alignas(32) static unsigned char antune_shared[256 << 10];
 
 extern "C" void double_fail(int status);
 extern "C" void double_note(const char *text);

@@ -48,12 +48,16 @@ class FakeShape:
     timed: bool = False
     walkable: bool = False
     diagonals: tuple[int, ...] = ()
+    contraction: tuple[int, int] | None = None
 
     def walking(self, rows: int) -> FakeShape:
         raise AssertionError(f"nobody asked, but {rows} rows per step are wanted")
 
     def along_diagonals(self) -> FakeShape:
         raise AssertionError("it has no tiles")
+
+    def on_tensor_cores(self) -> FakeShape:
+        raise AssertionError("it has no sums of products")
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self

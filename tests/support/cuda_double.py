@@ -35,7 +35,7 @@ from tests.support.paths import TESTS
 from tests.support.runners import lower_by_hand
 
 FOLDER = TESTS / "cuda_double"
-DYNAMIC = "extern __shared__ __align__(16) unsigned char antune_shared[];"
+DYNAMIC = re.compile(r"extern __shared__ __align__\((16|32)\) unsigned char antune_shared\[\];")
 KERNEL = re.compile(r"__global__(?: __launch_bounds__\(\w+\))?\s+void (\w+)\(([^)]*)\)")
 RENAMED = re.compile(r"^#define (\w+) (antune_\w+)$", re.MULTILINE)
 """The macro that gives a template's kernel the name that a runner knows it by."""
@@ -81,7 +81,7 @@ def translate_for_host(self: object, text: str, capability: object) -> tuple[byt
     folder = Path(tempfile.mkdtemp(prefix="host-kernels-"))
     source, library = folder / "kernels.cpp", folder / "kernels.so"
     names = [name for name, _ in KERNEL.findall(text)]
-    source.write_text("\n".join(['#include "words.hpp"', text.replace(DYNAMIC, ""), *wrappers(text)]))
+    source.write_text("\n".join(['#include "words.hpp"', DYNAMIC.sub("", text), *wrappers(text)]))
     watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
     made, linked = ["-O0", "-w", "-fPIC", f"-I{FOLDER}"], folder / "kernels.o"
     for words in (["-c", *watch, "-o", str(linked), str(source)], ["-shared", "-o", str(library), str(linked)]):

@@ -19,7 +19,21 @@ import numpy as np
 
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Receive, Shuffle, Wide, walk
+from generator.nest import (
+    Assign,
+    Atomic,
+    Barrier,
+    Declare,
+    For,
+    Fragments,
+    If,
+    Instance,
+    Node,
+    Receive,
+    Shuffle,
+    Wide,
+    walk,
+)
 from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import LANES
@@ -260,6 +274,8 @@ class Machine:
                 return _atomic(target, operator, kind, memory.function(value), memory)
             case Declare(name):
                 return lambda _names, memory: memory.registers.update({name: {}})
+            case Fragments():
+                raise AssertionError("fragments are multiplied by tests/cuda_double")
             case Instance() | Barrier() | Shuffle() | Receive():
                 raise AssertionError(f"{node} is no step of one thread")
 

@@ -23,7 +23,7 @@ from generator.lowering.analysis.counting import Counts, Grounds, NodePath, chil
 from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.analysis.sampling import samples, trips, values
 from generator.lowering.core.assemble import lowered_program
-from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Declare, For, Fragments, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.mapping import block_names, thread_names
@@ -212,6 +212,8 @@ class _Study:
             case Shuffle(variable, operator, _, lanes):
                 return Operations().plus(binary_operation(operator, is_floating(variable, self.types)),
                                          lanes.bit_length() - 1)
+            case Fragments("multiply", tile, _):
+                return Operations(adds=tile.multiplications, muls=tile.multiplications)
             case _:
                 return Operations()
 

@@ -19,6 +19,7 @@ from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
+from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import StagedArray, fill_points
 from generator.polyhedral.memory.private import private_updates, update_box
@@ -32,7 +33,7 @@ from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 
 TYPICAL_TILE = 32
 
@@ -69,6 +70,22 @@ class BlockUpdates:
         part = reordered(self.part, self.order)
         boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
         return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSums:
+    """A kernel whose main part is a sum of products: which of its parallel dimensions are rows and columns depends on
+    their order.
+    """
+
+    program: Program
+    part: KernelPart
+    reductions: tuple[str, ...]
+
+    def ordered(self, order: tuple[int, ...]) -> tuple[int, int]:
+        """Rows and columns with the dimensions in `order`."""
+        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
+        return found.rows, found.columns
 
 
 Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
@@ -111,7 +128,7 @@ class KernelShape:
     `launched`: the statements of a loop of the host that launches it, with others, for little work each; () where
     there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged array: its copy is all
     that is made at that point. `copies`: what `staged` and `alone` are in another order; None where blocks copy
-    nothing in any.
+    nothing in any. `contraction`: see Shape, `sums` says it for other orders.
     """
 
     statements: tuple[str, ...]
@@ -128,6 +145,8 @@ class KernelShape:
     diagonals: tuple[int, ...] = ()
     alone: tuple[bool, ...] = ()
     copies: BlockCopies | None = None
+    contraction: tuple[int, int] | None = None
+    sums: BlockSums | None = None
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -184,6 +203,10 @@ class KernelShape:
         """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
         return replace(self, staged=(), copies=None, kept=())
 
+    def on_tensor_cores(self) -> KernelShape:
+        """See Shape: the loop over the terms of a sum is that of fragments."""
+        return replace(self, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=())
+
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
         if not order:
@@ -193,7 +216,7 @@ class KernelShape:
         blocks = replace(self.blocks, order=order) if self.blocks else None
         updates = replace(self.updates, order=order) if self.updates else None
         return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, alone=alone,
-                       blocks=blocks, updates=updates,
+                       blocks=blocks, updates=updates, contraction=self.sums.ordered(order) if self.sums else None,
                        diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
@@ -253,6 +276,8 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     blocks = BlockStages(program, part) if computes else None
     private = private_updates(program, part, frame.reductions) if part.parallel else ()
     updates = BlockUpdates(program, part, frame.prefix, private) if private else None
+    sums = BlockSums(program, part, frame.reductions)
+    rows_and_columns = _rows_and_columns(sums) if LANGUAGES[dialect].tensor_cores else None
     return KernelShape(
         statements,
         tuple(d.extent for d in part.parallel),
@@ -267,7 +292,17 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         diagonals=() if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part)),
         alone=alone,
         copies=copies,
+        contraction=rows_and_columns,
+        sums=sums if rows_and_columns else None,
     )
+
+
+def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:
+    """As the schedule has them; None for a kernel whose main part is no sum of products."""
+    try:
+        return sums.ordered(())
+    except IllegalPlan:
+        return None
 
 
 def _is_skewed(part: KernelPart) -> bool:

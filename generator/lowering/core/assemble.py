@@ -17,6 +17,7 @@ from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.precision import LEAST_CAPABILITY
 from generator.program import Array, Program
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANES, Dialect, Target
@@ -73,6 +74,10 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
     if plan.asynchronous and not target.copies_asynchronously:
         raise IllegalPlan(f"asynchronous copies of {called} are for NVIDIA GPUs from compute capability 8.0 on, by "
                           f"CUDA; {target.name} has none")
+    if plan.products != "full" and not target.multiplies(plan.products):
+        least = ".".join(map(str, LEAST_CAPABILITY[plan.products]))
+        raise IllegalPlan(f"products in {plan.products} of {called} are for tensor cores of NVIDIA GPUs from compute "
+                          f"capability {least} on, by CUDA; {target.name} has none")
     if plan.cache != "none" and not target.language.cache_preference:
         raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
                           f"{target.name} has none")

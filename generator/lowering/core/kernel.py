@@ -20,6 +20,7 @@ from generator.lowering.core.later import with_later_copies
 from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
+from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.vectors import is_vector
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
@@ -38,6 +39,7 @@ from generator.nest import (
     Barrier,
     Declare,
     For,
+    Fragments,
     If,
     Instance,
     Node,
@@ -50,6 +52,7 @@ from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.memory.accumulate import summed
+from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.copied import check_copied
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
@@ -128,6 +131,8 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     check_lanes(plan, team)
     within = team.plan(plan)
+    if plan.products != "full":
+        return finished(program, plan, team, _on_tensor_cores(program, part, frame, plan), dialect)
     if plan.diagonals:
         return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that the inner loops tell apart serve every step of the outer ones
@@ -147,6 +152,17 @@ def check_lanes(plan: KernelPlan, team: Team) -> None:
     if plan.in_registers and team.level != "sub-group":
         raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
                           "tiles of sub-groups have lanes that hold them; use the level sub-group")
+
+
+def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan) -> TeamKernel:
+    """A block's kernel with its sums of products on tensor cores. Raises IllegalPlan as `tensor_kernel`."""
+    found = contraction_of(program, part, frame.reductions)
+    taken = {*frame.prefix, *(array.name for array in program.arrays)}
+    cores, rest = tensor_kernel(found, part, plan, frame.prefix, taken), rest_plan(plan)
+    mapped = map_kernel(found.rest, rest, fill_points(found.program, found.rest))
+    check_mapped(found.rest, mapped.tree)
+    made = _generated(found.program, found.rest, replace(frame, whole=False), rest, mapped, False)
+    return replace(made, boxes=(*cores.boxes, *made.boxes), body=(*cores.body, *cores.placed(made.body)))
 
 
 def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel) -> TeamKernel:
@@ -342,7 +358,7 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
                 used |= {load.array for expr in (target, value) for load in loads_of(expr)}
             case If(condition):
                 used |= {load.array for load in loads_of(condition)}
-            case For() | Barrier() | Declare() | Shuffle() | Receive() | Instance():
+            case For() | Barrier() | Declare() | Shuffle() | Receive() | Fragments() | Instance():
                 pass
     return [array for array in program.arrays if array.name in used]
 

@@ -3,7 +3,8 @@
 Read `mapping.py` (blocks, threads, tiles), `diagonals.py` (the threads of a block in one tile of a wavefront),
 `footprint.py` and `tile_boxes.py` (arrays worth a shared copy, and their boxes), `boxes.py` (what a block computes of
 a stage; `rough_boxes.py`: quickly), `private.py` (what a block updates in a copy of its own), `accumulate.py`,
-`placement.py` and `padding.py` (elements in registers), `thread_values.py` (arrays that are variables of a thread);
+`placement.py` and `padding.py` (elements in registers), `contractions.py` (sums of products with rows and columns),
+`thread_values.py` (arrays that are variables of a thread);
 then the exact checks: `copied.py` (copies), `overlap.py` (tiles that compute what others do, too), `lanes.py` (values
 that lanes hold for each other), `coverage.py` (generated loops) with `loop_values.py`, and `mapped.py` (blocks and
 threads against the dependences, once per kernel where that is possible).

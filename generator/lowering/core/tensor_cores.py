@@ -1,0 +1,301 @@
+"""Kernels whose sums of products are computed on tensor cores.
+
+    int antune_row = .., antune_column = ..;            which part of the tile is the warp's
+    parts[i][j] = 0;
+    for (int k_tile = 0; k_tile < ..; k_tile++) {       a few terms of all sums of the tile at a time
+      A_tile[..][..] = to_fp16(A[..][..]);              all threads copy both factors, rounded; 0 where there is none
+      B_tile[..][..] = to_fp16(B[..][..]);
+      barrier
+      parts[i][j] += A_tile x B_tile                    every warp its part
+      barrier
+    }
+    sums = parts                                        in shared memory
+    barrier
+    C[i][j] = C[i][j] + alpha * sums[i][j];             the rest, like any kernel
+
+That each product is computed once, and the rest may run after all of them, is proved where the sum is found
+(`generator.polyhedral.memory.contractions`); the loops of the rest are checked as those of any kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import Literal
+
+from generator.decisions.fragments import MOST_PARTS, depths, warp_grid
+from generator.emit.tensor_cores import TO_WORD
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Call, Expr, Int, Load, Name, Real, Select, loads_of, map_children, names_of
+from generator.linear import simplify, substitute
+from generator.lowering.memory.box import LocalBox, padded_rows
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, Barrier, For, Fragments, If, Node, SharedFactor, WarpTile, map_expressions
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.contractions import SUMS, Contraction, Index
+from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits, thread_names
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
+from generator.precision import WORD
+from generator.program import ELEMENT_BYTES
+from generator.target import LANES
+
+HONOURED = ("products", "order", "inner_tile", "padding", "unroll", "exchange", "columns", "cache")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorKernel:
+    """`boxes` in shared memory, what computes the sums, and the plan of the rest; `sums` replaces them in its loops."""
+
+    boxes: tuple[LocalBox, ...]
+    body: tuple[Node, ...]
+    sums: LocalBox
+    corner: tuple[Expr, Expr]
+
+    def placed(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The loops of the rest with the sums where they are."""
+        return map_expressions(nodes, self._placed)
+
+    def _placed(self, expr: Expr) -> Expr:
+        if isinstance(expr, Call) and expr.function == SUMS:
+            index = zip(expr.arguments, self.corner, strict=True)
+            return Load(self.sums.name, tuple(simplify(Binary("-", at, first)) for at, first in index))
+        return map_children(expr, self._placed)
+
+
+def rest_plan(plan: KernelPlan) -> KernelPlan:
+    """How the rest is lowered: what is for copies and fragments means nothing there."""
+    return KernelPlan(plan.statements, plan.tile, plan.block, unroll=plan.unroll, exchange=plan.exchange,
+                      columns=plan.columns)
+
+
+def tensor_kernel(
+    found: Contraction, part: KernelPart, plan: KernelPlan, prefix: tuple[str, ...], taken: set[str]
+) -> TensorKernel:
+    """What computes the sums of `part`; new names go to `taken`.
+
+    Raises:
+        IllegalPlan: sizes do not fit fragments and warps, or the plan wants what such kernels have not.
+    """
+    check_besides(plan, "on tensor cores", HONOURED)
+    check_fits(part, plan)
+    tile = _warp_tile(found, plan, taken)
+    maker = _Maker(found, part, plan, prefix, tile, taken)
+    boxes = maker.boxes()
+    return TensorKernel(boxes, maker.body(boxes), boxes[-1], (maker.corner(found.rows), maker.corner(found.columns)))
+
+
+def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTile:
+    """How warps share the tile. Raises IllegalPlan."""
+    assert plan.products != "full", "it is for tensor cores"
+    what = f"{', '.join(plan.statements)} on tensor cores"
+    rows, columns, threads = plan.tile[found.rows], plan.tile[found.columns], prod(plan.block)
+    others = [d for d in range(len(plan.tile)) if d not in (found.rows, found.columns)]
+    if any(plan.tile[d] != 1 for d in others):
+        raise IllegalPlan(f"{what}: a block has rows and columns of one product, so that tile sizes of other "
+                          f"dimensions are 1; they are {plan.tile}")
+    warps = warp_grid(rows, columns, threads // LANES) if threads % LANES == 0 else None
+    if warps is None:
+        raise IllegalPlan(f"{what}: {threads} threads cannot share a tile of {rows} x {columns} in fragments of "
+                          f"16 x 16: use whole warps of {LANES} threads, each with 1 to {MOST_PARTS} fragments")
+    if plan.inner_tile not in depths(plan.products):
+        raise IllegalPlan(f"{what}: the inner tile is {plan.inner_tile}; terms of a sum are multiplied "
+                          f"{' or '.join(map(str, depths(plan.products)))} at a time")
+    bytes_ = ELEMENT_BYTES[WORD[plan.products]]
+    if plan.padding * bytes_ % 16:
+        raise IllegalPlan(f"{what}: rows that are longer by {plan.padding} elements; use a multiple of {16 // bytes_}")
+    each = rows // 16 // warps[0], columns // 16 // warps[1]
+
+    def factor(side: Expr, own: str, size: int) -> SharedFactor:
+        turned = _is_turned(side, own)
+        row = (size if turned else plan.inner_tile) + plan.padding
+        base = next(loads_of(side)).array
+        return SharedFactor(fresh_name(f"{base}_tile", taken), row, turned)
+
+    left = factor(found.left, found.parallel[found.rows].iterator, rows)
+    right = factor(found.right, found.parallel[found.columns].iterator, columns)
+    parts, sums = fresh_name("parts", taken), fresh_name("sums", taken)
+    return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, columns + plan.padding)
+
+
+def _is_turned(side: Expr, own: str) -> bool:
+    """Whether neighbours in memory are neighbouring rows (columns) of the sums, which `own` counts."""
+    last = [load.index[-1] for load in loads_of(side) if load.index]
+    return any(own in names_of(index) for index in last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """An iterator's value in the generated code, and the least and greatest one that it takes there."""
+
+    index: Index
+    value: Expr
+    least: int
+    most: int
+
+    @property
+    def exists(self) -> list[Expr]:
+        """The conditions under which the statement has such an instance."""
+        found: list[Expr] = []
+        if self.least < self.index.low:
+            found.append(Binary(">=", self.value, Int(self.index.low)))
+        if self.most > self.index.high:
+            found.append(Binary("<=", self.value, Int(self.index.high)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Builds the loops of a thread."""
+
+    found: Contraction
+    part: KernelPart
+    plan: KernelPlan
+    prefix: tuple[str, ...]
+    tile: WarpTile
+    taken: set[str]
+
+    @property
+    def inner(self) -> int:
+        """Which of the iterators that are summed over is tiled: the one that takes the most values."""
+        extents = [index.extent for index in self.found.depth]
+        return max(range(len(extents)), key=lambda k: (extents[k], k))
+
+    def corner(self, dim: int) -> Expr:
+        """The iterator of a parallel dimension at the first point of a block's tile."""
+        dimension_, index = self.part.parallel[dim], self.found.parallel[dim]
+        first = Int(dimension_.low - index.shift)
+        here = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
+        return simplify(Binary("+", first, here))
+
+    def boxes(self) -> tuple[LocalBox, ...]:
+        """Both factors and the sums."""
+        rows, columns = self.tile.sizes
+        word = WORD[self.tile.precision]
+        found = []
+        for factor, size in ((self.tile.left, rows), (self.tile.right, columns)):
+            sizes = (self.tile.depth, size) if factor.turned else (size, self.tile.depth)
+            found.append(self._box(factor.name, word, sizes))
+        return *found, self._box(self.tile.sums, "float", (rows, columns))
+
+    def _box(self, name: str, kind: str, sizes: tuple[int, int]) -> LocalBox:
+        return LocalBox(name, "", kind, (Int(0), Int(0)), sizes, padded_rows(sizes, self.plan.padding), (None, None),
+                        "copy", "block")
+
+    def body(self, boxes: tuple[LocalBox, ...]) -> tuple[Node, ...]:
+        """Everything up to where the sums are in shared memory."""
+        step = [*self._copies(boxes), Barrier(), self._step("multiply"), Barrier()]
+        body: list[Node] = step
+        others = [k for k in reversed(range(len(self.found.depth))) if k != self.inner]
+        for k in (self.inner, *others):
+            body = [self._loop(k, body)]
+        return (self._step("clear"), *body, self._step("store"), Barrier())
+
+    def _loop(self, k: int, body: list[Node]) -> Node:
+        """The loop over one of the iterators that are summed over, or over its tiles."""
+        index = self.found.depth[k]
+        count, name = index.extent, self._loop_name(k)
+        if k == self.inner:
+            count = -(-count // self.tile.depth)
+        note = f"{self.tile.depth} values of {index.iterator}" if k == self.inner else ""
+        return For(name.name, Int(0), Binary("<", name, Int(count)), 1, tuple(body), note, unroll=0)
+
+    def _loop_name(self, k: int) -> Name:
+        name = self.found.depth[k].iterator
+        return Name(f"{name}_tile" if k == self.inner else name)
+
+    def _step(self, step: Literal["clear", "multiply", "store"]) -> Fragments:
+        return Fragments(step, self.tile, self._divided(LANES)[0])
+
+    @property
+    def _thread(self) -> Expr:
+        """The number of a thread in its block."""
+        return _number(thread_names(len(self.plan.block)), self.plan.block)
+
+    def _divided(self, by: int) -> tuple[Expr, Expr]:
+        """The quotient and the remainder of the number of a thread."""
+        names, block = thread_names(len(self.plan.block)), self.plan.block
+        if by == block[-1]:
+            return _number(names[:-1], block[:-1]), Name(names[-1])
+        return _div(self._thread, by), _mod(self._thread, by)
+
+    def _copies(self, boxes: tuple[LocalBox, ...]) -> list[Node]:
+        sides = ((self.found.left, self.found.rows, self.tile.left), (self.found.right, self.found.columns,
+                                                                      self.tile.right))
+        return [self._copy(box, *side) for box, side in zip(boxes, sides, strict=False)]
+
+    def _copy(self, box: LocalBox, side: Expr, dim: int, factor: SharedFactor) -> Node:
+        """All threads fill the tile of a factor."""
+        own, deep = (box.index[1], box.index[0]) if factor.turned else (box.index[0], box.index[1])
+        found = self._values(dim, own, deep)
+        used = names_of(side)
+        conditions = [one for value in found if value.index.iterator in used for one in value.exists]
+        value = Call(TO_WORD[self.tile.precision],
+                     (substitute(side, {one.index.iterator: one.value for one in found}),))
+        zero: Expr = Real("0.0f") if box.type == "float" else Int(0)
+        stored = Select(reduce(lambda a, b: Binary("&&", a, b), conditions), value, zero) if conditions else value
+        note = f"all threads copy to {box.name} ({' x '.join(map(str, box.box))} elements)"
+        return self._in_turn(box, Assign(Load(box.name, box.index), "", stored), note)
+
+    def _in_turn(self, box: LocalBox, node: Node, note: str) -> Node:
+        """`node` for every element of a box: neighbouring threads have neighbours in a row."""
+        (rows, row), count, turn = box.box, prod(self.plan.block), Name("turn")
+        first: Expr = Int(0)
+        step, end = 1, rows * row // count
+        if count % row == 0:
+            start, column = self._divided(row)
+            at = start if end == 1 else Binary("+", start, Binary("*", Int(count // row), turn)), column
+        elif row % count == 0:
+            each = row // count
+            at = _div(turn, each), Binary("+", self._thread, Binary("*", Int(count), _mod(turn, each)))
+        else:
+            first, step, end, at = self._thread, count, rows * row, (_div(turn, row), _mod(turn, row))
+        index = {name.name: simplify(place) for name, place in zip(box.index, at, strict=True)}
+        [inside] = map_expressions((node,), lambda expr: substitute(expr, index))
+        inside = If(Binary("<", index[box.index[0].name], Int(rows)), (inside,)) if count % row == 0 and rows % (
+            count // row) else inside
+        return For(turn.name, first, Binary("<", turn, Int(max(end, 1))), step, (inside,), note, unroll=0)
+
+    def _values(self, dim: int, own: Name, deep: Name) -> list[_Value]:
+        """All iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
+        found = [self._of_host(member, index, name)
+                 for member, index, name in zip(self.part.prefix, self.found.outer, self.prefix, strict=True)]
+        for d, (one, index) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
+            found.append(self._of_block(d, one, index, own if d == dim else Int(0)))
+        for k, index in enumerate(self.found.depth):
+            loop, most = self._loop_name(k), index.high
+            here: Expr = loop
+            if k == self.inner:
+                here = Binary("+", Binary("*", Int(self.tile.depth), loop), deep)
+                most = index.low + -(-index.extent // self.tile.depth) * self.tile.depth - 1
+            found.append(_Value(index, simplify(Binary("+", Int(index.low), here)), index.low, most))
+        return found
+
+    def _of_host(self, member: object, index: Index, name: str) -> _Value:
+        around = dimension(member, self.part.domain)
+        value = simplify(Binary("-", Name(name), Int(index.shift)))
+        return _Value(index, value, around.low - index.shift, around.high - index.shift)
+
+    def _of_block(self, dim: int, one: Dimension, index: Index, inside: Expr) -> _Value:
+        tile = self.plan.tile[dim]
+        least = one.low - index.shift
+        value = simplify(Binary("+", self.corner(dim), inside))
+        return _Value(index, value, least, least + -(-one.extent // tile) * tile - 1)
+
+
+def _number(names: Sequence[str], sizes: Sequence[int]) -> Expr:
+    """The number of a place in a box of `sizes`, counted row by row; `names` are its indices."""
+    places = zip(names[1:], sizes[1:], strict=True)
+    number: Expr = Name(names[0])
+    for name, size in places:
+        number = Binary("+", Binary("*", number, Int(size)), Name(name))
+    return simplify(number)
+
+
+def _div(number: Expr, by: int) -> Expr:
+    return number if by == 1 else Binary("/", number, Int(by))
+
+
+def _mod(number: Expr, by: int) -> Expr:
+    return Int(0) if by == 1 else Binary("%", number, Int(by))

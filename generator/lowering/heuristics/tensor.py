@@ -1,0 +1,47 @@
+"""Plans to start with whose sums of products are computed on tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from generator.decisions.fragments import PADDINGS, tensor_depths, tensor_tiles
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.plan import KernelPlan, Plan
+from generator.program import Program
+from generator.target import Target
+
+_ROWS, _WARPS = (64, 128), (4, 8)
+"""Rows and columns of tiles, and the warps that share them."""
+_DEPTH = 32
+
+
+def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]:
+    """`plan` with all its sums of products on tensor cores, in tiles of several sizes; none where the target does not
+    allow that.
+    """
+    if target.products == "full" or not target.multiplies(target.products) or plan.schedule is None:
+        return
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    for rows, warps in zip(_ROWS, _WARPS, strict=True):
+        kernels = tuple(_kernel(kernel, shapes[kernel.statements], target, rows, warps) for kernel in plan.kernels)
+        if kernels != plan.kernels:
+            yield replace(plan, kernels=kernels)
+
+
+def _kernel(kernel: KernelPlan, shape: KernelShape, target: Target, rows: int, warps: int) -> KernelPlan:
+    """The kernel with the largest tile on offer that has at most so many rows and columns, and nearly so many warps."""
+    offered = [(tile, block) for tile, block in tensor_tiles(shape.ordered(kernel.order), target, target.products)
+               if max(tile) <= rows]
+    if not offered:
+        return kernel
+    largest = max(prod(tile) for tile, _ in offered)
+    tile, block = min((one for one in offered if prod(one[0]) == largest),
+                      key=lambda one: (abs(prod(one[1]) - 32 * warps), one))
+    depths = tensor_depths(shape.ordered(kernel.order), target, target.products, tile, PADDINGS[-1])
+    if not depths:
+        return kernel
+    return KernelPlan(kernel.statements, tile, block, order=kernel.order, padding=PADDINGS[-1], cache=kernel.cache,
+                      inner_tile=max((depth for depth in depths if depth <= _DEPTH), default=depths[0]),
+                      products=target.products)

@@ -1,0 +1,307 @@
+"""Kernels whose main part is a sum of products, as tensor cores compute it.
+
+    for i, j: { C[i][j] *= beta; for k: C[i][j] += alpha * A[i][k] * B[k][j]; }
+
+is one: the statement with the sum has a *left* factor that no column index (j) occurs in, and a *right* factor that no
+row index (i) occurs in. Then a block can add up `sums[i][j] = sum over k of A[i][k] * B[k][j]` for its whole tile
+first, in any order of k, from copies of both factors. What is left is a kernel of its own, the *rest*, in which the
+statement runs once per element: `C[i][j] += alpha * sums[i][j]`.
+
+Everything is decided exactly:
+
+- The statement is a reduction, so that its own updates have no order (`dependences.reductions`).
+- Its instances are all combinations of an element (i, j) of some set with all values of the reduced iterators: the sums
+  have the terms that the program adds up, and no others.
+- The factors exist for all rows (columns) of the kernel and all values of the reduced iterators, whatever the other
+  loops do: copies leave no array.
+- No statement of the kernel writes what the factors read: they may be read before everything else.
+- Of all other dependences of the statement, the rest has those of every one of its instances; it runs where the last of
+  them did, and what lowers it checks that as for any kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from itertools import combinations
+from typing import Any, assert_never
+
+import islpy as isl
+
+from generator.arithmetic import c_type
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Call, Expr, Load, Name, Unary, loads_of, names_of, parts
+from generator.polyhedral.dependences.reductions import Update, reducible, sums, update_of
+from generator.polyhedral.kit.members import ends
+from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Tree
+from generator.polyhedral.kit.tree import Mapping as Mapped
+from generator.polyhedral.kit.tree import Sequence as InOrder
+from generator.polyhedral.schedules.kernels import KernelPart, dimension
+from generator.program import Access, Program, Statement
+
+SUMS = "antune_sums"
+"""A function of row and column iterators: what a block has added up for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An iterator of the statement and its least and greatest value; `shift`: a member of the kernel (a loop of the
+    host, or a parallel dimension) is the iterator plus that.
+    """
+
+    iterator: str
+    low: int
+    high: int
+    shift: int = 0
+
+    @property
+    def extent(self) -> int:
+        """The number of values."""
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contraction:
+    """`sums[row, column] = sum over all values of `depth` of left * right`, for the statement called `statement`.
+
+    `outer` belong to the kernel's host loops, `parallel` to its parallel dimensions, outermost first; `rows` and
+    `columns` number two of the latter. `left` and `right` are expressions over iterators. `program` and `rest` are what
+    is left to do once the sums are known.
+    """
+
+    statement: str
+    outer: tuple[Index, ...]
+    parallel: tuple[Index, ...]
+    rows: int
+    columns: int
+    depth: tuple[Index, ...]
+    left: Expr
+    right: Expr
+    program: Program
+    rest: KernelPart
+
+
+@lru_cache(maxsize=1024)
+def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ...] = ()) -> Contraction:
+    """The sum of products in a kernel of `program`; `reductions` are those that its schedule runs in parallel.
+
+    Raises:
+        IllegalPlan: there is none; it says why.
+    """
+    if part.coarse or len(part.parallel) < 2:
+        raise IllegalPlan("no sum of products with rows and columns: it has no two parallel dimensions of iterations")
+    if reductions:
+        raise IllegalPlan(f"no sum of products with rows and columns: threads share the updates of "
+                          f"{', '.join(reductions)}")
+    if any(stage.where == "block" for stage in program.stages):
+        raise IllegalPlan("no sum of products with rows and columns: its blocks compute other arrays besides")
+    reasons = list[str]()
+    for name in part.statements:
+        try:
+            return _contraction(program, part, program.statement(name))
+        except IllegalPlan as reason:
+            reasons.append(f"{name} {reason}")
+    raise IllegalPlan(f"no sum of products with rows and columns: {'; '.join(reasons)}")
+
+
+def _contraction(program: Program, part: KernelPart, statement: Statement) -> Contraction:
+    update = _update(program, statement)
+    outer, parallel, depth, instances = _indices(part, statement)
+    factors, negative = _factors(update.contribution)
+    types = {array.name: array.type for array in program.arrays}
+    if kinds := {c_type(factor, types) for factor in factors} - {"float"}:
+        raise IllegalPlan(f"has a factor of type {min(kinds)}: tensor cores take float")
+    deep = {index.iterator for index in depth}
+    if deep & statement.body.variables(statement.body.target):
+        raise IllegalPlan("updates each element once")
+    for rows, columns in reversed(list(combinations(range(len(parallel)), 2))):
+        row, column = parallel[rows].iterator, parallel[columns].iterator
+        sides = _sides(factors, deep, row, column)
+        if sides is None:
+            continue
+        left, right, others = sides
+        _check_factors(program, part, (left, right))
+        _check_instances(statement, instances, depth, row, column)
+        scaled = reduce(lambda a, b: Binary("*", a, b), [*others, Call(SUMS, (Name(row), Name(column)))])
+        value = Unary("-", scaled) if negative else scaled
+        return Contraction(statement.name, outer, parallel, rows, columns, depth, left, right,
+                           *_rest(program, part, statement, update, depth, value))
+    raise IllegalPlan("has no factor that only rows, and another one that only columns matter to")
+
+
+def _update(program: Program, statement: Statement) -> Update:
+    """The statement as a sum whose terms may change places. Raises IllegalPlan: it is none."""
+    update = update_of(program, statement)
+    if update is None or update.operator != "+" or update.guard is not None or statement.body.lets:
+        raise IllegalPlan("adds nothing to its target in all its instances")
+    if statement.name not in sums(program, reducible(program)):
+        raise IllegalPlan("adds up numbers whose order matters")
+    types = {array.name: array.type for array in program.arrays}
+    kinds = {types[statement.body.target.array], c_type(update.contribution, types)}
+    if kinds != {"float"}:
+        raise IllegalPlan(f"computes with {' and '.join(sorted(kinds))}: tensor cores take float")
+    return update
+
+
+def _factors(expr: Expr) -> tuple[list[Expr], bool]:
+    """The factors of a product, and whether it has a sign."""
+    match expr:
+        case Binary("*", left, right):
+            (first, one), (second, other) = _factors(left), _factors(right)
+            return [*first, *second], one != other
+        case Unary("-", operand):
+            inside, negative = _factors(operand)
+            return inside, not negative
+        case _:
+            return [expr], False
+
+
+def _sides(
+    factors: Sequence[Expr], deep: set[str], row: str, column: str
+) -> tuple[Expr, Expr, list[Expr]] | None:
+    """The left factor, the right one, and those that all terms of a sum have; None where there are no such sides."""
+    left, right, others = list[Expr](), list[Expr](), list[Expr]()
+    for factor in factors:
+        names = names_of(factor)
+        if not names & deep:
+            others.append(factor)
+        elif column not in names:
+            left.append(factor)
+        elif row not in names:
+            right.append(factor)
+        else:
+            return None
+    if not any(row in names_of(one) for one in left) or not right:
+        return None
+    one, two = (reduce(lambda a, b: Binary("*", a, b), side) for side in (left, right))
+    return one, two, others
+
+
+def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) -> None:
+    """Raise IllegalPlan where a factor cannot be read before everything else."""
+    written = {program.statement(name).body.target.array for name in part.statements}
+    computed = {stage.array for stage in program.stages}
+    for side in sides:
+        for load in loads_of(side):
+            if load.array in written:
+                raise IllegalPlan(f"reads {load.array}, which the same kernel writes")
+            if load.array in computed:
+                raise IllegalPlan(f"reads {load.array}, which is computed where it is read")
+            if any(isinstance(one, Load | Call) for index in load.index for one in parts(index)):
+                raise IllegalPlan(f"reads elements of {load.array} that data decide")
+
+
+_Found = tuple[tuple[Index, ...], tuple[Index, ...], tuple[Index, ...], Any]
+
+
+def _indices(part: KernelPart, statement: Statement) -> _Found:
+    """The iterators of host loops, of parallel dimensions, and the others; then the instances. Raises IllegalPlan."""
+    instances = part.domain.extract_set(set_of(statement.domain).get_space())
+    limits = ends(instances)
+    found = list[Index]()
+    for member in (*part.prefix, *(one.member for one in part.parallel)):
+        position, shift = _iterator(member, instances)
+        found.append(Index(statement.iterators[position], *limits[position], shift))
+    if len({index.iterator for index in found}) < len(found):
+        raise IllegalPlan("has an iterator that several loops follow")
+    taken = {index.iterator for index in found}
+    left = [k for k, name in enumerate(statement.iterators) if name not in taken]
+    if not left:
+        raise IllegalPlan("updates each element once")
+    depth = tuple(Index(statement.iterators[k], *limits[k]) for k in left)
+    return tuple(found[: len(part.prefix)]), tuple(found[len(part.prefix):]), depth, instances
+
+
+def _iterator(member: Any, instances: Any) -> tuple[int, int]:
+    """Which iterator a member follows, and what it is more. Raises IllegalPlan: it is no iterator and a number."""
+    own = member.intersect_domain(isl.UnionSet.from_set(instances)).get_pw_aff_list()
+    assert own.n_pw_aff() == 1, "the instances are those of one statement"
+    row = own.get_at(0).gist(instances)
+    if row.isa_aff():
+        affine = row.as_aff()
+        count = affine.dim(isl.dim_type.in_)
+        steps = [int(affine.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(count)]
+        whole = affine.dim(isl.dim_type.div) == 0 and affine.get_denominator_val().is_one()
+        if whole and sorted(steps) == [0] * (count - 1) + [1]:
+            return steps.index(1), int(affine.get_constant_val().to_python())
+    raise IllegalPlan("has parallel loops that are not its iterators")
+
+
+def _check_instances(statement: Statement, instances: Any, depth: tuple[Index, ...], row: str, column: str) -> None:
+    """Raise IllegalPlan unless all elements have all terms, and factors exist for all rows and columns."""
+    position = {name: k for k, name in enumerate(statement.iterators)}
+    deep = [position[index.iterator] for index in depth]
+    if not _along(instances, deep).is_equal(instances):
+        raise IllegalPlan("has sums that differ in their terms")
+    box = _along(instances, range(len(position)))
+    for without in (column, row):
+        if not _along(instances, [*deep, position[without]]).is_equal(box):
+            raise IllegalPlan(f"does not run for all combinations of its iterators but {without}")
+
+
+def _along(instances: Any, dims: Sequence[int] | range) -> Any:
+    """The isl Set of all points that differ from one of `instances` in the dimensions `dims` only, within limits."""
+    result, limits = instances, ends(instances)
+    for dim in dims:
+        result = result.eliminate(isl.dim_type.set, dim, 1)
+        result = result.lower_bound_val(isl.dim_type.set, dim, isl.Val(limits[dim][0]))
+        result = result.upper_bound_val(isl.dim_type.set, dim, isl.Val(limits[dim][1]))
+    return result
+
+
+def _rest(program: Program, part: KernelPart, statement: Statement, update: Update, depth: tuple[Index, ...],
+          value: Expr) -> tuple[Program, KernelPart]:
+    """The program and the kernel in which the statement adds `value` to its target once per element."""
+    last = {index.iterator: index.high for index in depth}
+    kept = tuple(name for name in statement.iterators if name not in last)
+    space = set_of(statement.domain).get_space()
+    whole = part.domain.extract_set(space)
+    once = isl.Map(_text(statement, kept, last)).intersect_range(whole)  # an element -> the last instance for it
+    every = isl.Map(_text(statement, kept, {})).intersect_range(whole).reverse()  # an instance -> its element
+    others = part.domain.subtract(isl.UnionSet.from_set(whole))
+    same = others.identity()
+    into = isl.UnionPwMultiAff.from_union_map(same.union(isl.UnionMap.from_map(once)))
+    forget = same.union(isl.UnionMap.from_map(every))
+    domain = part.domain.preimage_union_pw_multi_aff(into)
+    own = isl.UnionMap.from_map(isl.Map.identity(once.domain().get_space().map_from_set()))
+    ordered = part.dependences.apply_domain(forget).apply_range(forget).subtract(own)
+    rest = replace(
+        part, domain=domain, prefix=tuple(_put(member, into) for member in part.prefix),
+        parallel=tuple(dimension(_put(one.member, into), domain) for one in part.parallel),
+        tree=_tree(part.tree, into), dependences=ordered)  # fmt: skip
+    accesses = tuple(Access(a.array, str(map_of(a.relation).apply_domain(every)), a.kind) for a in statement.accesses)
+    target = statement.body.target
+    body = replace(statement.body, op="", value=Binary("+", replace(target, access=update.read), value))
+    changed = Statement(
+        statement.name, kept, str(once.domain()), body, accesses, statement.text, statement.line)
+    return replace(program, statements=tuple(changed if s is statement else s for s in program.statements)), rest
+
+
+def _text(statement: Statement, kept: Sequence[str], last: Mapping[str, int]) -> str:
+    """`{ S[v0, v2] -> S[v0, 9, v2] }`: from `kept` iterators to all, of which some have the value that is `last`."""
+    names = {name: f"v{k}" for k, name in enumerate(statement.iterators)}
+    source = ", ".join(names[name] for name in kept)
+    target = ", ".join(str(last[name]) if name in last else names[name] for name in statement.iterators)
+    return f"{{ {statement.name}[{source}] -> {statement.name}[{target}] }}"
+
+
+def _put(member: Any, into: Any) -> Any:
+    return member.pullback_union_pw_multi_aff(into)
+
+
+def _tree(tree: Tree, into: Any) -> Tree:
+    """`tree` for what is mapped `into` its instances."""
+    match tree:
+        case Leaf():
+            return tree
+        case Band(members=members, child=child):
+            return replace(tree, members=tuple(_put(member, into) for member in members), child=_tree(child, into))
+        case InOrder(filters, children):
+            return InOrder(tuple(part.preimage_union_pw_multi_aff(into) for part in filters),
+                           tuple(_tree(child, into) for child in children))
+        case Launch() | Mapped() | Fill():
+            raise AssertionError("a part has neither threads nor launches yet")
+        case _:
+            assert_never(tree)

@@ -1,0 +1,118 @@
+"""--precision-of-products: where it makes sense, what is said about it, what a search is offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from experiments.search.lower_precision import check_products, product_notes, searched
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
+from generator.decisions.base import Known
+from generator.decisions.deciding import kernel_words, nearest
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.default import default_plan
+from generator.plan import Plan, plan_from_json
+from generator.precision import Precision
+from generator.program import Program
+from generator.rounding import scale
+from generator.schedules.choice import ScheduleChoice
+from generator.target import Target
+from tests.support.space_plans import random_plans
+from tests.support.targets import CPU, HOPPER, RDNA
+from tests.support.tensor_cores import float_problem, tensor_plan
+
+OPTIONS = RunOptions("gemm.c", Compilation(), Budget(evaluations=1), products="fp16")
+
+
+def lowered_of(plans: Sequence[Plan]) -> list[Plan]:
+    return [plan for plan in plans if any(kernel.products != "full" for kernel in plan.kernels)]
+
+
+def gemm() -> Program:
+    return float_problem("gemm").program
+
+
+@pytest.mark.parametrize(("target", "options", "words"), [
+    (CPU, OPTIONS, "test device cannot do that; it takes the tensor cores of an NVIDIA GPU"),
+    (RDNA, OPTIONS, "OpenCL and HIP have no way to them"),
+    (replace(HOPPER, capability=(7, 5)), replace(OPTIONS, products="tf32"), r"of compute capability 8\.0 or more"),
+    (HOPPER, replace(OPTIONS, strict_float=True), "which --strict-float forbids; leave one of them out"),
+    (HOPPER, replace(OPTIONS, space="tiles"), "in the space `tiles` nothing decides how products are computed")])
+def test_what_cannot_be_is_refused(target: Target, options: RunOptions, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check_products(gemm(), target, options)
+    check_products(gemm(), target, replace(options, products="full"))
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("2mm", "compute the products of S1, S3 on tensor cores, .* results are then checked within 0.78 %"),
+    ("atax", "warning: --precision-of-products fp16 changes nothing: .* it has no two parallel dimensions")])
+def test_a_run_says_what_it_means(name: str, words: str) -> None:
+    program = float_problem(name).program
+    [note] = product_notes(program, default_plan(program, HOPPER), OPTIONS)
+    assert re.search(words, note)
+    assert not list(product_notes(program, default_plan(program, HOPPER), replace(OPTIONS, products="full")))
+
+
+def test_a_search_gets_only_what_the_run_allows() -> None:
+    program = gemm()
+    assert not lowered_of(random_plans(program, HOPPER, "o1", 40, 3))
+    found = lowered_of(random_plans(program, searched(HOPPER, OPTIONS), "o1", 40, 3))
+    assert found
+    for plan in found:
+        lower(program, plan, HOPPER)
+        assert plan_from_json(plan.to_json()) == plan
+        [kernel] = [kernel for kernel in plan.kernels if kernel.products != "full"]
+        assert "precision of products fp16" in kernel_words(kernel)
+
+
+@pytest.mark.parametrize("level", ["o1", "o2"])
+def test_it_begins_with_tensor_cores_too(level: str) -> None:
+    options = replace(OPTIONS, level=level)  # type: ignore[arg-type]  # both are levels
+    plans = [walk.plan for walk in PARTS.starts(gemm(), HOPPER, options)]
+    assert lowered_of(plans[:4]) and not lowered_of(plans[:1])
+    assert not lowered_of([walk.plan for walk in PARTS.starts(gemm(), HOPPER, replace(options, products="full"))])
+
+
+@pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
+def test_hand_written_plans_are_on_offer_as_they_are(precision: Precision) -> None:
+    program = gemm()
+    [shape] = kernel_shapes(program, ScheduleChoice(), "cuda")
+    target = replace(HOPPER, products=precision)
+    [kernel] = tensor_plan(program, HOPPER, precision).kernels
+    assert nearest(kernel, Known(shape, target, True)) == replace(kernel, columns=False)
+    assert nearest(kernel, Known(shape, HOPPER, True)).products == "full"
+    small = replace(target, local_bytes=4 << 10)
+    assert lower(program, Plan(ScheduleChoice(), (nearest(kernel, Known(shape, small, True)),)), small)
+
+
+def test_the_precision_is_part_of_what_is_measured() -> None:
+    plans = [default_plan(gemm(), HOPPER), *(tensor_plan(gemm(), HOPPER, p) for p in ("fp16", "bf16", "tf32"))]
+    assert len({plan.digest for plan in plans}) == 4 and "products" not in plans[0].to_json()
+    assert [plan.rounded_products for plan in plans] == [0.0, 2**-7, 2**-4, 2**-7]
+
+
+@pytest.mark.parametrize(("kind", "unit"), [(np.float16, 2**-11), (None, 2**-8)])
+@pytest.mark.parametrize("signs", [True, False])
+def test_the_tolerance_covers_rounded_factors_and_not_much_more(kind: type | None, unit: float, signs: bool) -> None:
+    """The largest error of many sums is within SAFETY, and not a thousand times smaller."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.uniform(-1 if signs else 0, 1, shape).astype(np.float32) for shape in ((64, 300), (300, 64)))
+
+    def rounded(x: NDArray[np.float32]) -> NDArray[np.float64]:
+        if kind is not None:
+            return x.astype(kind).astype(np.float64)
+        return ((x.view(np.uint32) + 0x8000) & 0xffff0000).view(np.float32).astype(np.float64)
+
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    error = np.max(np.abs(rounded(a) @ rounded(b) - exact) / scale(exact))
+    assert error < 2 * 8 * unit < 1000 * error

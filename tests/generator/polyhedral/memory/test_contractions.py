@@ -1,0 +1,113 @@
+"""Sums of products with rows and columns: which kernels have one, and what is left of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from generator.emit.cstyle import c_text
+from generator.errors import IllegalPlan
+from generator.polyhedral.memory.contractions import SUMS, Contraction, contraction_of
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
+from tests.support.programs import program_of, scop
+from tests.support.suite import pipeline_program
+from tests.support.tensor_cores import float_problem
+
+ARRAYS = "float A[20][20], B[20][20], C[20][20], D[4][20][20], s[20]; double E[20][20]; int num[20];"
+PLUTO = ScheduleChoice()
+IJK = "for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k < 20; k++)"
+
+
+def contractions(program: Program, schedule: Schedule = PLUTO) -> list[Contraction]:
+    """Of all kernels that have one."""
+    found = []
+    for kernel in kernels_of(program, schedule):
+        with suppress(IllegalPlan):
+            found.append(contraction_of(kernel.section.program, kernel.part, schedule.reductions))
+    return found
+
+
+def words(found: Contraction) -> tuple[str, str, str]:
+    """Both factors, and what the statement of the rest computes."""
+    return c_text(found.left), c_text(found.right), c_text(found.program.statement(found.statement).body.value)
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("gemm", [("A[i][k]", "B[k][j]", f"C[i][j] + alpha * {SUMS}(i, j)")]),
+    ("2mm", [("A[i][k]", "B[k][j]", f"tmp[i][j] + alpha * {SUMS}(i, j)"),
+             ("tmp[i][k]", "C[k][j]", f"D[i][j] + {SUMS}(i, j)")]),
+    ("syrk", [("A[i][k]", "A[j][k]", f"C[i][j] + alpha * {SUMS}(i, j)")]),
+    ("covariance", [("data[k][i]", "data[k][j]", f"cov[i][j] + {SUMS}(i, j)")]),
+    ("trmm", []), ("symm", []), ("lu", []), ("atax", [])])
+def test_programs(name: str, expected: list[tuple[str, str, str]]) -> None:
+    assert [words(found) for found in contractions(float_problem(name).program)] == expected
+
+
+def test_batches() -> None:
+    [found] = contractions(float_problem("doitgen").program)
+    assert [index.iterator for index in found.parallel] == ["r", "q", "p"]
+    assert (found.rows, found.columns) == (1, 2)
+    assert words(found)[:2] == ("A[r][q][s]", "C4[s][p]")
+
+
+def test_pipelines() -> None:
+    [found] = contractions(pipeline_program("matmul"))
+    assert words(found)[:2] == ("a[y][r0]", "b[r0][x]")
+
+
+@pytest.mark.parametrize(("statement", "left", "right", "value"), [
+    ("C[i][j] -= A[k][i] * B[j][k];", "A[k][i]", "B[j][k]", f"C[i][j] + -{SUMS}(i, j)"),
+    ("C[i][j] -= A[i][k] * -B[k][j];", "A[i][k]", "B[k][j]", f"C[i][j] + {SUMS}(i, j)"),
+    ("C[i][j] = B[k][j] * s[j] * A[i][k] + C[i][j];", "A[i][k]", "B[k][j]", f"C[i][j] + s[j] * {SUMS}(i, j)"),
+    ("C[i][j] += s[k] * sqrtf(A[i][k]) * B[k][j];", "s[k] * sqrtf(A[i][k])", "B[k][j]", f"C[i][j] + {SUMS}(i, j)")])
+def test_forms(statement: str, left: str, right: str, value: str) -> None:
+    [found] = contractions(program_of(scop(f"{IJK} {statement}", ARRAYS)))
+    assert words(found) == (left, right, value)
+    assert found.program.statement("S0").iterators == ("i", "j")
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    (f"{IJK} C[i][j] += C[i][k] * A[k][j];", "adds up numbers whose order matters|no two parallel dimensions"),
+    (f"{IJK} E[i][j] += A[i][k] * A[k][j];", "computes with double and float: tensor cores take float"),
+    (f"{IJK} C[i][j] += num[i] * A[i][k] * B[k][j];", "has a factor of type int"),
+    (f"{IJK} C[i][j] += A[i][k] + B[k][j];", "adds up numbers whose order matters"),
+    (f"{IJK} C[i][j] += A[i][k] * D[0][i][j];", "has no factor that only rows"),
+    (f"{IJK} C[i][j] += A[i][k] * B[(i + j + k) / 3][j];", "has no factor that only rows"),
+    (f"{IJK} C[i][j] += A[i][num[k]] * B[k][j];", "reads elements of A that data decide"),
+    (f"{IJK} if (s[j] > 0) C[i][j] += A[i][k] * B[k][j];", "adds nothing to its target in all its instances"),
+    ("for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k <= i; k++) C[i][j] += A[i][k] * B[k][j];",
+     "has sums that differ in their terms"),
+    ("for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k < 9; k++) C[i][j] = A[i][k] * B[k][j];",
+     "it has no two parallel dimensions|adds nothing")])
+def test_what_is_no_sum_of_products_is_refused_with_the_reason(text: str, reason: str) -> None:
+    program = program_of(scop(text, ARRAYS))
+    with pytest.raises(IllegalPlan, match=reason):
+        for kernel in kernels_of(program, ScheduleChoice()):
+            contraction_of(program, kernel.part)
+
+
+def test_reductions_by_several_threads_have_no_tile() -> None:
+    program = float_problem("gemm").program
+    schedule = ScheduleChoice(reductions=("S1",))
+    with pytest.raises(IllegalPlan, match="threads share the updates of S1"):
+        for kernel in kernels_of(program, schedule):
+            contraction_of(program, kernel.part, schedule.reductions)
+
+
+def test_a_factor_must_exist_for_all_rows() -> None:
+    """Copies would leave the array: rows of D[1] exist where r is 1 only."""
+    text = ("for (int r = 0; r < 4; r++) for (i = 0; i <= r; i++) for (j = 0; j < 20; j++) for (k = 0; k < 9; k++) "
+            "D[r][i][j] += A[i][k] * B[k][j];")
+    program = program_of(scop(text, ARRAYS))
+    with pytest.raises(IllegalPlan, match="does not run for all combinations of its iterators but j"):
+        for kernel in kernels_of(program, ScheduleChoice()):
+            contraction_of(program, kernel.part)
+
+
+def test_elements_of_a_triangle_are_those_of_the_rest() -> None:
+    [found] = contractions(float_problem("syrk").program)
+    assert str(found.rest.domain) == "{ S0[i, j] : i <= 52 and 0 <= j <= i; S1[v0, v2] : v0 <= 52 and 0 <= v2 <= v0 }"

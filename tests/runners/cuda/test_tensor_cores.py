@@ -1,0 +1,181 @@
+"""Sums of products on tensor cores: NVRTC makes HMMA of them; on a stand-in that multiplies so results are right."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
+from generator.errors import IllegalPlan, InputError
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.plan import Plan
+from generator.precision import LEAST_CAPABILITY, Precision
+from generator.problem import Problem
+from generator.reading import read_problem
+from generator.target import Target
+from metrics.outcome import LaunchFailed, Timed, WrongResult
+from runners.base import DeviceInfo
+from runners.cuda.compiler import Capability, Nvrtc
+from runners.cuda.headers import header_folders
+from runners.driver import BuildError
+from tests.support.cuda_compiler import ELF, translator
+from tests.support.cuda_double import UNUSABLE, found_in, measured
+from tests.support.edits import edited, replaced
+from tests.support.programs import write_c
+from tests.support.slow import few
+from tests.support.suite import pipeline_program
+from tests.support.targets import HOPPER
+from tests.support.tensor_cores import TILES, float_problem, lower_for_whole_numbers, sum_of_products, tensor_plan
+
+NAMES = ("2mm", "3mm", "covariance", "doitgen", "gemm", "syrk")
+on_the_double = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file with what reaches the double, and what it finds."""
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    monkeypatch.setenv("CUDA_DOUBLE_SEED", "3")
+    return tmp_path / "calls"
+
+
+@on_the_double
+@pytest.mark.parametrize(("name", "precision", "number"), [
+    ("syrk", "tf32", 2),
+    *(pytest.param(name, precision, number, marks=pytest.mark.slow)
+      for name in NAMES for precision in LEAST_CAPABILITY for number in range(len(TILES)))])
+def test_programs_are_right_without_races(name: str, precision: Precision, number: int, watched_gpu: DeviceInfo,
+                                          said: Path, tmp_path: Path) -> None:
+    found = float_problem(name)
+    plan = tensor_plan(found.program, watched_gpu.target, precision, number)
+    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
+    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+
+
+def whole_numbers(seed: int) -> Problem:
+    return read_problem(write_c(sum_of_products(np.random.default_rng(seed))), Compilation(), None, None, {}, 0)
+
+
+def check_exactly(seed: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:
+    """Factors that are small whole numbers are rounded to themselves: results are those of float."""
+    found = whole_numbers(seed)
+    precision: Precision = ("tf32", "fp16", "bf16")[seed % 3]
+    plan = tensor_plan(found.program, gpu.target, precision, seed % len(TILES))
+    [outcome] = measured(found, gpu, [plan], folder / "work", lower_for_whole_numbers).values()
+    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+
+
+@on_the_double
+@pytest.mark.parametrize("seed", [1])
+def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+    check_exactly(seed, watched_gpu, said, tmp_path)
+
+
+@pytest.mark.slow
+@on_the_double
+@pytest.mark.parametrize("seed", range(10, 70))
+def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path,
+                                                  tmp_path: Path) -> None:
+    check_exactly(seed, watched_gpu, said, tmp_path)
+
+
+@on_the_double
+@pytest.mark.parametrize(("old", "new", "number", "expected"), few([
+    ("__syncthreads();", "", 0, "race in shared memory"),
+    ("__syncthreads();", "", 1, "race in shared memory"),
+    ("__syncthreads();", "", 2, "race in shared memory"),
+    ("nvcuda::wmma::mma_sync(", "if (t1 < 16) nvcuda::wmma::mma_sync(", 0, "diverges"),
+    ("A_tile[antune_row", "A_tile[1 + antune_row", 0, "is not aligned"),
+], 1))
+def test_faults_are_found(old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo, said: Path,
+                          tmp_path: Path) -> None:
+    found = float_problem("gemm")
+    plan = tensor_plan(found.program, watched_gpu.target, "fp16", 1)
+    change = partial(edited, partial(replaced, old, new, number))
+    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work", change).values()
+    assert isinstance(outcome, LaunchFailed) and expected in said.read_text(), (outcome, said.read_text()[-500:])
+
+
+@on_the_double
+def test_a_lost_term_is_a_wrong_result(watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+    del said
+    found = float_problem("gemm")
+    plan = tensor_plan(found.program, watched_gpu.target, "fp16", 1)
+    change = partial(edited, partial(replaced, "<= 52 ?", "<= 48 ?", 0))
+    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "work", change)[0], WrongResult)
+
+
+def target_of(capability: Capability) -> Target:
+    return replace(HOPPER, capability=capability, local_bytes=64 << 10)
+
+
+def headers() -> None:
+    if not header_folders():
+        pytest.skip("the headers of CUDA are not installed")
+
+
+@pytest.mark.parametrize(("name", "precision", "capability"), [
+    (name, precision, capability)
+    for capability in ((7, 5), (8, 0), (9, 0)) for precision, least in LEAST_CAPABILITY.items() if capability >= least
+    for name in ("gemm", "syrk")])
+def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capability: Capability) -> None:
+    nvrtc = translator(Nvrtc)
+    headers()
+    target, program = target_of(capability), float_problem(name).program
+    cubin, log = nvrtc.translate(lower(program, tensor_plan(program, target, precision), target).source, capability)
+    assert cubin.startswith(ELF)
+    assert not [line for line in log.splitlines()
+                if line.strip() and not line.startswith("ptxas info") and "bytes stack frame" not in line], log
+
+
+@pytest.mark.parametrize(("precision", "instruction"), [
+    ("fp16", r"HMMA\.168(16)\.F32 "), ("bf16", r"HMMA\.168(16)\.F32\.BF16 "), ("tf32", r"HMMA\.168([48])\.F32\.TF32 ")])
+def test_machine_code_multiplies_on_tensor_cores(precision: Precision, instruction: str) -> None:
+    """An instruction is for 16 x 8 sums of so many terms; those of a tile stand once in the text, or several times."""
+    translator(Nvrtc)
+    headers()
+    try:
+        nvdisasm()
+    except InputError as missing:
+        pytest.skip(str(missing))
+    program = pipeline_program("matmul")
+    plan = tensor_plan(program, HOPPER, precision)
+    text = taken_apart(lower(program, plan, HOPPER).source, (9, 0))[0]
+    terms = sum(map(int, re.findall(instruction, text)))
+    [kernel] = plan.kernels
+    expected = math.prod(kernel.tile) // (16 * 8) * kernel.inner_tile // (math.prod(kernel.block) // 32)
+    assert terms >= expected and terms % expected == 0
+
+
+def test_without_headers_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvrtc = translator(Nvrtc)
+    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda: ())
+    with pytest.raises(BuildError, match="pip install nvidia-cuda-runtime nvidia-cuda-crt"):
+        nvrtc.translate("#include <mma.h>\n", (9, 0))
+
+
+def refused(plan: Plan, target: Target, words: str) -> None:
+    with pytest.raises(IllegalPlan, match=words):
+        lower(float_problem("gemm").program, plan, target)
+
+
+def test_devices_without_them_refuse() -> None:
+    program = float_problem("gemm").program
+    for target in (replace(HOPPER, capability=(7, 5)), replace(HOPPER, dialect="hip", capability=None)):
+        refused(tensor_plan(program, HOPPER, "bf16"), target, r"NVIDIA GPUs from compute capability 8\.0 on, by CUDA")
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"inner_tile": 8}, "multiplied 16 or 32 or 64 at a time"), ({"padding": 4}, "use a multiple of 8"),
+    ({"tile": (24, 32)}, "fragments of 16 x 16"), ({"block": (1, 16)}, "use whole warps"),
+    ({"shared": True}, "leave out `shared`")])
+def test_plans_that_fit_no_fragments_are_refused(change: dict[str, object], words: str) -> None:
+    plan = tensor_plan(float_problem("gemm").program, HOPPER, "fp16")
+    refused(replace(plan, kernels=tuple(replace(k, **change) for k in plan.kernels)), HOPPER, words)  # type: ignore[arg-type]  # fields

@@ -1,0 +1,89 @@
+"""Plans and programs for tensor cores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from generator.errors import IllegalPlan
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.default import default_plan
+from generator.plan import KernelPlan, Plan
+from generator.precision import DEPTH, Precision
+from generator.problem import Problem
+from generator.program import Program
+from generator.target import Target
+from generator.variant import Variant
+from tests.support.cuda_double import lower_for_host
+from tests.support.suite import ODD_SIZES, problem
+
+FLOAT = "DATA_TYPE_IS_FLOAT"
+TILES = ((32, 32, (2, 32), 32, 8), (16, 16, (2, 16), 16, 0), (64, 32, (4, 32), 16, 8), (32, 64, (8, 32), 64, 0),
+         (16, 32, (1, 32), 64, 8), (128, 16, (8, 16), 32, 8))
+"""Rows, columns, threads, terms at a time, padding."""
+
+
+def float_problem(name: str) -> Problem:
+    """A program of PolyBench with float data, of sizes that no tile divides."""
+    return problem(name, (*ODD_SIZES[name], FLOAT))
+
+
+def tensor_plan(program: Program, target: Target, precision: Precision, number: int = 0) -> Plan:
+    """The default plan, all sums of products on tensor cores, with one of TILES."""
+    plan = default_plan(program, target)
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    rows, columns, threads, depth, padding = TILES[number]
+
+    def changed(kernel: KernelPlan) -> KernelPlan:
+        shape = shapes[kernel.statements].ordered(kernel.order)
+        if shape.contraction is None:
+            return kernel
+        count = len(kernel.tile)
+        sizes = [1] * count, [1] * count
+        for d, size, block in zip(shape.contraction, (rows, columns), threads, strict=True):
+            sizes[0][d], sizes[1][d] = size, block
+        return KernelPlan(kernel.statements, tuple(sizes[0]), tuple(sizes[1]), inner_tile=max(depth, DEPTH[precision]),
+                          padding=padding, order=kernel.order, products=precision)
+
+    kernels = tuple(map(changed, plan.kernels))
+    if kernels == plan.kernels:
+        raise IllegalPlan(f"{program.name} has no sum of products")
+    return replace(plan, kernels=kernels)
+
+
+def lower_for_whole_numbers(program: Program, plan: Plan, target: Target) -> Variant:
+    """The real lowering, for compile workers; the check does not know that factors are rounded, so that results have to
+    be those of float.
+    """
+    variant = lower_for_host(program, plan, target)
+    return replace(variant, plan=replace(plan, kernels=tuple(replace(k, products="full") for k in plan.kernels)))
+
+
+def sum_of_products(rng: np.random.Generator) -> str:
+    """A C program with a sum of products of some form, of whole numbers that every precision holds."""
+    m, n, k, b = (int(rng.integers(low, high)) for low, high in ((17, 50), (17, 50), (9, 40), (2, 4)))
+    first, batch = int(rng.integers(0, 2)), bool(rng.integers(2))
+    left, right = str(rng.choice(["A[i][k]", "A[k][i]"])), str(rng.choice(["B[k][j]", "B[j][k]"]))
+    shapes: dict[str, tuple[int, ...]] = {
+        "A": (m, k) if left == "A[i][k]" else (k, m), "B": (k, n) if right == "B[k][j]" else (n, k), "C": (m, n)}
+    target = "C[i][j]"
+    if batch:
+        left, target = left.replace("A[", "A[r]["), "C[r][i][j]"
+        shapes |= {"A": (b, *shapes["A"]), "C": (b, m, n)}
+    triangle = bool(rng.integers(2)) and m <= n
+    scale, sign = str(rng.choice(["", "s[i] * ", "2.0f * "])), str(rng.choice(["+", "-"]))
+    before = str(rng.choice(["", f"{target} = 0;", f"{target} *= 3;"]))
+    after = str(rng.choice(["", f"{target} = {target} > 5 ? {target} : 5;"]))
+    bound = "j <= i" if triangle else f"j < {n}"
+    loops = f"for (int i = {first}; i < {m}; i++) for (int j = 0; {bound}; j++)"
+    loops = f"for (int r = 0; r < {b}; r++) {loops}" if batch else loops
+    body = f"{before} for (int k = {first}; k < {k}; k++) {target} {sign}= {scale}{left} * {right}; {after}"
+    declared = ", ".join(name + "".join(f"[{size}]" for size in shape) for name, shape in shapes.items())
+    filled = "".join(
+        f"for (int q = 0; q < {int(np.prod(shape))}; q++) ((float *){name})[q] = (q * {step} + q / 7) % 9 - 4;\n"
+        for (name, shape), step in zip(shapes.items(), (5, 7, 11), strict=True))
+    return (f"static float {declared}, s[{m}];\nint main(void) {{\n{filled}"
+            f"for (int q = 0; q < {m}; q++) s[q] = q % 3 + 1;\n"
+            f"#pragma scop\n{loops} {{ {body} }}\n#pragma endscop\n"
+            f"return (int){'C[0][0][0]' if batch else 'C[0][0]'};\n}}\n")
