@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from generator.emit.atomics import atomic_name
-from generator.emit.cstyle import Printer
+from generator.emit.cstyle import FACTOR, Printer
 from generator.emit.folds import FoldWriter
 from generator.emit.later import COPY, WAIT
 from generator.emit.tensor_cores import fragment_lines
@@ -83,7 +83,7 @@ class BodyWriter:
                 case Receive():
                     yield pad + self._receive(node)
                 case Fragments():
-                    yield from (pad + line for line in fragment_lines(node, self.printer.text(node.warp)))
+                    yield from (pad + line for line in fragment_lines(node, self.printer.text(node.warp, FACTOR)))
                 case Instance(name, _):
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:

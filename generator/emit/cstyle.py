@@ -12,6 +12,8 @@ _PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, 
                ">=": 10, "==": 9, "!=": 9, "&": 8, "^": 7, "|": 6, "&&": 5, "||": 4}
 _COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 _UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
+FACTOR = _PRECEDENCE["*"]
+"""How tightly the left operand of a product or a quotient binds at least."""
 
 
 def plain_call(name: str, arguments: list[str]) -> str:

@@ -42,7 +42,7 @@ def fragment_functions(precisions: Collection[Precision]) -> str:
 
 
 def fragment_lines(node: Fragments, warp: str) -> Iterator[str]:
-    """The text of a step; `warp` is the number of the warp, as text."""
+    """The text of a step; `warp` is the number of the warp, as text that may stand before an operator."""
     if node.step == "clear":
         yield from _clear(node.tile, warp)
     elif node.step == "multiply":
@@ -53,8 +53,9 @@ def fragment_lines(node: Fragments, warp: str) -> Iterator[str]:
 
 def _clear(tile: WarpTile, warp: str) -> Iterator[str]:
     (_, across), (rows, columns) = tile.warps, tile.each
-    yield f"// {tile.count} warps, each with {rows} x {columns} fragments of sums (fp32) of products ({tile.precision})"
-    yield f"const int {_ROW} = ({warp}) / {across} * {rows * SIDE}, {_COLUMN} = ({warp}) % {across} * {columns * SIDE};"
+    whose = f"{tile.count} warp{'s' * (tile.count != 1)}, each with {rows} x {columns} fragments"
+    yield f"// {whose} of sums (fp32) of products ({tile.precision})"
+    yield f"const int {_ROW} = {warp} / {across} * {rows * SIDE}, {_COLUMN} = {warp} % {across} * {columns * SIDE};"
     yield f"{_fragment('accumulator', tile, 'float')} {tile.parts}[{rows}][{columns}];"
     yield from _over(tile, [f"nvcuda::wmma::fill_fragment({tile.parts}[i][j], 0.0f);"])
 

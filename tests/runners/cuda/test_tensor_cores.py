@@ -15,10 +15,11 @@ from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.precision import LEAST_CAPABILITY, Precision
 from generator.problem import Problem
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo
@@ -28,11 +29,19 @@ from runners.driver import BuildError
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
+from tests.support.paths import ROOT
 from tests.support.programs import write_c
 from tests.support.slow import few
-from tests.support.suite import pipeline_program
+from tests.support.suite import pipeline_program, problem
 from tests.support.targets import HOPPER
-from tests.support.tensor_cores import TILES, float_problem, lower_for_whole_numbers, sum_of_products, tensor_plan
+from tests.support.tensor_cores import (
+    FLOAT,
+    TILES,
+    float_problem,
+    lower_for_whole_numbers,
+    sum_of_products,
+    tensor_plan,
+)
 
 NAMES = ("2mm", "3mm", "covariance", "doitgen", "gemm", "syrk")
 on_the_double = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
@@ -179,3 +188,11 @@ def test_devices_without_them_refuse() -> None:
 def test_plans_that_fit_no_fragments_are_refused(change: dict[str, object], words: str) -> None:
     plan = tensor_plan(float_problem("gemm").program, HOPPER, "fp16")
     refused(replace(plan, kernels=tuple(replace(k, **change) for k in plan.kernels)), HOPPER, words)  # type: ignore[arg-type]  # fields
+
+
+def test_the_page_shows_what_is_generated() -> None:
+    program = problem("gemm", ("NI=1024", "NJ=1024", "NK=1024", FLOAT)).program
+    kernel = KernelPlan(("S0", "S1"), (64, 64), (4, 32), inner_tile=32, padding=8, products="fp16")
+    page = (ROOT / "docs" / "tensor_cores.md").read_text()
+    [piece] = re.findall(r"```cuda\n(.*?)```", page, re.DOTALL)
+    assert piece.strip() == lower(program, Plan(ScheduleChoice(), (kernel,)), HOPPER).source.strip()
