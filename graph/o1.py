@@ -30,15 +30,14 @@ TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch
 ROWS = (
     PageRow("parallel reduction", "a statement that updates elements by `+`, `-`, `*`, min or max",
         "no, yes",
-        "its updates may then run in any order, so its loops become parallel, and threads that are alone in "
-        "their block (CPUs) add in vectors ([below](#sums-in-vectors)); `--strict-float` never does that to "
-        "floating-point numbers"),
+        "its updates may then run in any order: its loops become parallel, and blocks of one thread (CPUs) add in "
+        "vectors ([below](#sums-in-vectors)); `--strict-float` forbids this for floating-point numbers"),
     PageRow("algorithm, serialize SCCs, maximize band depth, outer coincidence", "the program, `--level o1`",
         "pluto or feautrier; no, yes",
         "options of isl's scheduler"),
-    PageRow("loops in one thread (wide)", "a loop of the host that launches kernels at least 256 times, each for "
-        "4096 instances of statements at most on average", "no, yes",
-        "yes: one thread of one kernel runs the loop with all that is in it, instead of the host"),
+    PageRow("loops in one thread (wide)", "a host loop that launches kernels at least 256 times, each for 4096 "
+                                          "instances of statements at most on average", "no, yes",
+        "yes: one thread of one kernel runs the whole loop, instead of the host"),
 )
 """Of docs/decisions.md."""
 

@@ -36,14 +36,15 @@ LEFT_OPEN = 0
 ROWS = (
     PageRow(
         "component 1, 2, ...",
-        "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
-        "components that may come next",
+        "the program, or the part inside the shared loops of a group, `--level o2` and `o3`",
+        "components that can come next",
         "any topological order of the strongly connected components",
     ),
     PageRow(
         "number of partitions, size of partition 1, 2, ...",
-        "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
-        "all cuts of that order into groups that can share a loop (a parallel one, if their components have some)",
+        "the program, or the part inside the shared loops of a group, `--level o2` and `o3`",
+        "all partitions of this order into groups that can share a loop (a parallel one, if their components have "
+        "some)",
         "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel",
     ),
 )

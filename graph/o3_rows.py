@@ -25,31 +25,31 @@ ROWS = (
         "schedule kind 1, 2, ...",
         "a strongly connected component, in its outermost loop, the next one, ..., `--level o3`",
         "permute, skew",
-        "whether the loop follows one iterator or mixes several; there are many more skews, so that they would "
-        "drown the others",
+        "whether the loop follows one iterator or combines several; asked separately because there are many more "
+        "skews than permutations",
     ),
     PageRow(
         "hyperplane 1, 2, ...",
         "the same",
-        "rows with coefficients in [-2, 2] that break no dependence, the simplest of them "
+        "rows with coefficients in [-2, 2] that respect all dependences, the simplest of them "
         "([below](#which-rows-are-on-offer))",
-        "`2 1 0 0` runs iteration (t, i, j) at 2t + i; the last number of a statement is a constant. The outer "
-        "two loops are parallel where such rows exist; where none exists, host loops are on offer, and parallel"
-        " ones are looked for one loop further in",
+        "`2 1 0 0` runs iteration (t, i, j) at 2t + i; the last number of a statement is a constant. The outer two "
+        "loops are parallel if such rows exist; otherwise host loops are offered, and parallel loops are searched one"
+        " level further in",
     ),
     PageRow(
         "sweeps along diagonals 2, 3, ...",
-        "what is inside a loop of the host, `--level o3`",
+        "the part inside a host loop, `--level o3`",
         "no, yes",
-        "asked where components have a single parallel loop: yes makes it skewed rows of the host instead, with"
-        " a parallel loop inside ([below](#which-rows-are-on-offer))",
+        "asked if components have a single parallel loop: yes replaces it by skewed host loops with a parallel loop "
+        "inside ([below](#which-rows-are-on-offer))",
     ),
     PageRow(
         "tile wavefront 1, 2, ...",
         "a component without a parallel loop there, `--level o3`",
         "no, yes",
-        "yes: as many rows as may be tiled together; tiles with the same sum of numbers run in parallel, one "
-        "sum after the other, launched by the host",
+        "yes: as many rows as can be tiled together; tiles with the same sum of indices run in parallel, one sum "
+        "after the other, launched by the host",
     ),
     PageRow(
         "wavefront tile size 1, 2, ...",

@@ -36,10 +36,9 @@ _STAGE = "stage"
 ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
         "root, inline, block",
-        "computed by kernels of its own; by each thread that reads it, in registers; or by the blocks that read"
-        " it, in shared memory, where tiles overlap. Inline only where it stands at most 64 times in a kernel's"
-        " text, block only where a small tile fits; tiles then have room for what they compute besides "
-        "([pipelines.md](pipelines.md))"),
+        "computed by its own kernels; by each thread that reads it, in registers; or by the blocks that read it, in "
+        "shared memory, with overlapping tiles. Inline is offered if the stage appears at most 64 times in a kernel's"
+        " text, block if a small tile fits; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
 )
 """Of docs/decisions.md."""

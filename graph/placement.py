@@ -22,7 +22,7 @@ GLOBAL = "global"
 ROWS = (
     PageRow("memory placement", "an array that is only read",
         "global, texture, constant",
-        "textures only where the device has them; on CPUs only in the paper's space"),
+        "textures only if the device has them; on CPUs only in the paper's space"),
 )
 """Of docs/decisions.md."""
 

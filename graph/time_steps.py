@@ -28,10 +28,10 @@ SIDE = 8
 ROWS = (
     PageRow("several time steps per launch (wide)", "a program that is a loop over time around sweeps",
         "no, yes",
-        "no: as decided below; yes: one kernel runs the program ([below](#several-time-steps-per-launch))"),
+        "no: the decisions below apply; yes: one kernel runs the program ([below](#several-time-steps-per-launch))"),
     PageRow("time steps per launch", "the same",
         "1, 2, 4, 8, 16",
-        "offered where a small tile with its surroundings fits shared memory"),
+        "offered if a small tile with its halo fits shared memory"),
 )
 """Of docs/decisions.md."""
 

@@ -17,11 +17,11 @@ from graph.states import Asked, Found, State
 TOGETHER = "kernel"
 ALONE, WITH = "alone", "with "
 
-ROW = PageRow("kernel", "an array with a kernel of its own, from the outputs to the inputs, `--space pipeline`",
+ROW = PageRow("kernel", "an array with its own kernel, from the outputs to the inputs, `--space pipeline`",
     "alone, with another array",
-    "one kernel writes both, each thread the same elements of them: what both read, and what its blocks compute for "
-    "both, is there once. Offered for arrays of the same extents of which each element is computed by itself, that "
-    "read something in common, and of which none is needed for the other")
+    "one kernel writes both; each thread writes the same elements of both, and shared inputs and stages are loaded "
+    "and computed once. Offered for arrays with the same extents and common inputs, whose elements are computed "
+    "independently, and neither of which needs the other")
 """Of docs/decisions.md."""
 
 

@@ -33,8 +33,8 @@ AHEAD = KernelDecision(
     _offer,
     Row(
         "no, yes",
-        "each thread loads its part of the next copies into registers before it computes with these, and stores it "
-        "after that; for arrays that the kernel does not write, and at most 32 elements per thread",
+        "each thread loads its part of the next tile into registers before it computes with the current one, and "
+        "stores it afterwards; for arrays that the kernel does not write, and at most 32 elements per thread",
         "wide, on GPUs, arrays that are copied tile by tile of a sequential loop",
     ),
     lambda _: "",

@@ -59,7 +59,7 @@ ASYNCHRONOUS = KernelDecision(
     _offer,
     Row(
         "no, yes",
-        "the next tile goes from global to shared memory while threads compute, not through their registers "
+        "copies the next tile from global to shared memory while threads compute, without using registers "
         "(`cp.async`): one barrier per tile instead of two, twice the shared memory; for elements of 4 bytes and more",
         "wide, NVIDIA GPUs from compute capability 8.0 on, with the next tile ahead",
     ),

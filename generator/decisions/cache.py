@@ -24,4 +24,4 @@ def _offer(known: Known) -> Offer[Cache]:
 
 
 CACHE = KernelDecision("cache", "cache configuration", _DEFAULT, one_of(get_args(Cache)), _offer,
-                       Row("none, shared, l1", "what the on-chip memory is used for", "CUDA"))
+                       Row("none, shared, l1", "prefers shared memory or L1 cache in the on-chip memory", "CUDA"))

@@ -19,8 +19,8 @@ COLUMNS = flag(
     _offer,
     Row(
         "no, yes",
-        "blocks that follow each other lie along y (yes) instead of x: what all blocks of a column read (in a matrix "
-        "multiplication some columns of the second matrix) then stays in the caches",
+        "consecutive blocks run along y (yes) instead of x; data that all blocks of a column read (in a matrix "
+        "multiplication some columns of the second matrix) then stay in the caches",
         "wide",
     ),
     title="block rasterization order by columns",

@@ -57,10 +57,9 @@ COMBINE = KernelDecision(
     _offer,
     Row(
         "atomic, shared, shuffle, private",
-        "how the threads of a block add up what they reduce together: each by an atomic update; "
-        "in shared memory; or by shuffles within a warp, then one atomic update per block or warp. private is as "
-        "shared, and what "
-        "no thread can keep in registers (a histogram) is updated in a copy per block",
+        "how the threads of a block combine a reduction: each by an atomic update; in shared memory; or by shuffles "
+        "within a warp, then one atomic update per block or warp. private is like shared, and reductions that no "
+        "thread can keep in registers (a histogram) are updated in a copy per block",
         "wide",
     ),
 )

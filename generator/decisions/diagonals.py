@@ -64,9 +64,9 @@ DIAGONALS = _Diagonals(
     _offer,
     Row(
         "no, yes",
-        "yes: a block runs one tile, one diagonal after the other, with barriers between them; its threads lie along "
-        "the rows of the tile (the thread block sizes are theirs, up to the sizes of the tile in these rows) and run "
-        "the points of a diagonal in parallel, several each where the tile is larger than the block",
+        "yes: a block runs one tile, one diagonal after the other, with barriers between them; its threads are "
+        "distributed along the rows of the tile (the thread block sizes refer to these rows, up to the sizes of the "
+        "tile) and run the points of a diagonal in parallel, several each if the tile is larger than the block",
         "wide, on GPUs, tiles of a wavefront",
     ),
     lambda _: "",

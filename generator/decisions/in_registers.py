@@ -38,10 +38,10 @@ IN_REGISTERS = KernelDecision(
     _offer,
     Row(
         "0, 1, .. 10, those that make a difference",
-        "the right part of a warp's tile lies in registers, one value per lane, and lanes exchange values by shuffles; "
-        "the left part and what overlaps lie in shared memory ([warps.md](warps.md))",
-        "wide, kernels that compute stages besides at constant distances, several points along x; then a sub-group "
-        "shares the tile",
+        "the right part of a warp's tile is in registers, one value per lane, and lanes exchange values by shuffles; "
+        "the left part and the overlap are in shared memory ([warps.md](warps.md))",
+        "wide, kernels with `block` stages at constant distances, several points along x; then a sub-group shares the"
+        " tile",
     ),
     younger=True,
 )

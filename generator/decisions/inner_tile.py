@@ -30,7 +30,7 @@ INNER_TILE = KernelDecision(
     _offer,
     Row(
         "1, 4, 8, 16, 32, 64 above the unroll factor",
-        "of the sequential loops; how much is copied to shared memory at a time (on tensor cores: of the terms of a "
-        "sum)",
+        "tile size of the sequential loops; sets how much is copied to shared memory at a time (on tensor cores: how "
+        "many terms of a sum)",
     ),
 )

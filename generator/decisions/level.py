@@ -60,9 +60,9 @@ LEVEL = KernelDecision(
     _offer,
     Row(
         "block, sub-group, thread",
-        "who shares a tile, and what of stages and copies is kept for it: all threads of a block, those of a "
-        "sub-group (warp), or each thread has a tile of its own; then a block has several of them side by side",
-        "wide, kernels that compute stages besides",
+        "the threads that share a tile with its stages and copies: all threads of a block, the threads of a sub-group"
+        " (warp), or a single thread; a block then has several tiles side by side",
+        "wide, kernels with overlapping tiles",
     ),
     lambda level: f"a {level}",
     younger=True,

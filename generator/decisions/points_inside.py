@@ -14,4 +14,5 @@ def _offer(known: Known) -> Offer[bool]:
 
 POINTS_INSIDE = flag(
     "points_inside", "points inside sequential loops", _offer,
-    Row("no, yes", "what a step of a sequential loop loads then serves all points of the thread", "wide"))
+    Row("no, yes", "yes: the loop over a thread's points is inside the sequential loops, so all points reuse the data"
+                   " loaded in a step", "wide"))

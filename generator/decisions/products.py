@@ -43,8 +43,8 @@ PRODUCTS = _Products(
     _offer,
     Row(
         "full; tf32, fp16 or bf16 (the one that the run allows)",
-        "in which precision the products of its sums are computed: in a lower one on tensor cores (`wmma`), whose "
-        "warps multiply tiles of both factors in shared memory and add up in fp32",
+        "precision of the products in its sums: a lower one uses tensor cores (`wmma`), whose warps multiply tiles of"
+        " both factors in shared memory and accumulate in fp32",
         "with `--precision-of-products`, NVIDIA GPUs with tensor cores, by CUDA, sums of products of float",
     ),
     younger=True,

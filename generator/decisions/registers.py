@@ -26,11 +26,9 @@ REGISTERS = flag(
     Row(
         "no, yes",
         "a thread keeps the elements that it updates in registers until its end; partial tiles, also those along the "
-        "edge of a triangle, are filled up with work whose results are dropped, so that loops over points unroll "
-        "completely; what "
-        "is summed up (a parallel reduction) stays a loop outside of these. With points inside, the inner loop is an "
-        "outer product "
-        "as in a hand-written matrix multiplication",
+        "edge of a triangle, are padded with work whose results are dropped, so that loops over points unroll "
+        "completely; the sum (a parallel reduction) stays a loop around them. With points inside, the inner loop is "
+        "an outer product as in a hand-written matrix multiplication",
         "wide",
     ),
 )

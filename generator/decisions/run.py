@@ -36,8 +36,8 @@ RUN = KernelDecision(
     _offer,
     Row(
         "1, 2, 4",
-        "how many neighbours along x a thread computes before the next thread's begin: what they load lies side by "
-        "side, and what they load twice (a stencil) is there",
+        "number of consecutive points along x per thread: their loads are contiguous, and values that neighbouring "
+        "points share (a stencil) are reused",
         "wide, on GPUs",
     ),
     younger=True,

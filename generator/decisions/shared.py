@@ -37,7 +37,7 @@ SHARED = flag(
     _offer,
     Row(
         "no, yes",
-        "copies of the boxes that a block touches, filled together by all threads; left out where not all threads "
-        "would reach the barriers of the copies",
+        "copies the boxes that a block accesses to shared memory, using all threads; not possible where some threads "
+        "would not reach the barriers of the copies",
     ),
 )

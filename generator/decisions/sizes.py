@@ -137,9 +137,10 @@ def _by(numbers: Sequence[int]) -> str:
 
 
 _BLOCK_ROW = Row("powers of two up to the tile",
-                 "a thread computes tile / block points, every block-th one, so that neighbours stay neighbours")
+                 "a thread computes tile / block points with a stride of the block size, so that neighbouring threads"
+                 " access neighbouring elements")
 SIZES = _Sizes(
     "tile", TILE, TileAndBlock((), ()), sizes("parallel dimension"), lambda _: Offer(()),
     Row("powers of two",
-        "what a block computes: up to 512 points along x and 16384 in all; on CPUs, where one thread may run "
-        "whole rows, 4096 and 65536"))
+        "points per block: up to 512 along x and 16384 in all; on CPUs, where one thread may run whole rows, 4096 and"
+        " 65536"))

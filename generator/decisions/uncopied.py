@@ -61,7 +61,7 @@ UNCOPIED = _Uncopied(
     _offer,
     Row(
         "no array, or any of those that may have one, but not all",
-        "they are read from global memory, though others are copied to shared memory",
+        "these arrays are read from global memory although others are copied to shared memory",
         "wide, on GPUs",
     ),
     _text,

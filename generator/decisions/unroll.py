@@ -14,4 +14,5 @@ def _offer(known: Known) -> Offer[int]:
     return Offer(FACTORS if known.shape.sequential or known[SIZES].several_points else (1,))
 
 
-UNROLL = KernelDecision("unroll", "unroll factor", 1, POSITIVE, _offer, Row("1, 2, 4, 8", "of the innermost loops"))
+UNROLL = KernelDecision("unroll", "unroll factor", 1, POSITIVE, _offer,
+                        Row("1, 2, 4, 8", "unrolls the innermost loops"))

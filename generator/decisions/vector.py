@@ -37,9 +37,9 @@ VECTOR = KernelDecision(
     _offer,
     Row(
         "1, 2, 4",
-        "so many neighbours in memory, 16 bytes at most, are loaded or stored at once (float4): in runs, in copies to "
-        "shared memory, and in loops that are unrolled as often; where extents, alignment and conditions allow it "
-        "exactly, else one by one",
+        "number of contiguous elements, at most 16 bytes, per load or store (float4): in runs, in copies to shared "
+        "memory, and in loops unrolled by the same factor; only where extents, alignment and conditions allow it "
+        "exactly, otherwise one element at a time",
         "wide, on GPUs",
     ),
     younger=True,

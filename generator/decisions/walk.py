@@ -45,9 +45,9 @@ WALK = _Walk(
     _offer,
     Row(
         "0, 1, 2, 4, 8",
-        "a block walks down its tile, so many rows at a time; of each stage that it computes it keeps the rows that "
-        "the next step needs, too, and computes every row once (0: the whole tile at once)",
-        "wide, kernels that compute stages besides",
+        "sliding window: a block processes its tile in steps of this many rows. It keeps the rows of each stage that "
+        "the next step needs, and computes every row once (0: the whole tile at once)",
+        "wide, kernels with `block` stages",
     ),
     younger=True,
 )

@@ -63,5 +63,5 @@ def _is_permutation(value: object, count: int) -> bool:
 
 X_DIMENSION = _XDimension(
     "order", "x dimension", (), Form(lambda _: False, "a permutation of the dimensions' numbers"), _offer,
-    Row("any parallel loop", "neighbouring threads lie along x: it decides which accesses are coalesced", "wide"),
+    Row("any parallel loop", "neighbouring threads differ in x, so this decides which accesses are coalesced", "wide"),
     lambda order: str(order[-1]))
