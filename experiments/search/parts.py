@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, zip_longest
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
@@ -164,11 +165,27 @@ def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[W
     """The walks to the plans worth measuring first: those of wisdom and of models, where they are asked for."""
     target = searched(target, options)
     first = _taken(subject, target, options)
-    if isinstance(subject, Template):
-        return first
+    near = _near(first, subject, target, options)
+    others = () if isinstance(subject, Template) else _other_starts(program_of(subject), target, options)
     known = {walk.identity for walk in first}
-    return (*first, *(walk for walk in _other_starts(program_of(subject), target, options)
-                      if walk.identity not in known))
+    return (*first, *(walk for walk in _in_turns(near, others) if walk.identity not in known))
+
+
+def _near(taken: Sequence[Walk], subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """The neighbours of the most promising plan of wisdom."""
+    if not taken:
+        return ()
+    from experiments.search.near import neighbours
+
+    space = _make_space(subject, target, options) if isinstance(subject, Template) else make_reachable_space(
+        program_of(subject), target, options)
+    return neighbours(taken[0], space, options.seed)
+
+
+def _in_turns(one: Sequence[Walk], other: Sequence[Walk]) -> Sequence[Walk]:
+    """The walks of both in turns, each once."""
+    both = (walk for walk in chain.from_iterable(zip_longest(one, other)) if walk is not None)
+    return tuple({walk.identity: walk for walk in both}.values())
 
 
 def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
