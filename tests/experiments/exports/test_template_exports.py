@@ -220,3 +220,14 @@ def test_a_tuned_template_is_a_function(tmp_path: Path) -> None:
         function(2.0, a, table, sums, n=7)
     with pytest.raises(InputError, match=r"plan=5: .* has no such evaluation"):
         antune.load(tmp_path / "run", plan=5)
+
+
+def test_somebody_elses_kernel_is_exported_with_trust_only(run: Path, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
+    with read_store(run) as store:
+        with pytest.raises(InputError, match="its kernel is text that could run any code"):
+            export(store, Kind.opencl, None, tmp_path / "out")
+        assert export(store, Kind.opencl, None, tmp_path / "out", trust=True)
+    with pytest.raises(InputError, match="its kernel is text that could run any code"):
+        antune.load(run)

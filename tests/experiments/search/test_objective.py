@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,13 +19,24 @@ from experiments.report.page import write_report
 from experiments.run import Finish, resume, tune
 from experiments.search.summary import reproduce_command
 from experiments.store import read_store
-from experiments.values.objective import BY_TIME, Objective, Sought, parse_objective, sought_for
+from experiments.values.objective import (
+    BY_TIME,
+    MEASURED,
+    MODELLED,
+    RATES,
+    Objective,
+    Sought,
+    parse_objective,
+    sought_for,
+)
 from experiments.values.options import Budget
 from experiments.values.stopping import parse_goal
 from generator.errors import InputError
 from generator.plan import Plan
 from metrics.outcome import Illegal, KernelTime, Outcome, Timed
+from tests.support.paths import ROOT
 from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.templates import small_sum
 
 SLOW = Objective("10 / time")
 """Less of it is better, so the slowest plan wins."""
@@ -152,3 +166,18 @@ def test_costs_keep_the_interval_and_the_shares_of_kernels() -> None:
 def test_the_most_time_is_nothing_to_seek() -> None:
     with pytest.raises(InputError, match="seeks the slowest plan"):
         parse_objective("time", True)
+
+
+def test_the_objectives_of_the_page_are_known() -> None:
+    page = (ROOT / "docs" / "objectives.md").read_text()
+    commands = [shlex.split(line.partition("  #")[0]) for line in page.splitlines() if line.startswith("antune tune")]
+    assert len(commands) == 5
+    for words in commands:
+        given = dict(pairwise(words))
+        metrics = [tuple(text.split("=", 1)) for text in [given.get("--metric", "")] if text]
+        objective = parse_objective(given["--objective"], None, metrics)  # type: ignore[arg-type]  # pairs
+        subject = PROGRAM if words[2].endswith(".c") else small_sum().template
+        assert sought_for(objective, subject).objective == objective
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`([\w/]+)`", row)}
+    assert listed == {*MEASURED, *MODELLED, *dict(RATES), "operations", "bytes"}
