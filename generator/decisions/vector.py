@@ -21,10 +21,10 @@ def _offer(known: Known) -> Offer[int]:
     """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
     become vectors already.
     """
-    plain = known.wide and known[PRODUCTS] == PRODUCTS.default
-    if not plain or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
+    if not known.wide or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
         return Offer((1,))
-    most = WIDTHS[-1] if known[SHARED] else max(known[RUN], known[UNROLL])
+    copies = known[SHARED] or known[PRODUCTS] != PRODUCTS.default
+    most = WIDTHS[-1] if copies else max(known[RUN], known[UNROLL])
     offered = tuple(width for width in WIDTHS if width <= most)
     return Offer(offered, (("offered", offered),) if len(offered) > 1 else ())
 

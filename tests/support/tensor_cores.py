@@ -44,7 +44,7 @@ def tensor_plan(program: Program, target: Target, precision: Precision, number: 
         for d, size, block in zip(shape.contraction, (rows, columns), threads, strict=True):
             sizes[0][d], sizes[1][d] = size, block
         return KernelPlan(kernel.statements, tuple(sizes[0]), tuple(sizes[1]), inner_tile=max(depth, DEPTH[precision]),
-                          padding=padding, order=kernel.order, products=precision)
+                          padding=padding, order=kernel.order, products=precision, vector=(4, 1, 2)[number % 3])
 
     kernels = tuple(map(changed, plan.kernels))
     if kernels == plan.kernels:
@@ -63,7 +63,9 @@ def lower_for_whole_numbers(program: Program, plan: Plan, target: Target) -> Var
 def sum_of_products(rng: np.random.Generator) -> str:
     """A C program with a sum of products of some form, of whole numbers that every precision holds."""
     m, n, k, b = (int(rng.integers(low, high)) for low, high in ((17, 50), (17, 50), (9, 40), (2, 4)))
-    first, batch = int(rng.integers(0, 2)), bool(rng.integers(2))
+    if rng.integers(2):
+        m, n, k = (4 * (size // 4) for size in (m, n, k))
+    first, batch = int(rng.choice([0, 0, 1, 4])), bool(rng.integers(2))
     left, right = str(rng.choice(["A[i][k]", "A[k][i]"])), str(rng.choice(["B[k][j]", "B[j][k]"]))
     shapes: dict[str, tuple[int, ...]] = {
         "A": (m, k) if left == "A[i][k]" else (k, m), "B": (k, n) if right == "B[k][j]" else (n, k), "C": (m, n)}

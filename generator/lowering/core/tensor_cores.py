@@ -32,7 +32,19 @@ from generator.expr import Binary, Call, Expr, Int, Load, Name, Real, Select, lo
 from generator.linear import simplify, substitute
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.naming import fresh_name
-from generator.nest import Assign, Barrier, For, Fragments, If, Node, SharedFactor, WarpTile, map_expressions
+from generator.nest import (
+    Assign,
+    Barrier,
+    Declare,
+    For,
+    Fragments,
+    If,
+    Node,
+    SharedFactor,
+    WarpTile,
+    Wide,
+    map_expressions,
+)
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.contractions import SUMS, Contraction, Index
 from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits, thread_names
@@ -41,7 +53,10 @@ from generator.precision import WORD
 from generator.program import ELEMENT_BYTES
 from generator.target import LANES
 
-HONOURED = ("products", "order", "inner_tile", "padding", "unroll", "exchange", "columns", "cache")
+HONOURED = ("products", "order", "inner_tile", "padding", "vector", "unroll", "exchange", "columns", "cache")
+
+_TURN, _PIECE, _WORDS = "antune_turn", "antune_piece", "antune_words"
+"""Names that no program has: turns of a thread in a copy, a vector as it was loaded, and rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,7 @@ def tensor_kernel(
     check_besides(plan, "on tensor cores", HONOURED)
     check_fits(part, plan)
     tile = _warp_tile(found, plan, taken)
-    maker = _Maker(found, part, plan, prefix, tile, taken)
+    maker = _Maker(found, part, plan, prefix, tile)
     boxes = maker.boxes()
     return TensorKernel(boxes, maker.body(boxes), boxes[-1], (maker.corner(found.rows), maker.corner(found.columns)))
 
@@ -154,7 +169,6 @@ class _Maker:
     plan: KernelPlan
     prefix: tuple[str, ...]
     tile: WarpTile
-    taken: set[str]
 
     @property
     def inner(self) -> int:
@@ -202,8 +216,10 @@ class _Maker:
         return For(name.name, Int(0), Binary("<", name, Int(count)), 1, tuple(body), note, unroll=0)
 
     def _loop_name(self, k: int) -> Name:
+        """No array is called so; other loops stand beside these."""
         name = self.found.depth[k].iterator
-        return Name(f"{name}_tile" if k == self.inner else name)
+        arrays = {array.name for array in self.found.program.arrays}
+        return Name(fresh_name(f"{name}_tile" if k == self.inner else name, {*arrays, *self.prefix}))
 
     def _step(self, step: Literal["clear", "multiply", "store"]) -> Fragments:
         return Fragments(step, self.tile, self._divided(LANES)[0])
@@ -229,18 +245,52 @@ class _Maker:
         """All threads fill the tile of a factor."""
         own, deep = (box.index[1], box.index[0]) if factor.turned else (box.index[0], box.index[1])
         found = self._values(dim, own, deep)
-        used = names_of(side)
-        conditions = [one for value in found if value.index.iterator in used for one in value.exists]
-        value = Call(TO_WORD[self.tile.precision],
-                     (substitute(side, {one.index.iterator: one.value for one in found}),))
-        zero: Expr = Real("0.0f") if box.type == "float" else Int(0)
-        stored = Select(reduce(lambda a, b: Binary("&&", a, b), conditions), value, zero) if conditions else value
+        across = found[len(self.found.outer) + dim] if factor.turned else found[self._deep_at]
+        lanes = self.plan.vector if self._in_vectors(side, across) else 1
+        conditions = [one for value in found if value.index.iterator in names_of(side) for one in value.exists]
+        exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
+        source = substitute(side, {one.index.iterator: one.value for one in found})
         note = f"all threads copy to {box.name} ({' x '.join(map(str, box.box))} elements)"
-        return self._in_turn(box, Assign(Load(box.name, box.index), "", stored), note)
+        if lanes > 1 and isinstance(source, Load):
+            return self._in_turn(box, self._vector(box, source, exists, lanes), note, lanes)
+        value = Call(TO_WORD[self.tile.precision], (source,))
+        zero: Expr = Real("0.0f") if box.type == "float" else Int(0)
+        stored = Select(exists, value, zero) if exists is not None else value
+        return self._in_turn(box, (Assign(Load(box.name, box.index), "", stored),), note)
 
-    def _in_turn(self, box: LocalBox, node: Node, note: str) -> Node:
-        """`node` for every element of a box: neighbouring threads have neighbours in a row."""
-        (rows, row), count, turn = box.box, prod(self.plan.block), Name("turn")
+    @property
+    def _deep_at(self) -> int:
+        """Where `_values` has the iterator that is tiled."""
+        return len(self.found.outer) + len(self.found.parallel) + self.inner
+
+    def _in_vectors(self, side: Expr, across: _Value) -> bool:
+        """Whether neighbours in a row of a copy are so in memory, begin at multiples of a vector, and are all there or
+        none.
+        """
+        lanes, index = self.plan.vector, across.index
+        if not isinstance(side, Load) or not side.index or side.index[-1] != Name(index.iterator):
+            return False
+        elsewhere = any(index.iterator in names_of(one) for one in side.index[:-1])
+        whole = self.found.program.array(side.array).extents[-1] % lanes == 0 and across.least % lanes == 0
+        ends = [index.low] * (across.least < index.low) + [index.high + 1] * (across.most > index.high)
+        return whole and not elsewhere and all(end % lanes == 0 for end in ends)
+
+    def _vector(self, box: LocalBox, source: Load, exists: Expr | None, lanes: int) -> tuple[Node, ...]:
+        """The copy of so many neighbours: loaded at once, rounded, stored at once."""
+        given, words = Load(_PIECE, (Int(0),)), Load(_WORDS, (Int(0),))
+        load: Node = Assign(given, "", source, wide=Wide("float", lanes))
+        if exists is not None:
+            nothing = (Assign(Load(_PIECE, (Int(k),)), "", Real("0.0f")) for k in range(lanes))
+            load = If(exists, (load,), tuple(nothing))
+        rounded = (Assign(Load(_WORDS, (Int(k),)), "", Call(TO_WORD[self.tile.precision], (Load(_PIECE, (Int(k),)),)))
+                   for k in range(lanes))
+        store = Assign(Load(box.name, box.index), "", words, wide=Wide(box.type, lanes))
+        return Declare(_PIECE, "float", (lanes,)), Declare(_WORDS, box.type, (lanes,)), load, *rounded, store
+
+    def _in_turn(self, box: LocalBox, nodes: tuple[Node, ...], note: str, lanes: int = 1) -> Node:
+        """`nodes` for every vector of a box: neighbouring threads have neighbours in a row."""
+        (rows, row), count, turn = box.box, prod(self.plan.block), Name(_TURN)
+        row //= lanes
         first: Expr = Int(0)
         step, end = 1, rows * row // count
         if count % row == 0:
@@ -252,10 +302,11 @@ class _Maker:
         else:
             first, step, end, at = self._thread, count, rows * row, (_div(turn, row), _mod(turn, row))
         index = {name.name: simplify(place) for name, place in zip(box.index, at, strict=True)}
-        [inside] = map_expressions((node,), lambda expr: substitute(expr, index))
-        inside = If(Binary("<", index[box.index[0].name], Int(rows)), (inside,)) if count % row == 0 and rows % (
-            count // row) else inside
-        return For(turn.name, first, Binary("<", turn, Int(max(end, 1))), step, (inside,), note, unroll=0)
+        beyond = count % row == 0 and rows % (count // row)
+        index[box.index[1].name] = simplify(Binary("*", Int(lanes), index[box.index[1].name]))
+        inside = map_expressions(nodes, lambda expr: substitute(expr, index))
+        inside = (If(Binary("<", index[box.index[0].name], Int(rows)), inside),) if beyond else inside
+        return For(turn.name, first, Binary("<", turn, Int(max(end, 1))), step, inside, note, unroll=0)
 
     def _values(self, dim: int, own: Name, deep: Name) -> list[_Value]:
         """All iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""

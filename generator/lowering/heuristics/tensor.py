@@ -43,5 +43,5 @@ def _kernel(kernel: KernelPlan, shape: KernelShape, target: Target, rows: int, w
     if not depths:
         return kernel
     return KernelPlan(kernel.statements, tile, block, order=kernel.order, padding=PADDINGS[-1], cache=kernel.cache,
-                      inner_tile=max((depth for depth in depths if depth <= _DEPTH), default=depths[0]),
+                      vector=4, inner_tile=max((depth for depth in depths if depth <= _DEPTH), default=depths[0]),
                       products=target.products)
