@@ -19,10 +19,10 @@ from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
 from experiments.search.parts import PARTS, Parts, check_models, limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
-from experiments.search.remembering import keep_wisdom, taking_wisdom
 from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
+from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.values.objective import sought_for

@@ -7,7 +7,7 @@ they draw), `ant_systems` (the update rules) and `best` (what they remember), th
 `tree_filter` (a regression tree), `screening`, `gaussian_process`, `threads` (which candidates are worth measuring).
 Other methods: `variation` (walks as genes), `genetic` with `credit` (which operators pay) and `resemblance` (which
 children are worth measuring), `local`, `exhaustive`, and `portfolio`, which shares the budget among them (over a
-`remembered` space). `halide_ga` is the search of Halide's prototype as published: `halide_options` (its numbers),
+`memoized` space). `halide_ga` is the search of Halide's prototype as published: `halide_options` (its numbers),
 `halide_lists` (a walk as a list per stage), `halide_schedules` (what it begins with), `halide_mutations`. Both
 evolutions share a `fitness`. `beam` extends prefixes of walks (`beam_pass`), guided by what a space says of them, or by
 `hindsight`. `registry` has explorers by name, `others` those that other packages bring, `frozen` writes the state of

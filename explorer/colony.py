@@ -213,7 +213,7 @@ class Colony:
         self._roulette.forget()
 
     def _forget(self) -> None:
-        """What was remembered for the ants of this iteration only."""
+        """Forget the values that are cached for the ants of this iteration."""
         self._roulette.forget()
         self._filter.forget()
         self._elite.clear()

@@ -8,8 +8,8 @@ which n_t were member t's, the next walk is the turn of the member with the larg
 where AUC_t (explorer.credit.area_under_curve) rises with each walk of the member that was a new best. What happens
 within one iteration is known only after it, so there the uses count and the successes come later.
 
-All members are told all results, whoever asked; that each of them walks the same ways again costs little
-(explorer.remembered).
+All members receive all results, also those that other members requested. Repeating the walks in each member is cheap
+(explorer.memoized).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TypeAlias
 
 from explorer.base import Explorer
 from explorer.credit import area_under_curve
+from explorer.memoized import MemoizedSpace
 from explorer.random_walk import RandomWalk
-from explorer.remembered import RememberedSpace
 from graph.optimization_graph import OptimizationGraph
 from graph.space import Space
 from graph.walk import Walk
@@ -61,7 +61,7 @@ class Portfolio:
         Each gets a seed of its own, so that they begin differently. The same makers, seed, options and history give
         the same walks.
         """
-        self._space = RememberedSpace(space)
+        self._space = MemoizedSpace(space)
         first_seed = seed * (len(makers) + 1)
         self._filler = RandomWalk(self._space, first_seed + len(makers))
         members = [make(self._space, first_seed + number) for number, make in enumerate(makers)]

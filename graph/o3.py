@@ -29,7 +29,7 @@ from graph.o3_rows import (
     DIAGONALS,
     KIND,
     MOST_LOOPS,
-    MOST_REMEMBERED,
+    MOST_MEMOIZED,
     PARALLEL_LOOPS,
     ROW,
     START_TILES,
@@ -178,7 +178,7 @@ class _O3Space:
         for part in self.rows.inside(at.reduced, at.place, names).components:
             asked = (replace(at, place=self.rows.within(at.place, part.statements)), part.statements)
             if part.left and asked not in self.hopeless:
-                if len(self.hopeless) >= MOST_REMEMBERED:
+                if len(self.hopeless) >= MOST_MEMOIZED:
                     self.hopeless.clear()
                 self.hopeless[asked] = self._hopeless(at, part)
             if part.left and (why := self.hopeless[asked]):

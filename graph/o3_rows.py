@@ -16,7 +16,7 @@ START_TILES = (8, 32, 32, 64, 64, 64)
 MOST_LOOPS = 6
 PARALLEL_LOOPS = 2
 """So many outer loops are parallel where they can be."""
-MOST_REMEMBERED = 8192
+MOST_MEMOIZED = 8192
 KIND, ROW, DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
 WAVEFRONT, TILE = "tile wavefront", "wavefront tile size"
 

@@ -2,7 +2,7 @@
 
 A driver may crash when it is loaded, prints to the terminal, starts threads and must see its environment before it is
 imported: all of that happens in child processes, one per driver, at the same time. A device is offered only after it
-has built and run a small kernel there, with the right result (`trial.py`); what has passed is remembered (`trials.py`).
+has built and run a small kernel there, with the right result (`trial.py`); passes are cached (`trials.py`).
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _tried(device: DeviceInfo, report: Report) -> Answer:
 
 
 def _failures(pools: Mapping[Dialect, WorkerPool], devices: Sequence[DeviceInfo]) -> dict[str, str]:
-    """What is wrong with those of `devices` that do not pass their trial, by key; who passes is remembered."""
+    """The errors of those `devices` that fail their trial, by key; passes are cached."""
     by_kind = {kind: _of(devices, kind) for kind in pools}
     answers = _ask({kind: (pools[kind], infos) for kind, infos in by_kind.items() if infos})
     failures = {}

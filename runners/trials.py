@@ -1,7 +1,7 @@
 """Which devices have passed their trial, kept in the user's cache: a file per device.
 
-Only what passed is remembered, with all that it depends on. A device that failed is tried again every time: a remedy is
-noticed at once.
+Only passes are cached, with everything that they depend on. A failed device is tried again every time, so that a fix
+takes effect at once.
 """
 
 from __future__ import annotations

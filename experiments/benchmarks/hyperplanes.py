@@ -1,4 +1,4 @@
-"""What explicit schedules cost and bring: `python -m experiments.benchmarks.hyperplanes [--device D] [--size S]
+"""Costs and gains of schedule matrices: `python -m experiments.benchmarks.hyperplanes [--device D] [--size S]
 [NAME...]`.
 
 For each program: how long it takes to find all rows of its largest component, and a random walk of level o3 (processor
@@ -145,7 +145,7 @@ def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", sh
          device: Annotated[str | None, typer.Option("--device")] = None,
          size: Annotated[str, typer.Option("--size")] = "MEDIUM",
          count: Annotated[int, typer.Option("--count", help="Plans per family.")] = 4) -> None:
-    """Measure explicit schedules of PolyBench programs."""
+    """Measure schedule matrices of PolyBench programs."""
     print(
         "| program | rows of the largest component | walk | sequential C | default plan | permute | skew | wavefront | "
         "valid plans | the fastest |\n|---|---|---|---|---|---|---|---|---|---|",

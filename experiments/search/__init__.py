@@ -3,7 +3,7 @@
 Read `loop.py` (ask, evaluate, store, tell) and `parts.py` (what a run is put together from) with `starts.py` (what is
 tried first), `modelled.py` (plans that cost models choose), `templates.py` (kernels with parameters), `costs.py`
 (what they say of a plan) and `foretold.py` (of a walk); then `checkpoints.py` and `changes.py` (resuming), `reuse.py`
-(known results of other runs), `taken.py` and `remembering.py` (wisdom), `trust.py` (whose run it is), `interrupt.py`
+(known results of other runs), `taken.py` and `using_wisdom.py` (wisdom), `trust.py` (whose run it is), `interrupt.py`
 (Ctrl-C), `finals.py` and `sittings.py` (the best are measured again), `profiles.py` (hardware counters); last what is
 written: `summary.py`, `result_table.py`, `code.py`. `run_dirs.py` finds and names run directories.
 

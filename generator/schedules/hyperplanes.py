@@ -110,7 +110,7 @@ def _short(nest: LoopNest) -> str:
 
 def hyperplanes_lines(schedule: Hyperplanes, program: Program) -> Iterator[str]:
     """The rows for `antune explain`, as sums of the statements' iterators."""
-    yield "explicit rows, outermost first:"
+    yield "schedule matrix, outermost row first:"
     for nest in schedule.nests:
         yield from _long(program, nest, "    ")
 

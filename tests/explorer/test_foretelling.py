@@ -15,7 +15,7 @@ from explorer.colony import Colony
 from explorer.foresight import LEAST, SHARPNESS, Foresight
 from explorer.frozen import freeze, thaw
 from explorer.genetic import Genetic
-from explorer.remembered import RememberedSpace
+from explorer.memoized import MemoizedSpace
 from explorer.screening import SLOPE, _trend
 from generator.plan import Plan
 from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
@@ -91,9 +91,9 @@ def test_evolution_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None
 
 
 def test_members_of_a_portfolio_are_told_the_same() -> None:
-    shared = RememberedSpace(Told(BASE, truth, seen))
+    shared = MemoizedSpace(Told(BASE, truth, seen))
     assert (foretelling_of(shared), foresight_of(shared)) == (truth, seen)
-    assert foretelling_of(RememberedSpace(BASE)) is None
+    assert foretelling_of(MemoizedSpace(BASE)) is None
 
 
 def test_who_says_nothing_changes_nothing() -> None:

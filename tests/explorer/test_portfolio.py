@@ -11,9 +11,9 @@ from explorer.base import Explorer
 from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
 from explorer.local import Local
+from explorer.memoized import MemoizedSpace
 from explorer.portfolio import Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
-from explorer.remembered import RememberedSpace
 from generator.plan import Plan
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, uniform
@@ -155,17 +155,17 @@ def test_the_graph_holds_the_walks_of_all_members() -> None:
 
 @pytest.mark.parametrize("space", [Staircase(4), DeadEnds(4), Kernels(2), FlatSpace((1, 1))],
                          ids=["stairs", "dead ends", "kernels", "nothing to decide"])
-def test_a_remembered_space_is_the_same_space(space: Space) -> None:
-    remembered, plain, other = RememberedSpace(space), OptimizationGraph(), OptimizationGraph()
+def test_a_memoized_space_is_the_same_space(space: Space) -> None:
+    memoized, plain, other = MemoizedSpace(space), OptimizationGraph(), OptimizationGraph()
     for seed in range(150):
         expected = plain.walk(space, uniform(np.random.default_rng(seed)))
-        assert other.walk(remembered, uniform(np.random.default_rng(seed))) == expected
+        assert other.walk(memoized, uniform(np.random.default_rng(seed))) == expected
         if seed % 50 == 40:
-            remembered.forget()
+            memoized.forget()
     assert set(plain.nodes) == set(other.nodes)
 
 
-def test_a_remembered_space_asks_the_original_once_per_walk() -> None:
+def test_a_memoized_space_asks_the_original_once_per_walk() -> None:
     runs: list[None] = []
 
     def space(chooser: Chooser) -> Plan:
@@ -174,11 +174,11 @@ def test_a_remembered_space_asks_the_original_once_per_walk() -> None:
             raise DeadEnd
         return FlatSpace((2, 2))(chooser)
 
-    remembered = RememberedSpace(space)
+    memoized = MemoizedSpace(space)
     for seed in range(300):
-        assert OptimizationGraph().walk(remembered, prefer({("a", ()): seed % 2}, uniform(np.random.default_rng(seed))))
+        assert OptimizationGraph().walk(memoized, prefer({("a", ()): seed % 2}, uniform(np.random.default_rng(seed))))
     assert len(runs) == 8
     for _ in range(3):
-        walk = OptimizationGraph().walk(remembered, prefer({("a", ()): 2}, uniform(np.random.default_rng(1))))
+        walk = OptimizationGraph().walk(memoized, prefer({("a", ()): 2}, uniform(np.random.default_rng(1))))
         assert walk is not None  # backed up from the dead end
     assert len(runs) <= 8 + 3

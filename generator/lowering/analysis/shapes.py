@@ -16,7 +16,7 @@ from generator.lowering.memory.sub_tiles import SubTiles
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
-from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.contractions import contraction_of
@@ -238,7 +238,7 @@ class KernelShape:
         return total
 
 
-@remembered(maxsize=1024)
+@memoized(maxsize=1024)
 def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl") -> tuple[KernelShape, ...]:
     """The kernels of `program` under a schedule, sorted by statements; more arrays are shareable in CUDA (`barriers`).
 
@@ -247,9 +247,9 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
     """
     if isinstance(choice, TimeTiles):
         return (_time_shape(program, choice.steps),)
-    explicit = isinstance(choice, Hyperplanes)
+    by_matrix = isinstance(choice, Hyperplanes)
     found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
-                    explicit and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
+                    by_matrix and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
     if not isinstance(choice, Stages):
         nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
         found = [replace(shape, launched=nests.get(shape.statements[0], ())) for shape in found]
@@ -264,7 +264,7 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
     )
 
 
-@remembered(maxsize=1024)
+@memoized(maxsize=1024)
 def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
            dialect: Dialect) -> KernelShape:
     """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
@@ -311,7 +311,7 @@ def _is_skewed(part: KernelPart) -> bool:
     return part.coarse or any(mixes(member) for member in members)
 
 
-@remembered(maxsize=1024)
+@memoized(maxsize=1024)
 def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
     """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
     if runs_on_a_box(part):

@@ -1,4 +1,4 @@
-"""A cache that remembers refusals too: what isl cannot do takes it as long to find out as what it can."""
+"""A cache that also stores refusals: for isl, finding that a request is impossible takes as long as answering it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
-def remembered(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_Given, _Found]]:
-    """Like `functools.lru_cache`, but an IllegalPlan is raised again without asking again."""
+def memoized(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_Given, _Found]]:
+    """Like `functools.lru_cache`, but an IllegalPlan is also cached and raised again."""
 
     def decorate(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
         @lru_cache(maxsize)

@@ -1,12 +1,12 @@
-"""Which reads could also be done where the program does not do them: at the wrong side of a condition.
+"""Speculation safety: which conditional reads may also be executed when their condition is false.
 
-    out[i] = i > 0 ? t[i - 1] : 0;       t[i - 1] does not exist for i = 0
-    out[i] = n > 0 ? t[i % n] : 0;       i % n has no value for n = 0
-    out[i] = c[i] ? t[min(u[i], 9)] : 0;     exists in any case, if u is unsigned
+    out[i] = i > 0 ? t[i - 1] : 0;       unsafe: t[i - 1] does not exist for i = 0
+    out[i] = n > 0 ? t[i % n] : 0;       unsafe: i % n is undefined for n = 0
+    out[i] = c[i] ? t[min(u[i], 9)] : 0;     safe if u is unsigned
 
-A thread computes the stages that it reads before it tests the conditions around the reads; so it must be able to, and
-blocks must have computed what it needs for that: a condition on loops alone, by which the model knows where the read
-happens, is one too many.
+A thread computes the stages that it reads before it tests the conditions around the reads, so these reads must be safe,
+and blocks must have computed their elements. A condition on loop iterators alone makes a read unsafe: the model then
+restricts the read to some iterations, and blocks compute only the elements of these.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _EXACT = 2**24  # integers up to here are the same as `float`
 _TRUTH = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 
 
-def untimely(program: Program, statement: Statement, arrays: Collection[str]) -> frozenset[str]:
-    """Those of `arrays` that `statement` reads under a condition and could not, or is not known to, read without it."""
+def unsafe_to_speculate(program: Program, statement: Statement, arrays: Collection[str]) -> frozenset[str]:
+    """The subset of `arrays` that `statement` reads under a condition, and that are not known to be safe without it."""
     body = statement.body
     reads = [*_conditional(body.guard, False)] if body.guard else []
     for expr in (*body.computed, *body.target.index):

@@ -6,7 +6,7 @@ A program is a sequence of nests. Nests that write the same arrays, one right af
 is a stage if one group writes it and nothing else, statement by statement and element by element; if each element is
 computed from itself and from arrays that are complete before the group and never written again (by all statements but
 the first only if a condition holds, maybe); if nobody sees it after the program; and if who reads it under a condition
-could do so without (`untimely`).
+could do so without (`unsafe_to_speculate`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.kit.regions import box
 from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.kit.tree import Sequence as SequenceTree
-from generator.polyhedral.pipelines.speculation import untimely
+from generator.polyhedral.pipelines.speculation import unsafe_to_speculate
 from generator.program import Program, Statement, Step
 
 
@@ -86,7 +86,7 @@ def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
     often = [array for group in groups for array in group.arrays]
     temporary = {array.name for array in program.arrays if array.role == "temp" and array.extents}
     for statement in program.statements:
-        temporary -= untimely(program, statement, temporary)
+        temporary -= unsafe_to_speculate(program, statement, temporary)
     found = {}
     for number, group in enumerate(groups):
         name = min(group.arrays)

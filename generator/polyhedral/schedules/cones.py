@@ -25,7 +25,7 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import maps
 from generator.polyhedral.dependences.reductions import order_of
 from generator.polyhedral.kit.limited import ChildError, limited
-from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.schedules.scheduling import bounding_box
 from generator.program import Program
 from generator.schedules.hyperplanes import Vector
@@ -61,7 +61,7 @@ class Piece:
         return Piece(self.source, self.sink, self.ones[rows], self.before[rows], self.after[rows])
 
 
-@remembered(maxsize=64)
+@memoized(maxsize=64)
 def pieces_of(program: Program, reductions: tuple[str, ...]) -> tuple[Piece, ...]:
     """The dependences of a program (with some reductions in any order), as Pieces.
 

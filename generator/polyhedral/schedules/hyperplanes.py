@@ -1,4 +1,4 @@
-"""What there is to decide about an explicit schedule: which rows are legal where, and who may share them.
+"""The options for a schedule matrix: which rows are legal at each depth, and which statements may share them.
 
 A NestPath is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live
 the dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.schedules.candidates import (
     LARGEST_SHIFT,
     Wanted,
@@ -69,7 +69,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class O3:
-    """The questions of a search about explicit schedules of `program`; every answer is remembered.
+    """The questions of a search about the schedule matrix of `program`; every answer is memoized.
 
     Raises IllegalPlan, where isl gives up on the dependences.
     """
@@ -116,7 +116,7 @@ def within(place: NestPath, statements: tuple[str, ...]) -> NestPath:
     return tuple(result)
 
 
-@remembered(maxsize=4096)
+@memoized(maxsize=4096)
 def live_at(program: Program, reductions: tuple[str, ...], place: NestPath) -> tuple[Piece, ...]:
     """The dependences that the rows of `place` leave unordered."""
     if not place:
@@ -124,7 +124,7 @@ def live_at(program: Program, reductions: tuple[str, ...], place: NestPath) -> t
     return live(live_at(program, reductions, place[:-1]), vectors_of(*place[-1]))
 
 
-@remembered(maxsize=4096)
+@memoized(maxsize=4096)
 def components(program: Program, reductions: tuple[str, ...], place: NestPath, names: tuple[str, ...]) -> Inside:
     """See O3.inside."""
     links = edges(inside(live_at(program, reductions, place), names))
@@ -154,7 +154,7 @@ def _wanted(program: Program, place: NestPath, statements: tuple[str, ...], para
     return Wanted(parallel, frozenset(n for n in statements if left[n] == max(left.values())), modulo)
 
 
-@remembered(maxsize=4096)
+@memoized(maxsize=4096)
 def offer(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
           parallel: bool) -> Offer:
     """See O3.offer; `place` is that of these statements alone."""
@@ -172,7 +172,7 @@ def offer(program: Program, reductions: tuple[str, ...], place: NestPath, statem
     return Offer(*_by_kind(rows), False, several, found.cut)
 
 
-@remembered(maxsize=4096)
+@memoized(maxsize=4096)
 def beside(
     program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]
 ) -> tuple[Row, ...]:
@@ -190,7 +190,7 @@ def beside(
     return _promising(program, place, statements, pieces, tuple(islice(skewed, MOST_BESIDE)))
 
 
-@remembered(maxsize=4096)
+@memoized(maxsize=4096)
 def band(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
          rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """See O3.band; `place` is that of these statements alone."""
@@ -270,7 +270,7 @@ def _is_parallel(pieces: tuple[Piece, ...], step: Step) -> bool:
     return all(not p.distances(vectors[p.source], vectors[p.sink]).any() for p in pieces)
 
 
-@remembered(maxsize=8192)
+@memoized(maxsize=8192)
 def fused(program: Program, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
     """See O3.fused. Parallel rows stay parallel: they share a loop only if that is parallel, too."""
     if len(steps) == 1:

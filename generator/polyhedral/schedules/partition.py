@@ -18,7 +18,7 @@ import islpy as isl
 from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import order_of
-from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, coincident_first, from_isl, multi, statements_of
 from generator.polyhedral.schedules.scheduling import Constraints, find_schedule
 from generator.program import Program
@@ -108,7 +108,7 @@ def split_band(tree: Tree, statements: tuple[str, ...]) -> tuple[Band, int]:
     return band, next((i for i, c in enumerate(band.coincident) if c), len(band.members))
 
 
-@remembered(maxsize=512)
+@memoized(maxsize=512)
 def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tree:
     """isl's schedule of the statements path[-1] inside the shared loops of the groups before.
 
@@ -172,7 +172,7 @@ def _rest(band: Band, count: int) -> Tree:
     return Band(band.members[count:], band.coincident[count:], band.permutable, band.child)
 
 
-@remembered(maxsize=512)
+@memoized(maxsize=512)
 def _place(program: Program, reductions: tuple[str, ...], path: Path) -> _Place:
     domain = _domain(program, path[-1])
     if len(path) == 1:
@@ -269,7 +269,7 @@ def _determined(member: Any, place: _Place) -> bool:
     return bool(outer.reverse().apply_range(isl.UnionMap.from_union_pw_aff(member)).is_single_valued())
 
 
-@remembered(maxsize=512)
+@memoized(maxsize=512)
 def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     """The components inside the shared loops of path[-1] (of the whole program for an empty path).
 

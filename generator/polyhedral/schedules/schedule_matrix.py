@@ -1,4 +1,4 @@
-"""Schedule trees from explicit rows: loops as the Plan has them, with what is exactly known about them.
+"""Schedule trees from a schedule matrix: the loops of the Plan, with their exactly known properties.
 
 Which loops are parallel, and which may be tiled together, is found out from the dependences, so that a Plan written by
 hand holds rows only. Consecutive rows make one band while all dependences that are live at its start run forwards in
@@ -42,7 +42,7 @@ class _Place:
 
 
 def hyperplane_tree(program: Program, schedule: Hyperplanes) -> Tree:
-    """The schedule tree of explicit rows. Whether it is legal is for the exact check to say.
+    """The schedule tree of a schedule matrix. The exact check decides whether it is legal.
 
     Raises:
         IllegalPlan: the nests are not all statements, each once; rows do not fit the statements' iterators, or do not

@@ -9,7 +9,7 @@ from typing import Any
 import islpy as isl
 
 from generator.polyhedral.dependences.model import model
-from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.time.time_steps import (
     Margin,
@@ -24,7 +24,7 @@ from generator.polyhedral.time.time_steps import (
 from generator.program import Program
 
 
-@remembered(maxsize=256)
+@memoized(maxsize=256)
 def check_time_tiles(program: Program, steps: int, tile: tuple[int, ...]) -> None:
     """Raise IllegalPlan unless every tile can run a chunk of steps by itself; `tile` belongs to the dimensions of the
     arrays.

@@ -1,4 +1,4 @@
-"""A space that remembers the walks through it: for explorers that all walk the same ways."""
+"""A space that memoizes the walks through it, for explorers that repeat the same walks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _Asked:
     after: dict[Option, _Asked | Plan] = field(default_factory=dict)
 
 
-class RememberedSpace:
-    """The same space, which asks the original only about ways that led to no Plan since `forget`.
+class MemoizedSpace:
+    """The same space; it queries the original only for walks that are new since `forget`.
 
-    That is right because a space is deterministic in the answers (graph.space.Space).
+    This is correct because a space is deterministic in the answers (graph.space.Space).
     """
 
     def __init__(self, space: Space) -> None:
-        """Remember walks through `space`."""
+        """Memoize walks through `space`."""
         self._space = space
         self._start: _Asked | Plan | None = None
 
@@ -41,7 +41,7 @@ class RememberedSpace:
         return foresight_of(self._space)
 
     def forget(self) -> None:
-        """Free what was remembered."""
+        """Free the memoized walks."""
         self._start = None
 
     def __call__(self, chooser: Chooser) -> Plan:

@@ -1,4 +1,4 @@
-"""A run and wisdom: what it begins with, and what it leaves there. Wisdom that cannot be used never stops a run."""
+"""Reads a run's start plans from the wisdom database and stores its best plan there. A broken database stops no run."""
 
 from __future__ import annotations
 
