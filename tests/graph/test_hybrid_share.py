@@ -6,16 +6,22 @@ from functools import partial
 
 import pytest
 
+from experiments.search.parts import make_reachable_space
+from experiments.values.options import Budget, RunOptions
 from explorer.registry import make_explorer
 from generator.errors import IllegalPlan
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Plan
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
+from generator.schedules.time_tiles import TimeTiles
 from graph.pipeline import make_pipeline_space
+from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
 from tests.support.slow import few
+from tests.support.suite import problem
 from tests.support.targets import HOPPER
 
 
@@ -34,6 +40,28 @@ def test_a_search_meets_tiles_partly_in_registers(name: str) -> None:
     hybrid = [plan for plan in plans if any(kernel.in_registers for kernel in plan.kernels)]
     assert len(plans) > 12 and len(hybrid) > 0.1 * len(plans)
     assert len({kernel.in_registers for plan in hybrid for kernel in plan.kernels}) > 3
+
+
+STENCILS = {
+    "jacobi-1d": ("TSTEPS=20", "N=2000"),
+    "jacobi-2d": ("TSTEPS=20", "N=300"),
+    "heat-3d": ("TSTEPS=20", "N=60"),
+    "fdtd-2d": ("TMAX=20", "NX=200", "NY=300"),
+}
+
+
+@pytest.mark.parametrize("name", few(STENCILS, ("jacobi-1d",)))
+def test_a_search_meets_time_steps_partly_in_registers(name: str) -> None:
+    """All of these plans can be made, and walks lead back to them."""
+    program = problem(name, STENCILS[name]).program
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o1")
+    space = make_reachable_space(program, HOPPER, options)
+    walks = [walk for walk in make_explorer("random", space, 1).ask(60) if isinstance(walk.plan.schedule, TimeTiles)]
+    warps = [walk for walk in walks if walk.plan.kernels[0].level == "sub-group"]
+    hybrid = [walk for walk in warps if walk.plan.kernels[0].in_registers]
+    assert warps and len(hybrid) > 0.1 * len(warps)
+    for walk in hybrid:
+        assert lower(program, walk.plan, HOPPER).kernels and walk_to(space, walk.plan).plan == walk.plan
 
 
 @pytest.mark.slow

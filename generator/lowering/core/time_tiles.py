@@ -9,7 +9,7 @@ there.
     all threads store the tile of A_here to A_next or A
 
 What every time step writes anew (B) stays in shared memory; its elements that nobody writes are read where they are,
-and the last chunk stores it.
+and the last chunk stores it. The tile of a warp may be partly in registers (`split_steps.py`).
 """
 
 from __future__ import annotations
