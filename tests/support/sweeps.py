@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -129,3 +131,35 @@ def time_plan(program: Program, rng: np.random.Generator) -> Plan:
         columns=sum(block) % 2 == 1,
     )
     return Plan(TimeTiles(int(rng.choice([1, 2, 3, 4, 9]))), (kernel,))
+
+
+WARPS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
+    {
+        1: ((32,), (64,)),
+        2: ((1, 32), (2, 32), (4, 8), (2, 16), (4, 16), (2, 64)),
+        3: ((1, 1, 32), (2, 2, 8), (2, 1, 16)),
+    }
+)
+"""Blocks of whole warps, by dimensions."""
+
+
+def split_steps_plan(program: Program, rng: np.random.Generator, rows: int = 1) -> Plan:
+    """Tiles of warps partly in registers: random blocks with `rows` threads along x at least, tiles, fractions, steps,
+    order and details.
+    """
+    dims = len(required_time_loop(program).extents)
+    blocks = [block for block in WARPS[dims] if block[-1] >= rows]
+    block = blocks[int(rng.integers(len(blocks)))]
+    points = tuple(map(int, rng.integers(1, [2, 3, 5][3 - dims :])))
+    kernel = KernelPlan(
+        tuple(sorted(statement.name for statement in program.statements)),
+        tuple(b * p for b, p in zip(block, points, strict=True)),
+        block,
+        level="sub-group",
+        in_registers=int(rng.integers(1, 11)),
+        order=tuple(int(k) for k in rng.permutation(dims)) if rng.integers(3) == 0 else (),
+        padding=int(rng.integers(3)),
+        exchange=bool(rng.integers(6) == 0),
+        unroll=int(rng.integers(1, 3)),
+    )
+    return Plan(TimeTiles(int(rng.choice([1, 2, 3]))), (kernel,))

@@ -9,11 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 
+from generator.errors import IllegalPlan
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.plan import Plan
+from generator.polyhedral.time.time_steps import time_loop
 from generator.problem import Problem
+from generator.reading import read_problem
 from generator.schedules.time_tiles import TimeTiles
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
@@ -24,6 +29,7 @@ from tests.support.devices import device_named, has_intel
 from tests.support.edits import edited, replaced
 from tests.support.lanes import with_tenths
 from tests.support.slow import few
+from tests.support.sweeps import split_steps_plan, sweeps_text
 from tests.support.targets import HOPPER
 from tests.support.teams import time_problem
 
@@ -69,6 +75,47 @@ def test_warps_of_cuda_have_no_races(
     found, plan = found_plan(name, sizes, 5)
     [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
     assert isinstance(outcome, Timed), outcome
+    assert not found_in(tmp_path / "calls")
+
+
+def random_sweeps(seed: int, folder: Path, rows: int) -> tuple[Problem, list[Plan]]:
+    """A random loop over time, and two plans."""
+    rng, file = np.random.default_rng(seed), folder / "sweeps.c"
+    file.write_text(sweeps_text(seed, int(rng.integers(60))))
+    found = read_problem(file, Compilation(), None, None, {}, 0)
+    if time_loop(found.program) is None:
+        pytest.skip("no loop over time")
+    plans = [split_steps_plan(found.program, rng, rows) for _ in range(2)]
+    return found, [plan for plan in plans if not _is_long(found, plan)]
+
+
+def _is_long(found: Problem, plan: Plan) -> bool:
+    try:
+        lower(found.program, plan, HOPPER)
+    except IllegalPlan as refused:
+        assert "sub-tiles in registers would be as many pieces of text" in str(refused)
+        return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_intel(), reason="needs sub-groups: the extra `intel` is not installed")
+@pytest.mark.parametrize("seed", range(24))
+def test_intel_gets_every_element_of_random_sweeps(seed: int, tmp_path: Path) -> None:
+    found, plans = random_sweeps(seed, tmp_path, 32)
+    outcomes = outcomes_of(device_named("intel"), found, plans)
+    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24, 48))
+def test_random_sweeps_have_no_races(
+    seed: int, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    found, plans = random_sweeps(seed, tmp_path, 1)
+    results = measured(found, watched_gpu, plans, tmp_path / "work")
+    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
     assert not found_in(tmp_path / "calls")
 
 

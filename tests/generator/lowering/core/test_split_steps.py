@@ -15,8 +15,8 @@ from generator.lowered_kernel import LoweredKernel
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Declare, walk
-from generator.plan import KernelPlan, Plan
-from generator.polyhedral.time.time_steps import Overlap, TimeLoop, overlap, required_time_loop, time_loop
+from generator.plan import Plan
+from generator.polyhedral.time.time_steps import Overlap, TimeLoop, overlap, time_loop
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 from tests.support.faults import Fault, faults
@@ -27,36 +27,12 @@ from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of
 from tests.support.slow import few
 from tests.support.suite import problem
-from tests.support.sweeps import sweeps_text
+from tests.support.sweeps import split_steps_plan, sweeps_text
 from tests.support.targets import HOPPER
 from tests.support.teams import time_problem
 
-BLOCKS: dict[int, list[tuple[int, ...]]] = {
-    1: [(32,), (64,)],
-    2: [(1, 32), (2, 32), (4, 8), (2, 16), (4, 16), (2, 64)],
-    3: [(1, 1, 32), (2, 2, 8), (2, 1, 16)],
-}
 COUNT, LOOKED_AT = 160, 16
 """Random programs, and those of them that are known to have what may go wrong."""
-
-
-def split_steps_plan(program: Program, rng: np.random.Generator) -> Plan:
-    """Random blocks of warps, tiles, fractions, steps, order and details."""
-    dims = len(required_time_loop(program).extents)
-    block = BLOCKS[dims][int(rng.integers(len(BLOCKS[dims])))]
-    points = tuple(map(int, rng.integers(1, [2, 3, 5][3 - dims :])))
-    kernel = KernelPlan(
-        tuple(sorted(statement.name for statement in program.statements)),
-        tuple(b * p for b, p in zip(block, points, strict=True)),
-        block,
-        level="sub-group",
-        in_registers=int(rng.integers(1, 11)),
-        order=tuple(int(k) for k in rng.permutation(dims)) if rng.integers(3) == 0 else (),
-        padding=int(rng.integers(3)),
-        exchange=bool(rng.integers(6) == 0),
-        unroll=int(rng.integers(1, 3)),
-    )
-    return Plan(TimeTiles(int(rng.choice([1, 2, 3]))), (kernel,))
 
 
 def wrong_in(program: Program, plan: Plan, kernels: tuple[LoweredKernel, ...], seed: int) -> list[str]:
