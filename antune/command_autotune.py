@@ -31,19 +31,20 @@ class Mode(StrEnum):
 
 Pipelines = Annotated[list[Path], typer.Argument(metavar="PIPELINE.py...", show_default=False,
                                                  help="Files of image pipelines (docs/pipelines.md).")]
-ModeOption = Annotated[Mode, typer.Option("--mode", help="What is measured: nothing (`one-shot`), the five plans with "
-                                          "the lowest predicted times, or whole batches of plans, round by round.")]
+ModeOption = Annotated[Mode, typer.Option("--mode", help="Plans to measure: none (`one-shot`), the five with the "
+                                                         "lowest predicted times, or whole batches, round by round.")]
 Size = Annotated[str | None, typer.Option("--size", metavar="WxH[xC]", show_default=False,
                                           help="The size of the outputs, by default their estimates.")]
-Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Batches that are measured and learned from.")]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch: the beam's, then greedy ones.")]
-Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Of training after each round.")]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Best plans, models of all rounds, and `plans.db`. The "
-                                   "same command goes on where it was stopped.")]
+Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Number of batches to measure and train on.")]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch: the plan of the beam search, then "
+                                                               "greedy samples.")]
+Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Training epochs after each round.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the best plans, the models of all rounds,"
+                                                                " and `plans.db`. The same command continues a "
+                                                                "stopped job.")]
 Model = Annotated[Path | None, typer.Option("--model", metavar="FILE.json", show_default=False,
-                                            help="The model to begin with, by default the last one in DIR, or "
-                                            "the one that comes with antune.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")]
+                                            help="Initial model. Default: the last one in DIR, or antune's own model.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 
 
 def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 Runs = Annotated[list[Path] | None, typer.Argument(
     metavar="[DIR]...", show_default=False,
-    help="Runs of image pipelines on one device. Default: runs of six pipelines of the suite are made.")]
+    help="Runs of image pipelines on one device. Default: new runs of six pipelines of the suite.")]
 Programs = Annotated[str, typer.Option("--programs", metavar="A,B", show_default=False,
                                        help="The pipelines of the suite to measure, without DIR.")]
 Budget = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Plans per search; each pipeline is searched "
                                      "twice.")]
-Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where the runs are kept that are made.")]
-Stages = Annotated[bool, typer.Option("--stages", help="Measure, too, what an element of each stage of the programs "
-                                      "takes in one thread, which the model `polymage` estimates otherwise; half a "
-                                      "second per stage, once per device.")]
+Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the new runs.")]
+Stages = Annotated[bool, typer.Option("--stages", help="Also measure the time per element of each stage in one "
+                                                       "thread, which the model `polymage` otherwise estimates; half "
+                                                       "a second per stage, once per device.")]
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, for --calibration.")]
 
 

@@ -21,7 +21,7 @@ At = Annotated[
         metavar="N",
         min=1,
         show_default=False,
-        help="Compare after N evaluations, without runs that have fewer. Default: as many as all of them have.",
+        help="Compare after N evaluations, without runs that have fewer. Default: the length of the shortest run.",
     ),
 ]
 Plot = Annotated[

@@ -12,7 +12,7 @@ from antune.side_by_side import Budget, Explorers, Minutes, Out, Seeds, run_side
 
 SUITE_ROOT = Path("antune-suites") / "everyday"
 Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Programs by name, or `all`.")]
-Small = Annotated[bool, typer.Option("--small", help="At the size of tests, for a try.")]
+Small = Annotated[bool, typer.Option("--small", help="Use the small sizes of the tests, for a first try.")]
 
 
 def everyday(programs: Programs = "all", small: Small = False, explorer: Explorers = "colony", budget: Budget = 20,

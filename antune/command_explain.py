@@ -56,7 +56,7 @@ WhyFile = Annotated[
         "--why",
         metavar="PLAN.json",
         show_default=False,
-        help="Only say whether this plan is legal, and which dependence it would violate.",
+        help="Only show whether this plan is legal, and which dependence it violates.",
     ),
 ]
 
@@ -67,8 +67,8 @@ CostName = Annotated[
         "--cost",
         metavar="MODEL",
         show_default=False,
-        help="Only print what a cost model says of each kernel of the plan: `static`, `sioutas` or `polymage` "
-        "(docs/models.md).",
+        help="Only print the costs of each kernel of the plan by a cost model: `static`, `sioutas` or `polymage` "
+             "(docs/models.md).",
     ),
 ]
 
@@ -77,8 +77,8 @@ Find = Annotated[
     bool,
     typer.Option(
         "--find",
-        help="Only list the loop nests of a C file that can be tuned, where the program "
-        "spends its time, and why other loops are left out. `#pragma scop` is not needed.",
+        help="Only list the loop nests of a C file that can be tuned, their shares of the run time, and the obstacles"
+             " in all other loops. `#pragma scop` is not needed.",
     ),
 ]
 

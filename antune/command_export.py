@@ -11,16 +11,16 @@ import typer
 from antune.options import RunDirectory, Trust
 from experiments.exports.kinds import Kind
 
-To = Annotated[Kind, typer.Option("--to", help="What to write.", show_default=False)]
-Out = Annotated[Path, typer.Option("--out", metavar="OUTDIR", help="Folder for the files; it is made where needed.",
+To = Annotated[Kind, typer.Option("--to", help="Kind of export.", show_default=False)]
+Out = Annotated[Path, typer.Option("--out", metavar="OUTDIR", help="Folder for the files; created if necessary.",
                                    show_default=False)]
 PlanNumber = Annotated[int | None, typer.Option(
-    "--plan", metavar="N", min=0, help="The evaluation whose plan is wanted (0: the default plan). Default: the best.",
+    "--plan", metavar="N", min=0, help="Number of the evaluation to export (0: the default plan). Default: the best.",
     show_default=False)]
 Sizes = Annotated[list[str] | None, typer.Option(
     "--size", metavar='"N=512 M=100"', show_default=False,
-    help="Another size that the function takes at run time: definitions like those of -D (or --param), or "
-         "\"--args=TEXT\". The source is read and run again, and the plan is checked there. May be repeated.")]
+    help="Another size that the function accepts at run time: definitions as for -D (or --param), or \"--args=TEXT\". "
+         "The source is read and run again, and the plan is checked at this size. Repeatable.")]
 
 
 def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, size: Sizes = None,

@@ -11,20 +11,21 @@ from typing import Annotated
 import typer
 
 NOTHING = 3
-Minutes = Annotated[float, typer.Option("--minutes", metavar="M", min=0.1, help="The most that this call may take.")]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where everything is kept: a JSON and a Markdown file "
-                                   "per step, summary.md, and the runs of the suites.")]
-Device = Annotated[str, typer.Option("--device", metavar="D", help="Which device, as `antune tune` takes it.")]
+Minutes = Annotated[float, typer.Option("--minutes", metavar="M", min=0.1, help="Time limit of this call.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for all results: a JSON and a Markdown file "
+                                                                "per step, summary.md, and the runs of the suites.")]
+Device = Annotated[str, typer.Option("--device", metavar="D", help="The device, as for `antune tune`.")]
 Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Programs of PolyBench, or groups of them.")]
 Pipelines = Annotated[str, typer.Option("--pipelines", metavar="A,B", help="Image pipelines.")]
-Size = Annotated[str, typer.Option("--size", metavar="SIZE", help="That of PolyBench's programs.")]
-PipelineSize = Annotated[str, typer.Option("--pipeline-size", metavar="SIZE", help="That of the pipelines.")]
-Evaluations = Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Of each search.")]
+Size = Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of PolyBench's programs.")]
+PipelineSize = Annotated[str, typer.Option("--pipeline-size", metavar="SIZE", help="Size of the pipelines.")]
+Evaluations = Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Evaluations of each search.")]
 Plans = Annotated[int, typer.Option("--plans", metavar="N", min=1, help="Random plans of every program to check.")]
 Peers = Annotated[Path | None, typer.Option("--peers", metavar="DIR", show_default=False, exists=True, file_okay=False,
-                                            help="A folder with programs of others, which print their times.")]
-Steps = Annotated[str, typer.Option("--steps", metavar="A,B", show_default=False, help="These only: devices, tests, "
-                                    "ceilings, polybench, pipelines, plans, profile, peers.")]
+                                            help="A folder with other programs that print their times.")]
+Steps = Annotated[str, typer.Option("--steps", metavar="A,B", show_default=False,
+                                    help="Run only these steps: devices, tests, ceilings, polybench, pipelines, plans, "
+                                         "profile, peers.")]
 
 
 def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: Device = "cuda",

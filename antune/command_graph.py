@@ -26,7 +26,7 @@ Out = Annotated[
         "--out",
         metavar="FILE",
         show_default=False,
-        help="Where to write it: FILE.svg, .html, .png or .pdf. Default: graph.svg in DIR.",
+        help="Output file: FILE.svg, .html, .png or .pdf. Default: graph.svg in DIR.",
     ),
 ]
 Format = Annotated[
@@ -34,9 +34,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         show_default=False,
-        help="`svg`, `png`, `pdf`: a picture. "
-        "`html`: a page that says more on what is pointed at. Default: as "
-        "FILE ends, else svg.",
+        help="`svg`, `png`, `pdf`: a picture. `html`: a page with details on hover. Default: the extension of FILE, "
+             "else svg.",
     ),
 ]
 

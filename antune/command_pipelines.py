@@ -25,13 +25,13 @@ class SizeChoice(StrEnum):
 Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Pipelines by name, or `all`.")]
 Size = Annotated[
     SizeChoice,
-    typer.Option("--size", help="How large the images are: `small` for a try, `full` as others publish them."),
+    typer.Option("--size", help="Size of the images: `small` for a first try, `full` as published by others."),
 ]
 
 
 Peers = Annotated[str, typer.Option("--peers", metavar="halide", show_default=False,
-                                    help="Measure Halide's autoschedulers beside the best plan, if its Python package "
-                                    "is installed (the extra `peers`).")]
+                                    help="Also measure Halide's autoschedulers, if its Python package is installed "
+                                         "(the extra `peers`).")]
 
 
 def pipelines(

@@ -43,7 +43,8 @@ Size = Annotated[
 Type = Annotated[FloatChoice, typer.Option("--type", help="The type of floating-point numbers.")]
 Level = Annotated[
     LevelChoice | None,
-    typer.Option("--level", show_default=False, help="Who decides the schedule, see `antune tune`. Default: o2."),
+    typer.Option("--level", show_default=False, help="How much of the schedule is searched, see `antune tune`. "
+                                                     "Default: o2."),
 ]
 Levels = Annotated[
     str | None,
@@ -51,7 +52,7 @@ Levels = Annotated[
         "--levels",
         metavar="A,B",
         show_default=False,
-        help="Several levels, to compare them: each explorer searches at each, e.g. o1,o2,o3.",
+        help="Several levels to compare, e.g. o1,o2,o3: each explorer searches at each of them.",
     ),
 ]
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from metrics.outcome import KernelTime
 
 Count = Annotated[
-    int, typer.Option("--plans", metavar="N", min=1, help="How many of the fastest plans, beside the default.")
+    int, typer.Option("--plans", metavar="N", min=1, help="Number of fastest plans to profile, in addition to the "
+                                                          "default plan.")
 ]
 
 

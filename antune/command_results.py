@@ -14,7 +14,7 @@ Places = Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", show_de
 
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", show_default=False,
-                                            help="Write each plot as PNG and SVG into DIR, too.")]
+                                            help="Also write each plot as PNG and SVG into DIR.")]
 
 
 def report(directory: RunDirectory, plots: Plots = None) -> None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from experiments.ceilings.placed import Placed
     from metrics.roofline import Ceilings
 
-Runs = Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", show_default=False, help="Runs to place.")]
-Again = Annotated[bool, typer.Option("--again", help="Measure anew, even if the ceilings of the device are known.")]
+Runs = Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", show_default=False,
+                                                   help="Runs to compare with the ceilings.")]
+Again = Annotated[bool, typer.Option("--again", help="Measure again, even if the ceilings of the device are known.")]
 
 
 def roofline(runs: Runs = None, device: Device = None, again: Again = False, json_file: Json = None) -> None:

@@ -101,29 +101,34 @@ class LevelChoice(StrEnum):
     o3 = "o3"
 
 
-Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
-                                       "pheromone), `genetic`, `beam`, `local`, `portfolio` (shares the budget among "
-                                       "these), `random`, `exhaustive`, what a cost model chooses (`sioutas`, "
-                                       "`polymage-dp`), the search of Halide's prototype as published "
-                                       "(`halide-ga`), or an ant system as published: `as`, `elitist`, "
-                                       "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
+Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="Search method: `colony` (ants with "
+                                                                          "pheromone), `genetic`, `beam`, `local`, "
+                                                                          "`portfolio` (several methods share the "
+                                                                          "budget), `random`, `exhaustive`, a cost "
+                                                                          "model's scheduler (`sioutas`, "
+                                                                          "`polymage-dp`), the search of Halide's "
+                                                                          "prototype as published (`halide-ga`), or "
+                                                                          "an ant system as published: `as`, "
+                                                                          "`elitist`, `rank`, `acs`, `mmas`, "
+                                                                          "`coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice | None,
-                        typer.Option("--space", help="Which options are on offer: `wide`, those of the "
-                                     "Coding Ants `paper`, the tile size of PPCG's plan only (`tiles`), or "
-                                     "those of a `pipeline`: where each stage is computed. Default: "
-                                     "`pipeline` for .py files, else `wide`.", show_default=False)]
-LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "
-                                                  "compiler (`o1`) or the search (`o2`); with `o3` the search also "
-                                                  "skews, permutes and tiles these loops.")]
+                        typer.Option("--space", help="The search space: `wide`, that of the Coding Ants `paper`, only"
+                                                     " the tile size of PPCG's plan (`tiles`), or `pipeline`: where "
+                                                     "each stage is computed. Default: `pipeline` for .py files, else"
+                                                     " `wide`.", show_default=False)]
+LevelOption = Annotated[LevelChoice, typer.Option("--level", help="How much of the schedule is searched: nothing, isl"
+                                                                  " decides which statements share loops (`o1`); "
+                                                                  "which statements share loops (`o2`); also skewing,"
+                                                                  " permutation and tiling of these loops (`o3`).")]
 StrictFloat = Annotated[bool, typer.Option("--strict-float", help="Never change the order of floating-point sums: no "
                                            "parallel reductions of float and double.")]
 ProductsOption = Annotated[ProductsChoice, typer.Option(
-    "--precision-of-products", help="Let tensor cores of NVIDIA GPUs compute sums of products of float (matrix "
-    "multiplications): factors are rounded to this precision, sums are in fp32. Results are checked within what that "
-    "explains (docs/tensor_cores.md).")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to keep the run. Default: "
-                                          "antune-runs/NAME-N.", show_default=False)]
+    "--precision-of-products", help="Allow tensor cores of NVIDIA GPUs for sums of products of float (matrix "
+                                    "multiplications): factors are rounded to this precision, sums are in fp32. The "
+                                    "tolerance of the check allows for this rounding (docs/tensor_cores.md).")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of the run. Default: "
+                                                                       "antune-runs/NAME-N.", show_default=False)]
 
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,

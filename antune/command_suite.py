@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
-                    help="Compare: programs tuned in several ways, explorers on recorded measurements, a machine's "
-                    "timing with itself, runs with what their device can do.")
+                    help="Run comparisons: programs tuned in several ways, explorers on recorded measurements, "
+                         "repeated timing on one machine, runs against the ceilings of their device.")
 suite.command(cls=GroupedCommand)(everyday)
 suite.command(cls=GroupedCommand)(polybench)
 suite.command(cls=GroupedCommand)(pipelines)
@@ -35,22 +35,23 @@ suite.command("first-contact", cls=GroupedCommand)(first_contact)
 
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False,
-    help="Kernel Tuner cache files, T4 files or recordings of antune, plain or .gz. "
-    "Default: the recordings that come with antune.")]
-Explorers = Annotated[str, typer.Option("--explorers", metavar="A,B", help="Which explorers. Default: all.",
+    help="Kernel Tuner cache files, T4 files or recordings of antune, plain or .gz. Default: antune's own recordings.")]
+Explorers = Annotated[str, typer.Option("--explorers", metavar="A,B", help="Explorers to run. Default: all.",
                                         show_default=False)]
-Budgets = Annotated[str, typer.Option("--budgets", metavar="N,M", help="After how many evaluations to look.")]
+Budgets = Annotated[str, typer.Option("--budgets", metavar="N,M", help="Numbers of evaluations after which to "
+                                                                       "compare.")]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Searches per explorer, with the seeds 0 to N - 1.")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Evaluations per iteration.")]
 T1s = Annotated[list[Path] | None, typer.Option(
-    "--t1", metavar="FILE", show_default=False, help="T1 file with the restrictions of the files that have its "
-    "parameters. Repeatable. Default: what was recorded is what is legal.")]
+    "--t1", metavar="FILE", show_default=False, help="T1 file with the restrictions for all recordings with its "
+                                                     "parameters. Repeatable. Default: the recorded configurations "
+                                                     "are the legal ones.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", show_default=False,
                                            help="Draw the best time so far over the evaluations.")]
 Peers = Annotated[str, typer.Option("--peers", metavar="A,B|all", show_default=False,
-                                    help="Strategies of Kernel Tuner to run, too, if it is installed.")]
+                                    help="Also run these strategies of Kernel Tuner, if it is installed.")]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", show_default=False,
-                                             help="Processes. Default: one per core.")]
+                                             help="Number of processes. Default: one per core.")]
 
 
 @suite.command(cls=GroupedCommand)

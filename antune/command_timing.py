@@ -37,15 +37,16 @@ Source = Annotated[
     typer.Argument(
         metavar="[FILE.c|DIR]",
         show_default=False,
-        help="A C file, of which plans are generated, or the directory of a run, "
-        "whose plans are taken. Default: the matrix product that comes with antune, medium size.",
+        help="A C file, for which plans are generated, or the directory of a run, whose plans are used. Default: "
+             "antune's matrix product, medium size.",
     ),
 ]
-Plans = Annotated[int, typer.Option("--plans", metavar="N", min=3, help="How many plans.")]
+Plans = Annotated[int, typer.Option("--plans", metavar="N", min=3, help="Number of plans.")]
 Device = Annotated[str | None, typer.Option("--device", metavar="DEVICE", show_default=False,
-                                            help="As for `antune tune`. Default: that of the run, or the best found.")]
+                                            help="As for `antune tune`. Default: the device of the run, or the best "
+                                                 "device found.")]
 FinalSeconds = Annotated[float, typer.Option("--final-seconds", metavar="SECONDS", min=0.1,
-                                             help="How long the final of a pass may take.")]
+                                             help="Time limit of the final of each pass.")]
 
 
 def timing(source: Source = None, include: IncludeDirs = None, define: Defines = None, param: Parameters = None,

@@ -18,8 +18,8 @@ wisdom = typer.Typer(no_args_is_help=True, rich_markup_mode=None,
                      context_settings={"help_option_names": ["-h", "--help"]},
                      help="The best known plans for each program, its sizes and the device.")
 Database: TypeAlias = Annotated[Path | None, typer.Option(
-    "--database", metavar="FILE", show_default=False, help="Another database than the user's "
-    "($ANTUNE_WISDOM, else antune/wisdom.sqlite in the folder for data, ~/.local/share).")]
+    "--database", metavar="FILE", show_default=False, help="Use another database. Default: $ANTUNE_WISDOM, else "
+                                                           "antune/wisdom.sqlite in the data folder, ~/.local/share.")]
 Which: TypeAlias = Annotated[list[str] | None, typer.Argument(
     metavar="[PLAN]...", show_default=False, help="Numbers of `antune wisdom list`, or names of programs.")]
 

@@ -12,8 +12,8 @@ from antune.options import Devices
 
 Scheduler = Annotated[str, typer.Argument(metavar="ADDRESS", show_default=False, help="The Dask scheduler: "
                                           "tcp://HOST:PORT, tls://HOST:PORT, or its scheduler file.")]
-Compilers = Annotated[int | None, typer.Option("--compilers", metavar="N", min=1, help="Plans that are compiled at the "
-                                               "same time. Default: one per core.", show_default=False)]
+Compilers = Annotated[int | None, typer.Option("--compilers", metavar="N", min=1, show_default=False,
+                                               help="Number of plans to compile in parallel. Default: one per core.")]
 
 
 CompileOnly = Annotated[bool, typer.Option("--compile-only", help="Offer no device: compile for the GPUs of other "

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from experiments.values.objective import Objective
 
 ObjectiveText: TypeAlias = Annotated[str, typer.Option(
-    "--objective", metavar="EXPR", help="What is sought: `time`, `GFLOP/s`, a metric, or an expression, like "
-    "`time * shared_bytes` (docs/objectives.md).")]
+    "--objective", metavar="EXPR", help="The objective: `time`, `GFLOP/s`, a metric, or an expression such as `time *"
+                                        " shared_bytes` (docs/objectives.md).")]
 Maximize: TypeAlias = Annotated[bool | None, typer.Option(
-    "--maximize/--minimize", help="Whether more or less of the objective is better. Default: less, but for rates "
-    "(GFLOP/s, GB/s) and metrics that are 1 at their best.", show_default=False)]
+    "--maximize/--minimize", help="Whether to maximize or minimize the objective. Default: minimize, except for rates"
+                                  " (GFLOP/s, GB/s) and metrics whose best value is 1.", show_default=False)]
 OwnMetrics: TypeAlias = Annotated[list[str] | None, typer.Option(
     "--metric", metavar="NAME=EXPR", help="A metric of your own for --objective. Repeatable.", show_default=False)]
 

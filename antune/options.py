@@ -29,17 +29,17 @@ SourceFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without these: the loops "
-        "where the program spends its time); or PIPELINE.py:FUNCTION, "
-        "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md), or a kernel of "
-        "your own with parameters (docs/templates.md); or a T1 file KERNEL.json.",
+        help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without pragmas: the loops "
+             "that take the most time); or PIPELINE.py:FUNCTION, where FUNCTION (default: build) returns the output "
+             "of an image pipeline (docs/pipelines.md), or a kernel of your own with parameters (docs/templates.md); "
+             "or a T1 file KERNEL.json.",
         show_default=False,
     ),
 ]
 RunDirectory: TypeAlias = Annotated[Path, typer.Argument(
     metavar="DIR", help="Directory of a run, as `antune list` shows it.", show_default=False)]
 IncludeDirs: TypeAlias = Annotated[list[Path] | None, typer.Option(
-    "-I", "--include", metavar="DIR", help="Where to look for included files, as for a C compiler. Repeatable.",
+    "-I", "--include", metavar="DIR", help="Search this directory for included files, as for a C compiler. Repeatable.",
     show_default=False)]
 Defines: TypeAlias = Annotated[list[str] | None, typer.Option(
     "-D", "--define", metavar="NAME[=VALUE]", help="Define a macro, e.g. -D N=1024. Repeatable.",
@@ -55,25 +55,25 @@ Args: TypeAlias = Annotated[
     typer.Option(
         "--args",
         metavar="WORDS",
-        help='Arguments for the program\'s main, e.g. --args "512 --seed 3". It runs in a folder of its own; '
-        "paths of existing files are completed.",
+        help="Arguments for the program's main, e.g. --args \"512 --seed 3\". The program runs in a separate folder; "
+             "paths of existing files become absolute.",
         show_default=False,
     ),
 ]
 Stdin: TypeAlias = Annotated[Path | None, typer.Option(
-    "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
+    "--stdin", metavar="FILE", help="Standard input of the program.", show_default=False)]
 ProgramLimit: TypeAlias = Annotated[float, typer.Option(
-    "--program-limit", metavar="SECONDS", min=0.1, help="How long a run of the program itself may take.")]
+    "--program-limit", metavar="SECONDS", min=0.1, help="Time limit for a run of the program itself.")]
 RandomInputs: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--random-inputs",
-        help="Where the program cannot be run, call the function that holds the SCoP with random data.",
+        help="If the program cannot be run, call the function that contains the SCoP with random data.",
         show_default=False,
     ),
 ]
 Function: TypeAlias = Annotated[str | None, typer.Option(
-    "--function", metavar="NAME", help="The function that holds the SCoP (or the loops), when the file has several.",
+    "--function", metavar="NAME", help="The function that contains the SCoP (or the loops), if the file has several.",
     show_default=False)]
 Scop: TypeAlias = Annotated[
     int | None,
@@ -81,14 +81,13 @@ Scop: TypeAlias = Annotated[
         "--scop",
         metavar="N",
         min=1,
-        help="Which SCoP of the file, counted from 1, when there are several; in a file without pragmas: which loop "
-            "nest, as "
-        "`antune explain FILE --find` counts them.",
+        help="Number of the SCoP, from 1, if the file has several; in a file without pragmas, number of the loop nest"
+             " in `antune explain FILE --find`.",
         show_default=False,
     ),
 ]
 Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
-    "--param", metavar="NAME=VALUE", help="A size, for a file without a main that would set it. Repeatable.",
+    "--param", metavar="NAME=VALUE", help="A size, for a file without a main. Repeatable.",
     show_default=False)]
 Size: TypeAlias = Annotated[str | None, typer.Option(
     "--size", metavar="WxH[xC]", help="The extents of a pipeline's output, e.g. 2048x2048; the same as --param width=W "
@@ -104,26 +103,27 @@ Cluster: TypeAlias = Annotated[str | None, typer.Option(
     "--cluster", metavar="ADDRESS", help="Measure on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT of its "
     "scheduler, its scheduler file, or `local:N` to start N workers here (docs/cluster.md).", show_default=False)]
 Elsewhere: TypeAlias = Annotated[str | None, typer.Option(
-    "--cluster", metavar="ADDRESS", help="Go on on another cluster, see `antune tune`; `none`: on this machine.",
+    "--cluster", metavar="ADDRESS", help="Continue on another cluster, see `antune tune`; `none`: on this machine.",
     show_default=False)]
 Seed: TypeAlias = Annotated[int, typer.Option(
     "--seed", metavar="N", help="Seed of all random choices and random inputs: same seed, same walks.")]
 Json: TypeAlias = Annotated[Path | None, typer.Option(
-    "--json", metavar="FILE", help="Write the table to FILE as JSON too.", show_default=False)]
+    "--json", metavar="FILE", help="Also write the table to FILE as JSON.", show_default=False)]
 Evaluations: TypeAlias = Annotated[int | None, typer.Option(
     "--evaluations", metavar="N", help="End after N plans.", show_default=False)]
 Iterations: TypeAlias = Annotated[int | None, typer.Option(
     "--iterations", metavar="N", help="End after N iterations of --ants plans each (default: 5).",
     show_default=False)]
 CompileLimit: TypeAlias = Annotated[float, typer.Option(
-    "--compile-limit", metavar="SECONDS", help="The most that generating and compiling a plan may take. Usually less "
-    "is allowed: a multiple of what other plans took.")]
+    "--compile-limit", metavar="SECONDS", help="Upper limit for generating and compiling a plan. The actual limit is "
+                                               "usually lower: a multiple of the time of other plans.")]
 RunLimit: TypeAlias = Annotated[float, typer.Option(
-    "--run-limit", metavar="SECONDS", help="The most that checking and timing a plan may take; usually a multiple of "
-    "what the best one took.")]
+    "--run-limit", metavar="SECONDS", help="Upper limit for checking and timing a plan. The actual limit is usually "
+                                           "lower: a multiple of the time of the best plan.")]
 MemoryLimit: TypeAlias = Annotated[float | None, typer.Option(
-    "--memory-limit", metavar="GB", help="The most memory that a process which compiles or runs plans may take beside "
-    "the program's data. Default: a share of the machine's.", show_default=False)]
+    "--memory-limit", metavar="GB", help="Memory limit of a process that compiles or runs plans, in addition to the "
+                                         "program's data. Default: a share of the machine's memory.",
+    show_default=False)]
 Minutes: TypeAlias = Annotated[float | None, typer.Option(
     "--minutes", metavar="M", help="End after M minutes of work.", show_default=False)]
 StopAt: TypeAlias = Annotated[
@@ -141,49 +141,50 @@ Stagnation: TypeAlias = Annotated[
     typer.Option(
         "--stagnation",
         metavar="N",
-        help="End when N plans in a row brought no clear improvement: none whose interval lies below the best one's.",
+        help="End after N plans in a row without a clear improvement (an interval below that of the best plan).",
         show_default=False,
     ),
 ]
 Precision: TypeAlias = Annotated[float, typer.Option(
-    "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is that narrow to "
-    "either side; 2.5 times that will do for a plan that is surely slower than the best.")]
+    "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is within this "
+                                           "percentage on either side; for plans that are clearly slower than the "
+                                           "best, 2.5 times this width is enough.")]
 MaxRepeats: TypeAlias = Annotated[int, typer.Option(
-    "--max-repeats", metavar="N", help="The most repeats of a plan.")]
+    "--max-repeats", metavar="N", help="Maximum number of repeats of a plan.")]
 Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
-    "--cache", help="What a timed run finds in the device's caches: its own data (`warm`), or none of it (`cold`: more "
-    "than they hold is written before each run).")]
+    "--cache", help="State of the device's caches for a timed run: they contain its own data (`warm`), or none of it "
+                    "(`cold`: they are overwritten before each run).")]
 Reuse: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         "--reuse",
         metavar="DIR",
-        help="Take over what another run knows of the same program, device and toolchain instead of "
-        "measuring it again. Repeatable.",
+        help="Reuse the measurements of another run of the same program, device and toolchain. Repeatable.",
         show_default=False,
     ),
 ]
 FromWisdom: TypeAlias = Annotated[bool, typer.Option(
-    "--wisdom", help="Begin with the best known plans of the same program at near sizes, or on similar devices "
-    "(`antune wisdom list`).")]
+    "--wisdom", help="Start with the best known plans for the same program at similar sizes, or on similar devices "
+                     "(`antune wisdom list`).")]
 Anyway: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--anyway",
-        help="Go on although the driver or antune changed since: times may not be comparable, and where antune would "
-        "now ask for other plans, it goes on from what was measured.",
+        help="Continue although the driver or antune has changed: times may not be comparable. If antune would now "
+             "request other plans, it continues from the measurements.",
     ),
 ]
 Trust: TypeAlias = Annotated[bool, typer.Option(
-    "--trust", help="You know who made this run: use also what could run any code of theirs here (docs/security.md).")]
+    "--trust", help="Trust the author of this run: also use parts of it that could run arbitrary code "
+                    "(docs/security.md).")]
 Finalists: TypeAlias = Annotated[
     int,
     typer.Option(
         "--finalists",
         envvar="ANTUNE_FINALISTS",
         metavar="N",
-        help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
-        "is the best plan (0: none).",
+        help="At the end, measure up to N of the best plans again, in turns; the fastest of these is the best plan "
+             "(0: none).",
     ),
 ]
 Models: TypeAlias = Annotated[
@@ -191,7 +192,7 @@ Models: TypeAlias = Annotated[
     typer.Option(
         "--models",
         metavar="A,B",
-        help="Begin with the best plans that cost models choose: of `sioutas`, `polymage-dp`, `beam` (docs/models.md).",
+        help="Start with the best plans according to cost models: `sioutas`, `polymage-dp`, `beam` (docs/models.md).",
         show_default=False,
     ),
 ]
@@ -200,8 +201,8 @@ ForetellBy: TypeAlias = Annotated[
     typer.Option(
         "--foretell",
         metavar="MODEL",
-        help="Let colony, genetic and portfolio choose what to measure by the costs that a model foretells, as far as "
-        "measurements bear it out: `sioutas`, `polymage` or `learned` (docs/models.md).",
+        help="Let colony, genetic and portfolio use the costs predicted by a model to choose plans, weighted by how "
+             "well they match measurements: `sioutas`, `polymage` or `learned` (docs/models.md).",
         show_default=False,
     ),
 ]
@@ -210,8 +211,8 @@ ForeseeBy: TypeAlias = Annotated[
     typer.Option(
         "--foresee",
         metavar="MODEL",
-        help="Let the ants of the colony prefer options that lead to low costs by a model: `sioutas`, `polymage` or "
-        "`learned` (docs/models.md).",
+        help="Let the colony's ants prefer options with low costs according to a model: `sioutas`, `polymage` or "
+             "`learned` (docs/models.md).",
         show_default=False,
     ),
 ]
@@ -229,19 +230,19 @@ Profile: TypeAlias = Annotated[
     typer.Option(
         "--profile",
         metavar="N",
-        help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
-        "Nsight Compute on NVIDIA); the search learns from what it counts.",
+        help="Also run the N fastest plans of every iteration under a profiler (perf events on CPUs, Nsight Compute "
+             "on NVIDIA); the search uses its counters.",
     ),
 ]
 Live: TypeAlias = Annotated[bool, typer.Option(
-    "--live", help="Serve the report on 127.0.0.1 while the run goes on; the page follows the run.")]
+    "--live", help="Serve the report on 127.0.0.1 during the run; the page is updated continuously.")]
 LivePort: TypeAlias = Annotated[int | None, typer.Option(
     "--live-port", metavar="N", min=0, max=65535, help="The same, on port N (0: a free one, as with --live).",
     show_default=False)]
 
 Picture: TypeAlias = Annotated[bool, typer.Option(
     "--picture/--no-picture", envvar="ANTUNE_PICTURE",
-    help="Draw convergence.png at the end, which takes about a second.")]
+    help="Draw convergence.png at the end (takes about a second).")]
 
 
 @dataclass(frozen=True, slots=True)
