@@ -89,11 +89,13 @@ class _Starts:
         )
 
     def plans(self) -> Iterator[Plan]:
-        """The plans, most promising first; where that is allowed, the first one on tensor cores, too."""
-        for number, plan in enumerate(self._plain()):
+        """The plans, most promising first; where that is allowed, the first one that can do so on tensor cores, too."""
+        found = list[Plan]()
+        for plan in self._plain():
             yield plan
-            if number == 0:
-                yield from tensor_plans(self.program, plan, self.target)
+            if not found:
+                found += tensor_plans(self.program, plan, self.target)
+                yield from found
 
     def _plain(self) -> Iterator[Plan]:
         """The plans, most promising first."""

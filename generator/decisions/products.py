@@ -22,7 +22,7 @@ def _offer(known: Known) -> Offer[Products]:
     wanted = known.target.products
     if wanted == _DEFAULT or known.shape.contraction is None or not known.target.multiplies(wanted):
         return Offer((_DEFAULT,))
-    some = bool(tensor_tiles(known.shape, known.target, wanted))
+    some = bool(tensor_tiles(known.shape.on_tensor_cores(), known.target, wanted))
     offered: tuple[Products, ...] = (_DEFAULT, wanted) if some else (_DEFAULT,)
     return Offer(offered, (("offered", " ".join(offered)),))
 

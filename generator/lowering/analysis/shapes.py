@@ -87,6 +87,11 @@ class BlockSums:
         found = contraction_of(self.program, reordered(self.part, order), self.reductions)
         return found.rows, found.columns
 
+    def extents(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        """Of the parallel dimensions then."""
+        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
+        return tuple(one.extent for one in found.part.parallel)
+
 
 Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
 
@@ -128,7 +133,8 @@ class KernelShape:
     `launched`: the statements of a loop of the host that launches it, with others, for little work each; () where
     there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged array: its copy is all
     that is made at that point. `copies`: what `staged` and `alone` are in another order; None where blocks copy
-    nothing in any. `contraction`: see Shape, `sums` says it for other orders.
+    nothing in any. `contraction`: see Shape, `sums` says it for other orders than
+    `order`, the present one.
     """
 
     statements: tuple[str, ...]
@@ -147,6 +153,7 @@ class KernelShape:
     copies: BlockCopies | None = None
     contraction: tuple[int, int] | None = None
     sums: BlockSums | None = None
+    order: tuple[int, ...] = ()
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -205,7 +212,9 @@ class KernelShape:
 
     def on_tensor_cores(self) -> KernelShape:
         """See Shape: the loop over the terms of a sum is that of fragments."""
-        return replace(self, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=())
+        extents = self.sums.extents(self.order) if self.sums else self.extents
+        return replace(
+            self, extents=extents, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=())
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
@@ -216,7 +225,8 @@ class KernelShape:
         blocks = replace(self.blocks, order=order) if self.blocks else None
         updates = replace(self.updates, order=order) if self.updates else None
         return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, alone=alone,
-                       blocks=blocks, updates=updates, contraction=self.sums.ordered(order) if self.sums else None,
+                       blocks=blocks, updates=updates, order=order,
+                       contraction=self.sums.ordered(order) if self.sums else None,
                        diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,

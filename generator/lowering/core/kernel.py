@@ -158,7 +158,7 @@ def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: Ker
     """A block's kernel with its sums of products on tensor cores. Raises IllegalPlan as `tensor_kernel`."""
     found = contraction_of(program, part, frame.reductions)
     taken = {*frame.prefix, *(array.name for array in program.arrays)}
-    cores, rest = tensor_kernel(found, part, plan, frame.prefix, taken), rest_plan(plan)
+    cores, rest = tensor_kernel(found, plan, frame.prefix, taken), rest_plan(plan)
     mapped = map_kernel(found.rest, rest, fill_points(found.program, found.rest))
     check_mapped(found.rest, mapped.tree)
     made = _generated(found.program, found.rest, replace(frame, whole=False), rest, mapped, False)

@@ -86,17 +86,17 @@ def rest_plan(plan: KernelPlan) -> KernelPlan:
 
 
 def tensor_kernel(
-    found: Contraction, part: KernelPart, plan: KernelPlan, prefix: tuple[str, ...], taken: set[str]
+    found: Contraction, plan: KernelPlan, prefix: tuple[str, ...], taken: set[str]
 ) -> TensorKernel:
-    """What computes the sums of `part`; new names go to `taken`.
+    """What computes the sums; new names go to `taken`.
 
     Raises:
         IllegalPlan: sizes do not fit fragments and warps, or the plan wants what such kernels have not.
     """
     check_besides(plan, "on tensor cores", HONOURED)
-    check_fits(part, plan)
+    check_fits(found.part, plan)
     tile = _warp_tile(found, plan, taken)
-    maker = _Maker(found, part, plan, prefix, tile)
+    maker = _Maker(found, plan, prefix, tile)
     boxes = maker.boxes()
     return TensorKernel(boxes, maker.body(boxes), boxes[-1], (maker.corner(found.rows), maker.corner(found.columns)))
 
@@ -128,8 +128,8 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
         base = next(loads_of(side)).array
         return SharedFactor(fresh_name(f"{base}_tile", taken), row, turned)
 
-    left = factor(found.left, found.parallel[found.rows].iterator, rows)
-    right = factor(found.right, found.parallel[found.columns].iterator, columns)
+    left = factor(found.left, found.parallel[found.rows][0].iterator, rows)
+    right = factor(found.right, found.parallel[found.columns][0].iterator, columns)
     parts, sums = fresh_name("parts", taken), fresh_name("sums", taken)
     return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, columns + plan.padding)
 
@@ -165,10 +165,14 @@ class _Maker:
     """Builds the loops of a thread."""
 
     found: Contraction
-    part: KernelPart
     plan: KernelPlan
     prefix: tuple[str, ...]
     tile: WarpTile
+
+    @property
+    def part(self) -> KernelPart:
+        """The kernel."""
+        return self.found.part
 
     @property
     def inner(self) -> int:
@@ -178,7 +182,7 @@ class _Maker:
 
     def corner(self, dim: int) -> Expr:
         """The iterator of a parallel dimension at the first point of a block's tile."""
-        dimension_, index = self.part.parallel[dim], self.found.parallel[dim]
+        dimension_, index = self.part.parallel[dim], self.found.parallel[dim][0]
         first = Int(dimension_.low - index.shift)
         here = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
         return simplify(Binary("+", first, here))
@@ -245,7 +249,8 @@ class _Maker:
         """All threads fill the tile of a factor."""
         own, deep = (box.index[1], box.index[0]) if factor.turned else (box.index[0], box.index[1])
         found = self._values(dim, own, deep)
-        across = found[len(self.found.outer) + dim] if factor.turned else found[self._deep_at]
+        wanted = self.found.parallel[dim][0] if factor.turned else self.found.depth[self.inner]
+        [across] = [value for value in found if value.index is wanted]
         lanes = self.plan.vector if self._in_vectors(side, across) else 1
         conditions = [one for value in found if value.index.iterator in names_of(side) for one in value.exists]
         exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
@@ -257,11 +262,6 @@ class _Maker:
         zero: Expr = Real("0.0f") if box.type == "float" else Int(0)
         stored = Select(exists, value, zero) if exists is not None else value
         return self._in_turn(box, (Assign(Load(box.name, box.index), "", stored),), note)
-
-    @property
-    def _deep_at(self) -> int:
-        """Where `_values` has the iterator that is tiled."""
-        return len(self.found.outer) + len(self.found.parallel) + self.inner
 
     def _in_vectors(self, side: Expr, across: _Value) -> bool:
         """Whether neighbours in a row of a copy are so in memory, begin at multiples of a vector, and are all there or
@@ -312,8 +312,11 @@ class _Maker:
         """All iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
         found = [self._of_host(member, index, name)
                  for member, index, name in zip(self.part.prefix, self.found.outer, self.prefix, strict=True)]
-        for d, (one, index) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
-            found.append(self._of_block(d, one, index, own if d == dim else Int(0)))
+        for d, (one, behind) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
+            if len(behind) == 1:
+                found.append(self._of_block(d, one, behind[0], own if d == dim else Int(0)))
+            else:
+                found += self._of_batches(d, behind)
         for k, index in enumerate(self.found.depth):
             loop, most = self._loop_name(k), index.high
             here: Expr = loop
@@ -327,6 +330,14 @@ class _Maker:
         around = dimension(member, self.part.domain)
         value = simplify(Binary("-", Name(name), Int(index.shift)))
         return _Value(index, value, around.low - index.shift, around.high - index.shift)
+
+    def _of_batches(self, dim: int, behind: Sequence[Index]) -> list[_Value]:
+        """Iterators of which a block has one value each: its number counts them row by row."""
+        number: Expr = Name(block_names(len(self.plan.tile))[dim])
+        first, second = behind
+        values = (_div(number, second.extent), _mod(number, second.extent))
+        return [_Value(index, simplify(Binary("+", Int(index.low), value)), index.low, index.high)
+                for index, value in zip((first, second), values, strict=True)]
 
     def _of_block(self, dim: int, one: Dimension, index: Index, inside: Expr) -> _Value:
         tile = self.plan.tile[dim]

@@ -32,14 +32,18 @@ def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]
 
 def _kernel(kernel: KernelPlan, shape: KernelShape, target: Target, rows: int, warps: int) -> KernelPlan:
     """The kernel with the largest tile on offer that has at most so many rows and columns, and nearly so many warps."""
-    offered = [(tile, block) for tile, block in tensor_tiles(shape.ordered(kernel.order), target, target.products)
+    shape = shape.ordered(kernel.order)
+    if shape.contraction is None:
+        return kernel
+    shape = shape.on_tensor_cores()
+    offered = [(tile, block) for tile, block in tensor_tiles(shape, target, target.products)
                if max(tile) <= rows]
     if not offered:
         return kernel
     largest = max(prod(tile) for tile, _ in offered)
     tile, block = min((one for one in offered if prod(one[0]) == largest),
                       key=lambda one: (abs(prod(one[1]) - 32 * warps), one))
-    depths = tensor_depths(shape.ordered(kernel.order), target, target.products, tile, PADDINGS[-1])
+    depths = tensor_depths(shape, target, target.products, tile, PADDINGS[-1])
     if not depths:
         return kernel
     return KernelPlan(kernel.statements, tile, block, order=kernel.order, padding=PADDINGS[-1], cache=kernel.cache,

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import combinations
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import islpy as isl
 
@@ -66,14 +66,16 @@ class Index:
 class Contraction:
     """`sums[row, column] = sum over all values of `depth` of left * right`, for the statement called `statement`.
 
-    `outer` belong to the kernel's host loops, `parallel` to its parallel dimensions, outermost first; `rows` and
-    `columns` number two of the latter. `left` and `right` are expressions over iterators. `program` and `rest` are what
-    is left to do once the sums are known.
+    `outer` belong to the kernel's host loops, `parallel` to the parallel dimensions of `part`, outermost first: that is
+    the kernel itself, or `with_columns` of it. Several iterators of one dimension count its values row by row. `rows`
+    and `columns` number two of the dimensions. `left` and `right` are expressions over iterators. `program` and `rest`
+    are what is left to do once the sums are known.
     """
 
     statement: str
+    part: KernelPart
     outer: tuple[Index, ...]
-    parallel: tuple[Index, ...]
+    parallel: tuple[tuple[Index, ...], ...]
     rows: int
     columns: int
     depth: tuple[Index, ...]
@@ -98,17 +100,44 @@ def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ..
     if any(stage.where == "block" for stage in program.stages):
         raise IllegalPlan("no sum of products with rows and columns: its blocks compute other arrays besides")
     reasons = list[str]()
-    for name in part.statements:
-        try:
-            return _contraction(program, part, program.statement(name))
-        except IllegalPlan as reason:
-            reasons.append(f"{name} {reason}")
+    for one, members in ((part, _members(part)), *with_columns(part)):
+        for name in part.statements:
+            try:
+                return _contraction(program, one, members, program.statement(name))
+            except IllegalPlan as reason:
+                reasons += [f"{name} {reason}"] if one is part else []
     raise IllegalPlan(f"no sum of products with rows and columns: {'; '.join(reasons)}")
 
 
-def _contraction(program: Program, part: KernelPart, statement: Statement) -> Contraction:
+Members: TypeAlias = tuple[tuple[Any, ...], ...]
+"""The members behind each parallel dimension."""
+
+
+def _members(part: KernelPart) -> Members:
+    return tuple((one.member,) for one in part.parallel)
+
+
+def with_columns(part: KernelPart) -> tuple[tuple[KernelPart, Members], ...]:
+    """The kernel with one parallel loop more, if it has one more than a device has dimensions: the first two are
+    counted by one dimension. With the members behind each dimension; () where it has none.
+
+    `parallel n, y, x: for c (parallel): ..` -> `parallel ny, x, c: ..`, ny = n * (number of y) + y.
+    """
+    if len(part.parallel) != 3 or not isinstance(part.tree, Band) or not part.tree.coincident[0]:
+        return ()
+    tree, (first, second, third) = part.tree, part.parallel
+    low = isl.UnionPwAff.val_on_domain(second.member.domain(), isl.Val(second.low))
+    both = first.member.scale_val(isl.Val(second.extent)).add(second.member.sub(low))
+    below = tree.child if len(tree.members) == 1 else replace(
+        tree, members=tree.members[1:], coincident=tree.coincident[1:], notes=tree.notes[1:])
+    column = dimension(tree.members[0], part.domain)
+    wider = replace(part, parallel=(dimension(both, part.domain), third, column), tree=below, order=())
+    return ((wider, ((first.member, second.member), (third.member,), (column.member,))),)
+
+
+def _contraction(program: Program, part: KernelPart, members: Members, statement: Statement) -> Contraction:
     update = _update(program, statement)
-    outer, parallel, depth, instances = _indices(part, statement)
+    outer, parallel, depth, instances = _indices(part, members, statement)
     factors, negative = _factors(update.contribution)
     types = {array.name: array.type for array in program.arrays}
     if kinds := {c_type(factor, types) for factor in factors} - {"float"}:
@@ -116,8 +145,9 @@ def _contraction(program: Program, part: KernelPart, statement: Statement) -> Co
     deep = {index.iterator for index in depth}
     if deep & statement.body.variables(statement.body.target):
         raise IllegalPlan("updates each element once")
-    for rows, columns in reversed(list(combinations(range(len(parallel)), 2))):
-        row, column = parallel[rows].iterator, parallel[columns].iterator
+    alone = [dim for dim, found in enumerate(parallel) if len(found) == 1]
+    for rows, columns in reversed(list(combinations(alone, 2))):
+        row, column = parallel[rows][0].iterator, parallel[columns][0].iterator
         sides = _sides(factors, deep, row, column)
         if sides is None:
             continue
@@ -126,7 +156,7 @@ def _contraction(program: Program, part: KernelPart, statement: Statement) -> Co
         _check_instances(statement, instances, depth, row, column)
         scaled = reduce(lambda a, b: Binary("*", a, b), [*others, Call(SUMS, (Name(row), Name(column)))])
         value = Unary("-", scaled) if negative else scaled
-        return Contraction(statement.name, outer, parallel, rows, columns, depth, left, right,
+        return Contraction(statement.name, part, outer, parallel, rows, columns, depth, left, right,
                            *_rest(program, part, statement, update, depth, value))
     raise IllegalPlan("has no factor that only rows, and another one that only columns matter to")
 
@@ -193,17 +223,21 @@ def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) ->
                 raise IllegalPlan(f"reads elements of {load.array} that data decide")
 
 
-_Found = tuple[tuple[Index, ...], tuple[Index, ...], tuple[Index, ...], Any]
+_Found = tuple[tuple[Index, ...], tuple[tuple[Index, ...], ...], tuple[Index, ...], Any]
 
 
-def _indices(part: KernelPart, statement: Statement) -> _Found:
+def _indices(part: KernelPart, members: Members, statement: Statement) -> _Found:
     """The iterators of host loops, of parallel dimensions, and the others; then the instances. Raises IllegalPlan."""
     instances = part.domain.extract_set(set_of(statement.domain).get_space())
     limits = ends(instances)
     found = list[Index]()
-    for member in (*part.prefix, *(one.member for one in part.parallel)):
+
+    def index(member: Any) -> Index:
         position, shift = _iterator(member, instances)
         found.append(Index(statement.iterators[position], *limits[position], shift))
+        return found[-1]
+
+    outer, parallel = tuple(map(index, part.prefix)), tuple(tuple(map(index, behind)) for behind in members)
     if len({index.iterator for index in found}) < len(found):
         raise IllegalPlan("has an iterator that several loops follow")
     taken = {index.iterator for index in found}
@@ -211,7 +245,7 @@ def _indices(part: KernelPart, statement: Statement) -> _Found:
     if not left:
         raise IllegalPlan("updates each element once")
     depth = tuple(Index(statement.iterators[k], *limits[k]) for k in left)
-    return tuple(found[: len(part.prefix)]), tuple(found[len(part.prefix):]), depth, instances
+    return outer, parallel, depth, instances
 
 
 def _iterator(member: Any, instances: Any) -> tuple[int, int]:

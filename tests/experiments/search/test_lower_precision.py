@@ -27,6 +27,7 @@ from generator.rounding import scale
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from tests.support.space_plans import random_plans
+from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, HOPPER, RDNA
 from tests.support.tensor_cores import float_problem, tensor_plan
 
@@ -81,6 +82,15 @@ def test_it_begins_with_tensor_cores_too(level: str) -> None:
     plans = [walk.plan for walk in PARTS.starts(gemm(), HOPPER, options)]
     assert lowered_of(plans[:4]) and not lowered_of(plans[:1])
     assert not lowered_of([walk.plan for walk in PARTS.starts(gemm(), HOPPER, replace(options, products="full"))])
+
+
+def test_so_do_pipelines() -> None:
+    options, program = replace(OPTIONS, space="pipeline"), pipeline_program("conv_layer")
+    found = lowered_of([walk.plan for walk in PARTS.starts(program, HOPPER, options)])
+    assert {kernel.tile for plan in found for kernel in plan.kernels if kernel.products != "full"} == {
+        (1, 64, 64), (1, 128, 128)}
+    for plan in found:
+        lower(program, plan, HOPPER)
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])

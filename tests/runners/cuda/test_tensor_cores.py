@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
+from experiments.suites.image_pipelines import pipeline
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
@@ -32,7 +33,7 @@ from tests.support.edits import edited, replaced
 from tests.support.paths import ROOT
 from tests.support.programs import write_c
 from tests.support.slow import few
-from tests.support.suite import pipeline_program, problem
+from tests.support.suite import pipeline_program, problem, small_problem
 from tests.support.targets import HOPPER
 from tests.support.tensor_cores import (
     FLOAT,
@@ -64,6 +65,16 @@ def test_programs_are_right_without_races(name: str, precision: Precision, numbe
                                           said: Path, tmp_path: Path) -> None:
     found = float_problem(name)
     plan = tensor_plan(found.program, watched_gpu.target, precision, number)
+    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
+    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+
+
+@on_the_double
+@pytest.mark.parametrize("number", few(range(len(TILES)), 1))
+def test_a_layer_of_convolutions(number: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+    """Four parallel loops, three that are summed over."""
+    found, target = small_problem(pipeline("conv_layer"))[0], watched_gpu.target
+    plan = tensor_plan(found.program, target, "fp16", (number + 1) % len(TILES))
     [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 

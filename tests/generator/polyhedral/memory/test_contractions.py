@@ -49,7 +49,7 @@ def test_programs(name: str, expected: list[tuple[str, str, str]]) -> None:
 
 def test_batches() -> None:
     [found] = contractions(float_problem("doitgen").program)
-    assert [index.iterator for index in found.parallel] == ["r", "q", "p"]
+    assert [index.iterator for [index] in found.parallel] == ["r", "q", "p"]
     assert (found.rows, found.columns) == (1, 2)
     assert words(found)[:2] == ("A[r][q][s]", "C4[s][p]")
 
@@ -57,6 +57,14 @@ def test_batches() -> None:
 def test_pipelines() -> None:
     [found] = contractions(pipeline_program("matmul"))
     assert words(found)[:2] == ("a[y][r0]", "b[r0][x]")
+
+
+def test_a_fourth_parallel_loop_is_one_of_columns() -> None:
+    """Images and rows of pixels are counted by one dimension then; pixels are rows, channels columns."""
+    [found] = contractions(pipeline_program("conv_layer"))
+    assert [[index.iterator for index in behind] for behind in found.parallel] == [["n", "y"], ["x"], ["co"]]
+    assert [one.extent for one in found.part.parallel] == [5 * 80, 100, 128]
+    assert words(found)[:2] == ("image[n][y + r2][x + r1][r0]", "weights[r0][r2][r1][co]")
 
 
 @pytest.mark.parametrize(("statement", "left", "right", "value"), [
