@@ -97,16 +97,15 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
     check_models(options)
-    if options.place != HERE:
-        parts.check_place(options.place)
+    place = options.place if options.place == HERE else parts.check_place(options.place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
     try:
         problem = _read(parts, options, reporter)
         if isinstance(problem.subject, Template):
             options = _of_template(options)
-            problem = _answered(parts, problem, options, reporter)
-        with opened(parts, problem, options.place, limits_of(options), directory) as runner:
+            problem = _answered(parts, problem, place, options, reporter)
+        with opened(parts, problem, place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
             if wisdom:
@@ -181,11 +180,11 @@ def _of_template(options: RunOptions) -> RunOptions:
     return replace(options, space="template")
 
 
-def _answered(parts: Parts, problem: Problem, options: RunOptions, reporter: Reporter) -> Problem:
+def _answered(parts: Parts, problem: Problem, place: Place, options: RunOptions, reporter: Reporter) -> Problem:
     """The problem of a template with what all configurations have to compute."""
     if problem.reference.origin == "first":
         reporter.note("no answer is given: what the first configuration computes is what all others are compared with")
-    return parts.answered(problem, options.place, limits_of(options), Path(tempfile.gettempdir()))
+    return parts.answered(problem, place, limits_of(options), Path(tempfile.gettempdir()))
 
 
 def _tell_objective(options: RunOptions, problem: Problem, reporter: Reporter) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from generator.errors import InputError
@@ -76,11 +76,13 @@ class Place:
     """Where a run measures. `devices` are selectors as a user gives them (none: the best device found).
 
     `cluster` is None for this machine, `local:N` for a Dask cluster of N workers on this machine, else the address of
-    a Dask scheduler or the scheduler file that it wrote.
+    a Dask scheduler or the scheduler file that it wrote. `found`: the devices that `registry.check_place` has found
+    (empty: nobody has looked), so that drivers are asked once.
     """
 
     devices: tuple[str, ...] = ()
     cluster: str | None = None
+    found: tuple[DeviceInfo, ...] = field(default=(), compare=False, repr=False)
 
 
 HERE = Place()

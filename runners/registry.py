@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,23 +48,24 @@ def open_place(problem: Problem, place: Place, limits: Limits, workdir: Path) ->
         from runners.cluster.runner import open_cluster
 
         return open_cluster(problem, place, limits, workdir)
-    if len(place.devices) <= 1 and not asks_for_all(place.devices):
+    deterministic = any(is_deterministic(selector) for selector in place.devices)
+    if deterministic or (not place.found and len(place.devices) <= 1 and not asks_for_all(place.devices)):
         return open_runner(problem, place.devices[0] if place.devices else None, limits, workdir)
     from runners.pool_runner import DeviceRunner
 
-    first, *others = find_devices(place.devices)
+    first, *others = place.found or find_devices(place.devices)
     return DeviceRunner(problem, first, limits, workdir, others=others)
 
 
-def check_place(place: Place) -> None:
-    """Raise InputError when `open_place` would, within a few seconds."""
+def check_place(place: Place) -> Place:
+    """`place` with its devices. Raises InputError when `open_place` would, within a few seconds."""
     if place.cluster is None:
-        find_devices(place.devices)
-        return
+        return replace(place, found=find_devices(place.devices))
     check_extra()
     from runners.cluster.runner import check_cluster
 
     check_cluster(place)
+    return place
 
 
 def check_extra() -> None:

@@ -82,9 +82,10 @@ class Bench:
         problem = Problem(call.template, reference)
         if given or not call.template.outputs:
             return problem
+        place = Place((self.device.key,), found=(self.device,))
         for number, walk in enumerate(walks := Exhaustive(self.space).ask(FIRST_TRIES)):
             try:
-                return answered(problem, Place((self.device.key,)), limits, folder, make, walk.plan)
+                return answered(problem, place, limits, folder, make, walk.plan)
             except InputError:
                 if number == len(walks) - 1:
                     raise

@@ -18,6 +18,7 @@ from generator.errors import InputError
 from generator.problem import Problem
 from metrics.outcome import Outcome, Timed
 from runners.base import Job
+from runners.many import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,11 @@ def with_sizes(store: Store, tuned: Chosen, wanted: Resizing) -> tuple[Chosen, .
         return (tuned,)
     _check_source(tuned)
     parameters = {name for name, _ in (*tuned.info.options.parameters, *_own_sizes(store, tuned))}
-    found = [tuned]
+    found, place = [tuned], wanted.parts.check_place(place_of(tuned.info))
     for size in sizes:
         wanted.tell(f"--size {size.text!r}: reading {tuned.info.options.file} again and checking the plan on "
                     f"{tuned.info.device.name}")
-        found.append(_resized(store, tuned, size, parameters, wanted, found))
+        found.append(_resized(store, tuned, size, parameters, wanted, place, found))
     return tuple(found)
 
 
@@ -75,7 +76,7 @@ def _own_sizes(store: Store, tuned: Chosen) -> tuple[tuple[str, int], ...]:
     return () if store.reference().origin == "capture" else tuned.info.program.parameters
 
 
-def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], wanted: Resizing,
+def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], wanted: Resizing, place: Place,
              others: Sequence[Chosen]) -> Chosen:
     options = sized(tuned.info.options, size, parameters)
     try:
@@ -86,7 +87,7 @@ def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], want
         if other.info.program == problem.program:
             raise InputError(f"--size {size.text!r} makes the same program as {_label(other, tuned)}: is it a macro "
                              "that the file leaves to -D (`#ifndef NAME` before its `#define`)?")
-    outcome = _checked(store, tuned, problem, wanted)
+    outcome = _checked(store, tuned, problem, wanted.parts, place)
     if not isinstance(outcome, Timed):
         kind, number = kind_of(outcome).replace("_", " "), tuned.result.evaluation.number
         raise InputError(f"--size {size.text!r}: the plan of evaluation {number} does not work there ({kind}): "
@@ -100,11 +101,11 @@ def _label(chosen: Chosen, tuned: Chosen) -> str:
     return "the tuned size" if chosen is tuned else f"--size {chosen.size!r}"
 
 
-def _checked(store: Store, tuned: Chosen, problem: Problem, wanted: Resizing) -> Outcome:
+def _checked(store: Store, tuned: Chosen, problem: Problem, parts: Parts, place: Place) -> Outcome:
     """What the plan comes to on the device of the run, where its results are compared with the original program's."""
     info: RunInfo = tuned.info
     with tempfile.TemporaryDirectory(prefix="antune-sizes-") as folder:
-        runner = wanted.parts.open_runner(problem, place_of(info), limits_of(info.options), Path(folder))
+        runner = parts.open_runner(problem, place, limits_of(info.options), Path(folder))
         try:
             compare_device(tuned.directory, info.device, store.driver(), runner.device, anyway=True)
             ((_, outcome),) = runner.evaluate([Job(0, tuned.result.evaluation.plan)])

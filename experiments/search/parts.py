@@ -56,7 +56,7 @@ class Parts:
 
     read_problem: ReadProblem
     check_explorer: Callable[[str], None]
-    check_place: Callable[[Place], None]
+    check_place: Callable[[Place], Place]
     make_space: Callable[[Subject, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
     starts: Callable[[Subject, Target, RunOptions], Sequence[Walk]]
@@ -385,10 +385,10 @@ def find_device(name: str | None) -> DeviceInfo:
     return find_device(name)
 
 
-def _check_place(place: Place) -> None:
+def _check_place(place: Place) -> Place:
     from runners.registry import check_place
 
-    check_place(place)
+    return check_place(place)
 
 
 PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts, _reasons,

@@ -25,7 +25,7 @@ from runners.messages import Answer, Handler, Report, Startup
 from runners.pool_runner import DeviceRunner
 from runners.pools import LocalDevices
 from runners.processes import Finished, Task, WorkerPool, wait_for
-from runners.registry import find_devices
+from runners.registry import check_place, find_devices, open_place
 from tests.support.runners import ALSO_GOOD, CRASH_CHECK, GOOD, QUICK, SLEEPY, WRONG, lower_by_hand, plan, scale_problem
 from tests.support.runs import Log, ToyRunner, toy_info, toy_options, toy_parts
 
@@ -198,3 +198,18 @@ def test_the_command_line_refuses_a_mixture(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match=r"several models: opencl/pocl/pthread.*; opencl/pocl/basic"):
         tune(options, tmp_path / "run", Log(), PARTS)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_on_devices_that_were_found_asks_no_driver_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = check_place(Place(("pocl",)))
+    assert [found.platform for found in place.found] == ["PoCL"] and place == Place(("pocl",))
+
+    def again() -> None:
+        raise AssertionError("drivers are asked once more")
+
+    monkeypatch.setattr("runners.devices.survey", again)
+    runner = open_place(scale_problem(), place, QUICK, tmp_path)
+    try:
+        assert runner.device == place.found[0]
+    finally:
+        runner.close()

@@ -169,7 +169,7 @@ def test_a_search_goes_on_without_the_model_and_says_so_once(tmp_path: Path) -> 
     file = tmp_path / "mvt.c"
     file.write_text("")
     parts = replace(
-        PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda _place: None, open_runner=open_runner
+        PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda place: place, open_runner=open_runner
     )
     log = Log()
     finish = tune(RunOptions(str(file), Compilation(), Budget(evaluations=4)), tmp_path / "run", log, parts)

@@ -142,7 +142,7 @@ def toy_parts(runner: ToyRunner) -> Parts:
         return runner
 
     return replace(PARTS, read_problem=lambda _options, _tell: Problem(PROGRAM, REFERENCE),
-                   check_place=lambda _place: None, make_space=toy_space,
+                   check_place=lambda place: place, make_space=toy_space,
                    default_plan=lambda _program, _target, _options: DEFAULT,
                    gpu_plan=lambda _program, _target, _options: None, open_runner=open_runner, picture=False)
 

@@ -94,7 +94,7 @@ def parts_of(device: DeviceInfo, script: Script, default: Plan) -> Parts:
         brief = replace(limits, min_repeats=5, max_repeats=8, time_s=0.3)
         return DeviceRunner(problem, device, brief, work, workers=2, lower=lower_hostile)
 
-    return replace(PARTS, read_problem=lambda _options, _tell: scale_problem(), check_place=lambda _place: None,
+    return replace(PARTS, read_problem=lambda _options, _tell: scale_problem(), check_place=lambda place: place,
                    make_space=lambda *_: lambda _chooser: default, starts=lambda *_: (),
                    make_explorer=lambda *_: script, default_plan=lambda *_: default, open_runner=open_runner)
 
