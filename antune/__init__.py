@@ -1,14 +1,14 @@
-"""antune finds fast OpenCL and CUDA code for a program by search. This package is the door: public names and the CLI.
+"""antune searches for fast OpenCL and CUDA code. This package holds the public names and the command line.
 
 From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `sources.py`, `result.py`, docs/python.md).
-Names load their rooms when first used, so `import antune` costs nothing.
+Names import their rooms on first use, so `import antune` is cheap.
 
-Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the
-words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and
-`tables.py` are what the user sees. `template.py` has the words for kernel templates, `kernel_tuner/` the function that
-Kernel Tuner's users know. `loading.py` makes a function of a run, `jitted.py` one of a pipeline. `folders.py` keeps a
-user's files of the same names out of the way, `early.py` ends a command that is interrupted before it begins. May
-import every other top-level folder, nothing imports it.
+Read `cli.py` (the list of commands), then one `command_*.py` per group of commands. `options.py` converts command line
+options to typed values, `help.py` groups them in --help, `progress.py`, `reporters.py` and `tables.py` print for the
+user. `template.py` describes kernel templates, `kernel_tuner/` has the function for users of Kernel Tuner. `loading.py`
+makes a function from a run, `jitted.py` makes one from a pipeline. `folders.py` handles user files with the names of
+our packages, `early.py` handles Ctrl-C during imports. This package may import every other top-level folder; none
+imports it.
 """
 
 from __future__ import annotations

@@ -7,15 +7,14 @@ An ant at node i takes option j with probability (eq. 2, over the allowed option
 
     p(i -> j) = tau_ij^alpha * eta_ij^beta / sum_l tau_il^alpha * eta_il^beta
 
-where eta comes from metrics (explorer.desirability), times what a cost model foretells where the space has one
-(explorer.foresight), and a regression tree blocks options (explorer.tree_filter). At the
-end of an iteration the trails tau are updated by the rule of the ant system (explorer.ant_systems), and for each
-kernel the ant that ran that kernel fastest is rewarded within the kernel's decisions. An iteration in which
-everything failed teaches the trails nothing.
+where eta comes from metrics (explorer.desirability), times the prediction of a cost model if the space has one
+(explorer.foresight). A regression tree blocks options (explorer.tree_filter). At the end of an iteration, the rule of
+the ant system updates the trails tau (explorer.ant_systems), and for each kernel the ant with its fastest version is
+rewarded within the kernel's decisions. An iteration in which every plan failed does not change the trails.
 
-Beyond the paper, more ants walk than can be measured: beside them go copies of the best walks with a decision or two
-changed, and a model of all that was measured picks the most promising of the crowd (explorer.screening). What each
-part is worth is measured in docs/explorers.md.
+Beyond the paper, there are more candidates than measurements: ants, copies of the best walks with one or two decisions
+changed, and random walks. A model fitted to all measurements selects the most promising candidates
+(explorer.screening). docs/explorers.md has measurements of each part.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""From a program to code: the polyhedral model, the Plan, and what they determine: kernels and host program.
+"""From a program to code: the polyhedral model, the Plan, and the kernels and host program that they determine.
 
-Read in this order: `contract.py` (which arrays there are, what is computed), `program.py` (what is optimized),
-`plan.py` (every decision, as a value) with `schedules/` (a file per kind of schedule) and `decisions/` (a file per
-decision about a kernel), `variant.py` (what comes out), then the rooms: `frontend_c/` (C to Program), `capture/` (real
-inputs and reference), `frontend_py/` (image pipelines to Program), `templates/` (kernels with parameters, and their
-variants), `polyhedral/` (the only room that knows isl), `lowering/` (Program + Plan to Variant), `emit/` (text).
-`expr.py`, `linear.py`, `nest.py` and `lowered_kernel.py` are the expressions, loops and kernels that pass between them;
-`sharing.py` names what expressions repeat. `facts.py` holds what a static performance model needs to know of kernels,
-`operations.py` counts what an assignment computes, `dataflow.py` is what cost models see of arrays that are made from
-each other. `precision.py` says what products on tensor cores lose. `scratch.py` makes temporary folders. `reading.py`
-is the door for files, `explain.py` shows every step, `pipeline_graph.py` which kernel computes what.
+Read in this order: `contract.py` (arrays and results of a program), `program.py` (the program to optimize), `plan.py`
+(every decision, as a value) with `schedules/` (a file per kind of schedule) and `decisions/` (a file per decision about
+a kernel), `variant.py` (the output), then the rooms: `frontend_c/` (C to Program), `capture/` (real inputs and
+reference), `frontend_py/` (image pipelines to Program), `templates/` (kernels with parameters, and their variants),
+`polyhedral/` (the only room that uses isl), `lowering/` (Program + Plan to Variant), `emit/` (text). `expr.py`,
+`linear.py`, `nest.py` and `lowered_kernel.py` define the expressions, loops and kernels that the rooms exchange;
+`sharing.py` names common subexpressions. `facts.py` describes kernels for a static performance model, `operations.py`
+counts the operations of an assignment, `dataflow.py` describes the dataflow between arrays for cost models.
+`precision.py` bounds the rounding of products on tensor cores. `scratch.py` makes temporary folders. `reading.py` reads
+files, `explain.py` prints every step, `pipeline_graph.py` lists the stages of each kernel.
 
-Imports nothing of the other top-level folders: a person can write a Plan by hand and get code without search.
+This room imports no other top-level folder: you can write a Plan by hand and get code without a search.
 """

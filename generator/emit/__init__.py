@@ -1,11 +1,12 @@
-"""Text of device code from lowered kernels (`generator/lowered_kernel.py`): printed once, when all is decided.
+"""Text of device code from lowered kernels (`generator/lowered_kernel.py`), printed once, after all decisions.
 
-Read in this order: `cstyle.py` (expressions in C syntax), `words.py` (what a dialect has to say), `dialects.py` (its
-words), `kernel.py` (a kernel: signature, indices, shared arrays), `body.py` (loops, copies, barriers), `needs.py` (what
-a kernel mentions, found in its nodes), `preamble.py` (what stands before kernels), `compilers.py` (what some compilers
-get wrong: `guards.py`, `opaque.py`, `in_order.py`, `even_unrolls.py`), `rolled.py` (loops that stay loops), `folds.py`
-(values that loops with bounds in the data compute), `contraction.py` (when multiplications and additions stay apart),
-`borders.py` (loops that are cut where clamps begin to matter), `atomics.py`, `images.py`, `inlined.py`, `half.py` and
-`later.py` (functions that kernels call), `tensor_cores.py` (fragments), `opencl.py`, `cuda.py` and `hip.py` (the words
-of each, found by `dialects.py`), `names.py` (names that are taken). A new dialect is a new table.
+Read in this order: `cstyle.py` (expressions in C syntax), `words.py` (the keywords and functions of a dialect),
+`dialects.py` (the table of dialects), `kernel.py` (a kernel: signature, indices, shared arrays), `body.py` (loops,
+copies, barriers), `needs.py` (the definitions that a kernel uses, found in its nodes), `preamble.py` (the text before
+kernels), `compilers.py` (workarounds for compilers: `guards.py`, `opaque.py`, `in_order.py`, `even_unrolls.py`),
+`rolled.py` (loops that must not be unrolled), `folds.py` (values computed by loops with data-dependent bounds),
+`contraction.py` (where fused multiply-adds are forbidden), `borders.py` (loops split where clamps take effect),
+`atomics.py`, `images.py`, `inlined.py`, `half.py` and `later.py` (functions that kernels call), `tensor_cores.py`
+(fragments), `opencl.py`, `cuda.py` and `hip.py` (the words of each dialect, found by `dialects.py`), `names.py`
+(reserved names). A new dialect is a new table.
 """

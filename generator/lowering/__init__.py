@@ -2,13 +2,13 @@
 
 Read the rooms in this order; each imports only those before it:
 
-- `memory/`: what threads keep of arrays beside global memory: copies, boxes of stages, private copies, registers, and
+- `memory/`: data that threads keep outside of global memory: copies, boxes of stages, private copies, registers, and
   their barriers.
-- `core/`: `assemble.py` (`lower`, the door), one kernel from its schedule tree to its body, the host program.
-- `analysis/`: lowered kernels in numbers, and what a kernel offers to decide.
-- `heuristics/`: plans that are chosen without measuring: the default plan, and those that a search tries first.
+- `core/`: `assemble.py` (`lower`, the entry point), one kernel from its schedule tree to its body, the host program.
+- `analysis/`: facts about lowered kernels, and the options that a kernel offers.
+- `heuristics/`: plans chosen without measuring: the default plan, and the start plans of a search.
 
-`naming.py` (readable names for loops, new names for everything else) serves all.
+`naming.py` (readable names for loops, new names for everything else) serves all rooms.
 
 May import `generator.polyhedral`, `generator.emit`, `generator.decisions` and the value types of `generator`.
 """

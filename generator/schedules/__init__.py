@@ -1,10 +1,10 @@
-"""The kinds of schedules that a Plan may hold, one file each: all that is said about a kind is said there.
+"""The kinds of schedules of a Plan, one file each.
 
-A file holds the values, how they are read from JSON and what is refused, their line for people (`words`), and what
-`antune explain` prints of them (`lines`). `schedule` is the union of the kinds and asks each of them. What a schedule
-does to a program is in `generator.polyhedral.schedules`, `pipelines` and `time`; what is on offer, in `graph`.
+A file contains the values, how they are read from JSON and which are refused, their line for people (`words`), and the
+output of `antune explain` (`lines`). `schedule` is the union of the kinds and dispatches to them. The effect of a
+schedule on a program is in `generator.polyhedral.schedules`, `pipelines` and `time`; the options are in `graph`.
 
 Read in this order: `choice` (isl's scheduler decides), `partition` (which statements share loops), `hyperplanes` (the
-loops themselves), `stages` (image pipelines), `time_tiles` (sweeps over time), then `schedule`. The room imports
+schedule matrix), `stages` (image pipelines), `time_tiles` (sweeps over time), then `schedule`. The room imports
 `generator.forms`, expressions and values of `generator.program`.
 """
