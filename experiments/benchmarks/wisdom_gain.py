@@ -5,8 +5,8 @@ benchmark's own. Then it is tuned at another size (or on another device) with ea
 plans that may be the best after 1, 10 and 20 evaluations, as at the end of a run, are timed again, in turns with the
 default plan: the lowest time of a search is as much the luckiest as the fastest, and times of different runs say little
 on a machine that others use. The table says how many times as fast as the default plan the fastest of these is,
-geometric means over the seeds. Runs that are in the folder already are not made again. The table goes to the terminal as
-Markdown.
+geometric means over the seeds. Runs that are in the folder already are not made again. The table goes to the terminal
+as Markdown.
 """
 
 from __future__ import annotations
