@@ -126,7 +126,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
 class Plan:
     """A complete set of decisions. `kernels` is sorted by statements.
 
-    `placement` (sorted) holds the arrays that do not lie in global memory, each with where it lies instead.
+    `placement` (sorted) lists the arrays outside of global memory, each with its memory.
     The plan of a template has no schedule and no kernels: it is `parameters`, the values of its named parameters
     (sorted by name). A program's plan has a schedule and no parameters.
     """
@@ -165,8 +165,7 @@ class Plan:
 
     @property
     def rounded_products(self) -> float:
-        """The relative difference that factors of a lower precision explain (`generator.precision`); 0 where there are
-        none.
+        """The relative error caused by factors of a lower precision (`generator.precision`); 0 without any.
         """
         lower = [kernel.products for kernel in self.kernels if kernel.products != "full"]
         return max((product_tolerance(precision, len(lower)) for precision in lower), default=0.0)

@@ -1,4 +1,4 @@
-"""The Program: what is optimized, as an immutable value.
+"""The Program to optimize, as an immutable value.
 
 Sets, relations and schedules are isl text: a Program is hashable, can be pickled and stored, and only
 `generator.polyhedral` turns the text into isl objects. Sizes are bound: the text has no symbolic parameters.
@@ -52,7 +52,7 @@ class Assignment:
 
     @property
     def computed(self) -> tuple[Expr, ...]:
-        """What it computes besides subscripts of the target and the guard: the lets, then the value."""
+        """The computed expressions except subscripts of the target and the guard: the lets, then the value."""
         return (*(value for _, value in self.lets), self.value)
 
     @property
@@ -161,7 +161,7 @@ class Program:
 
     @property
     def contract(self) -> Contract:
-        """What a kernel is given and has to compute, whatever the loops."""
+        """The inputs and the expected results of a kernel, independent of its loops."""
         return Contract(self.arrays, self.poison)
 
     @property

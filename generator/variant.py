@@ -96,7 +96,7 @@ class KernelText:
 
 
 def kernel_name(number: int) -> str:
-    """What the kernels of a Variant are called, in launch order."""
+    """The names of a Variant's kernels, in launch order."""
     return f"kernel{number}"
 
 
@@ -108,13 +108,13 @@ class Kernel:
     An array is a global pointer unless `placements` says what else it is. `block` is x first. `statements` (sorted) is
     the kernel's identity in the search.
 
-    `preamble` is what has to stand before `source` when this kernel is alone (None: the Variant's).
+    `preamble` is the text before `source` if this kernel is compiled alone (None: the Variant's).
 
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise;
     `launch_bytes` are dynamic in any case. `order` are the names of arrays and scalars in the order of the text's
     arguments, where it is another (in templates).
 
-    `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory
+    `cache` is a preference that a CUDA runner sets before the first launch: "shared" prefers shared memory
     (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that
     the block needs).
     """
@@ -152,8 +152,7 @@ class Kernel:
 class Variant:
     """Everything a runner needs beside the data: the source text of all kernels and how to launch them.
 
-    `scratch` are arrays that the kernels have between them and the program has not; nobody needs what is in them before
-    or after.
+    `scratch` are arrays that only the kernels use; their contents before and after a run are irrelevant.
     """
 
     plan: Plan
@@ -165,7 +164,7 @@ class Variant:
 
     @property
     def language(self) -> Language:
-        """What its dialect can do."""
+        """The capabilities of its dialect."""
         return LANGUAGES[self.dialect]
 
     @property
@@ -175,7 +174,7 @@ class Variant:
 
     @property
     def code_hash(self) -> str:
-        """A hash of what runs: the text, how kernels are launched, the host program. Equal code is measured once."""
+        """A hash of the text, the launches and the host program. Equal code is measured once."""
         blocks = tuple((kernel.name, kernel.block, kernel.placements, kernel.cache,
                         *([kernel.launch_bytes] if kernel.launch_bytes else [])) for kernel in self.kernels)
         return hashlib.sha256(repr((self.source, blocks, self.host)).encode()).hexdigest()[:16]

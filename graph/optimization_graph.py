@@ -1,9 +1,9 @@
 """The optimization graph: nodes shared by all walks through a space, built when they are first reached.
 
-A node's identity is its Decision (name, subject and the earlier choices that its options depend on). So the
-decisions of a kernel form one subgraph whatever order the kernels come in and whatever was chosen before, as
-long as that changes none of their options: what one walk learns there serves all others (the semantic edges of
-Papenhausen & Mueller's Coding Ants, section 5).
+A node's identity is its Decision (name, subject and the earlier choices that its options depend on). The decisions of a
+kernel therefore form one subgraph, independent of the order of the kernels and of earlier choices, as long as these do
+not change its options: all walks share its statistics (the semantic edges of Papenhausen & Mueller's Coding Ants,
+section 5).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def _all(count: int) -> NDArray[np.intp]:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A decision that was reached, its options, and what is known of them.
+    """A reached decision, its options, and their statistics.
 
-    There may be a million of them, so that what most have not is made when it is first needed: `_taken` holds the
+    There may be a million nodes, so rarely used data are created on first use: `_taken` holds the
     edges of options that were taken, `_allowed` what is left once an option was pruned.
     """
 
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def edges(self) -> Mapping[int, Edge]:
-        """What is known of the options that were taken, by index."""
+        """The statistics of the options that were taken, by index."""
         return _NO_EDGES if self._taken is None else self._taken
 
     @property
@@ -92,9 +92,8 @@ class OptimizationGraph:
         """Walk through `space`, asking `policy` at every node; None when no walk is left.
 
         A DeadEnd prunes its last edge for good, and the walk backs up to the last node with an open option.
-        That is right because what an option leads to is, like the options, settled by the node's identity: a
-        space whose dead end hangs on earlier choices names them in `Decision.depends`. Walks closed in `known`
-        are not taken again.
+        This is correct because the identity of a node determines its options and their consequences: a space whose dead
+        end depends on earlier choices names them in `Decision.depends`. Walks closed in `known` are not taken again.
         """
         tree = known if known is not None else PrefixTree()
         start: list[tuple[Node, int]] = []
@@ -124,7 +123,7 @@ class OptimizationGraph:
 
     def record(self, walk: Walk, program: Measured | None,
                kernels: Mapping[tuple[str, ...], Measured] = _NO_KERNELS) -> None:
-        """Add what became of `walk` (None: it failed) to its edges; `kernels` is by subject.
+        """Add the cost of `walk` (None: it failed) to its edges; `kernels` is by subject.
 
         Edges of a node whose subject is among `kernels` get that kernel's time and metrics beside the program's time;
         all other edges get the program's time and metrics.

@@ -1,4 +1,4 @@
-"""A space: plain Python that asks for one decision after another and returns a Plan (define by run)."""
+"""A space: plain Python that asks one decision after another and returns a Plan (define by run)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Option: TypeAlias = str | int | float | bool | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A question. Its identity is the node's identity in the optimization graph.
+    """A decision. Its identity is the identity of its node in the optimization graph.
 
-    `subject` is what it is about, e.g. the sorted statements of a kernel (empty: the whole program, or a template).
-    `depends` are the earlier choices (name, option) that the option list depends on: two walks that come to the
-    same kernel by different roads meet in the same node. `sampled`: of the options only those are known that a sample
-    of walks took (graph.recorded).
+    `subject` is its subject, e.g. the sorted statements of a kernel (empty: the whole program, or a template).
+    `depends` are the earlier choices (name, option) that the option list depends on: two walks that reach the same
+    kernel by different choices share its nodes. `sampled`: only the options in a sample of walks are known
+    (graph.recorded).
     """
 
     name: str
@@ -45,7 +45,8 @@ class PageRow:
 
 
 class DeadEnd(Exception):
-    """Raised by a space when the choices so far lead nowhere; the walk backs up and the edge is pruned."""
+    """Raised by a space if no plan is consistent with the choices so far; the walk backtracks and the edge is
+    pruned."""
 
 
 class Space(Protocol):

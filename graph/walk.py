@@ -1,4 +1,4 @@
-"""A walk through the optimization graph: the choices that were made and the Plan that they make."""
+"""A walk through the optimization graph: its choices and the resulting Plan."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Choice:
 class Walk:
     """Choices in the order they were made, and the Plan at their end.
 
-    `settled` are answers that the walk had no choice in because only a sample of all walks is known: models want to
-    know them, as they would have been choices. They follow from the choices, so that they are not stored.
+    `settled` are answers without a choice, because only a sample of all walks is known. Models use them, because they
+    are choices in the full space. They follow from the choices, so they are not stored.
     """
 
     choices: tuple[Choice, ...]
@@ -67,7 +67,7 @@ def choices_from_json(text: str) -> tuple[Choice, ...]:
 def walks_from_json(texts: Iterable[str]) -> list[tuple[Choice, ...]]:
     """The choices of many walks, as `choices_from_json` gives them; equal choices are one object.
 
-    Many times quicker: the text of a choice is read once, however many walks have it.
+    This is much faster: each distinct choice is parsed only once.
 
     Raises:
         InputError: as there.

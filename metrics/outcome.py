@@ -1,6 +1,6 @@
-"""What became of an evaluation: a closed union. A failure is a value with a message, never a magic number.
+"""The outcome of an evaluation: a closed union. A failure is a value with a message, never a magic number.
 
-`device` says which device an outcome comes from, where a run has several; else it is empty.
+`device` is the device of an outcome if a run has several; otherwise it is empty.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics. What the
-    device waits before a launch belongs to it, so that the kernels together take as long as the program.
+    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics. Idle time
+    before a launch counts for its kernel, so that the times of the kernels add up to that of the program.
 
-    `metrics` are empty where they could not be computed, and in runs that older versions stored, and so are `amounts`:
-    what a block takes, by name (threads, shared_bytes), the most of all launches.
+    `metrics` are empty if they could not be computed, and in runs stored by older versions. The same holds for
+    `amounts`: the resources of a block by name (threads, shared_bytes), maximum over all launches.
     """
 
     statements: tuple[str, ...]
@@ -130,7 +130,7 @@ Outcome: TypeAlias = Timed | Failed
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a profiler counted while a variant ran: the metrics of its kernels (`metrics.measured`), and who counted.
+    """The metrics of a variant's kernels that a profiler measured (`metrics.measured`), and the profiler.
 
     `source`: perf (Linux perf events) or ncu (Nsight Compute).
     """
@@ -141,7 +141,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class NoProfile:
-    """A variant could not be profiled: why, and what would help."""
+    """A variant could not be profiled: the reason and a remedy."""
 
     message: str
 

@@ -65,7 +65,7 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What earlier evaluations have shown; the early stop and tighter limits follow from it.
+    """Results of earlier evaluations; they determine the early stop and tighter limits.
 
     `best_ms` is the best known time. `run_s`: the seconds that checking the best variant and three repeats of it took
     (None: nothing is known). `compiled_s`: what the latest variants took to generate and compile, if that succeeded or
@@ -82,9 +82,9 @@ NOTHING_KNOWN = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """What is recorded with every run: strings for people, `key` for comparing devices.
+    """The device data recorded with every run: strings for people, `key` for comparing devices.
 
-    `features` are what kernels of ours can use, in words: fp64, images, sub-groups, atomics.
+    `features` are the features that our kernels can use, in words: fp64, images, sub-groups, atomics.
     """
 
     key: str
@@ -105,15 +105,15 @@ class Runner(Protocol):
     def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome) for every job, as results arrive, in any order.
 
-        `bounds` is what is known from earlier ones (`runners.limits.learned`). Stopping the iteration
+        `bounds` are the results of earlier jobs (`runners.limits.learned`). Stopping the iteration
         early cancels the rest.
         """
 
     def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
         """Time `jobs` again, in turns; yield (job number, outcome) for every job.
 
-        Nothing is answered from memory and nothing stops early. A Timed outcome holds one sample per round: those of
-        all jobs belong together by position, so that what slowed a round down for all can be told from what is slow.
+        No result is cached and no plan stops early. A Timed outcome holds one sample per round. Samples of all jobs
+        correspond by position, so a slow round can be distinguished from a slow plan.
         """
 
     def close(self) -> None:
@@ -122,15 +122,15 @@ class Runner(Protocol):
 
 @runtime_checkable
 class ProfilingRunner(Protocol):
-    """A Runner on whose device something can be counted, apart from timing."""
+    """A Runner whose device has counters, read separately from timing."""
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
-        """Yield (job number, what a profiler counted while the plan ran, or why it could not) for every job."""
+        """Yield (job number, the profile of the plan or the reason for its absence) for every job."""
 
 
 @runtime_checkable
 class WarningRunner(Protocol):
-    """A Runner that notices what no outcome says and the user should know."""
+    """A Runner that reports problems which are not part of an outcome."""
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
         """From now on, `tell` the first of each kind."""
@@ -138,7 +138,7 @@ class WarningRunner(Protocol):
 
 @runtime_checkable
 class DiagnosingRunner(Protocol):
-    """A Runner that can tell whether a failure is the plan's fault or the device's."""
+    """A Runner that can distinguish failures of the plan from failures of the device."""
 
     def refusal(self) -> str | None:
-        """Why a kernel of one line fails where all plans are compiled and run; None when it runs."""
+        """The error of a one-line kernel in the processes that compile and run all plans; None if it runs."""
