@@ -48,7 +48,7 @@ def product_notes(program: Program, plan: Plan, options: RunOptions) -> Iterator
     """What the option means for the kernels of `plan`, the default one."""
     if options.products == "full":
         return
-    from generator.polyhedral.memory.contractions import contraction_of
+    from generator.polyhedral.memory.contractions import NO_SUM, contraction_of
     from generator.polyhedral.pipelines.sections import kernels_of
 
     found, reasons = list[str](), list[str]()
@@ -56,12 +56,12 @@ def product_notes(program: Program, plan: Plan, options: RunOptions) -> Iterator
         try:
             found.append(contraction_of(kernel.section.program, kernel.part, plan.scheduled.reductions).statement)
         except IllegalPlan as reason:
-            reasons.append(f"{', '.join(kernel.statements)}: {reason}")
+            reasons.append(f"{', '.join(kernel.statements)}: {str(reason).removeprefix(NO_SUM)}")
     if found:
         yield (f"{FLAG} {options.products}: plans may compute the products of {', '.join(found)} on tensor cores, with "
                f"factors rounded to {options.products} and sums in fp32; results are then checked within "
                f"{100 * product_tolerance(options.products, 1):.2g} % for each such kernel of a plan")
         return
     more = f"; and {len(reasons) - _MOST} kernels more" if len(reasons) > _MOST else ""
-    yield (f"warning: {FLAG} {options.products} changes nothing: no kernel of the default schedule can use tensor "
-           f"cores ({'; '.join(reasons[:_MOST])}{more})")
+    yield (f"warning: {FLAG} {options.products} changes nothing: no kernel of the default schedule has a sum of "
+           f"products for tensor cores ({'; '.join(reasons[:_MOST])}{more})")

@@ -43,6 +43,8 @@ from generator.program import Access, Program, Statement
 
 SUMS = "antune_sums"
 """A function of row and column iterators: what a block has added up for them."""
+NO_SUM = "no sum of products with rows and columns: "
+"""Refusals begin so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ..
         IllegalPlan: there is none; it says why.
     """
     if part.coarse or len(part.parallel) < 2:
-        raise IllegalPlan("no sum of products with rows and columns: it has no two parallel dimensions of iterations")
+        raise IllegalPlan(f"{NO_SUM}it has no two parallel dimensions of iterations")
     if reductions:
-        raise IllegalPlan(f"no sum of products with rows and columns: threads share the updates of "
+        raise IllegalPlan(f"{NO_SUM}threads share the updates of "
                           f"{', '.join(reductions)}")
     if any(stage.where == "block" for stage in program.stages):
-        raise IllegalPlan("no sum of products with rows and columns: its blocks compute other arrays besides")
+        raise IllegalPlan(f"{NO_SUM}its blocks compute other arrays besides")
     reasons = list[str]()
     for one, members in ((part, _members(part)), *with_columns(part)):
         for name in part.statements:
@@ -106,7 +108,7 @@ def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ..
                 return _contraction(program, one, members, program.statement(name))
             except IllegalPlan as reason:
                 reasons += [f"{name} {reason}"] if one is part else []
-    raise IllegalPlan(f"no sum of products with rows and columns: {'; '.join(reasons)}")
+    raise IllegalPlan(f"{NO_SUM}{'; '.join(reasons)}")
 
 
 Members: TypeAlias = tuple[tuple[Any, ...], ...]
