@@ -62,8 +62,10 @@ INLINE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "stencil_chain": ("repeat_edge",),
     }
 )
-STENCILS = ("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d")
-STEPS = (2, 4)
+STENCILS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {"jacobi-1d": (2, 4), "jacobi-2d": (2, 4), "heat-3d": (1, 2), "fdtd-2d": (2, 4)}
+)
+"""Time steps per launch; in three dimensions a warp's tile with the surroundings for more has no room."""
 MEDIUM: Literal["medium"] = "medium"
 """The size of the pipelines."""
 _POINTS = (1, 2, 4, 8)
@@ -114,8 +116,10 @@ def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapp
     block = [*(1 for _ in range(count - 2)), int(rng.choice((1, 2, 4, 8))), 32][-count:]
     if count == 1:
         block = [int(rng.choice((64, 128)))]
-    along_x = _POINTS if shape.timed else _POINTS[1:]
-    points = [*(1 for _ in range(count - 2)), int(rng.choice(_POINTS)), int(rng.choice(along_x))][-count:]
+    along_x, along_y = _POINTS if shape.timed else _POINTS[1:], _POINTS
+    if shape.timed and count > 2:
+        along_x = along_y = _POINTS[:2]
+    points = [*(1 for _ in range(count - 2)), int(rng.choice(along_y)), int(rng.choice(along_x))][-count:]
     tile = tuple(b * p for b, p in zip(block, points, strict=True))
     wanted = KernelPlan(shape.statements, tile, tuple(block))
     kinds: dict[Kind, KernelPlan] = {
@@ -141,7 +145,8 @@ def measure(name: str, device: str | None, draws: int, size: str, results: Resul
         runner = open_runner(problem, device, Limits(), Path(folder))
         try:
             rng, target = np.random.default_rng(1), runner.device.target
-            schedules = [TimeTiles(steps) for steps in STEPS] if name in STENCILS else [tiled_stages(name)]
+            steps = [TimeTiles(number) for number in STENCILS.get(name, ())]
+            schedules: Sequence[Schedule] = steps or [tiled_stages(name)]
             each = max(1, draws // len(schedules))
             drawn = [one for s in schedules for one in plans_of(problem.program, target, s, each, rng)]
             for plans in drawn:
