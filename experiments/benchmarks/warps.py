@@ -68,7 +68,7 @@ STENCILS: Mapping[str, tuple[int, ...]] = MappingProxyType(
 """Time steps per launch; in three dimensions a warp's tile with the surroundings for more has no room."""
 MEDIUM: Literal["medium"] = "medium"
 """The size of the pipelines."""
-_POINTS = (1, 2, 4, 8)
+_POINTS: tuple[int, ...] = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,8 @@ def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapp
     block = [*(1 for _ in range(count - 2)), int(rng.choice((1, 2, 4, 8))), 32][-count:]
     if count == 1:
         block = [int(rng.choice((64, 128)))]
-    along_x, along_y = _POINTS if shape.timed else _POINTS[1:], _POINTS
-    if shape.timed and count > 2:
-        along_x = along_y = _POINTS[:2]
+    along_y = _POINTS[:2] if shape.timed and count > 2 else _POINTS
+    along_x = along_y if shape.timed else _POINTS[1:]
     points = [*(1 for _ in range(count - 2)), int(rng.choice(along_y)), int(rng.choice(along_x))][-count:]
     tile = tuple(b * p for b, p in zip(block, points, strict=True))
     wanted = KernelPlan(shape.statements, tile, tuple(block))
