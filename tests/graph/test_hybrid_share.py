@@ -21,7 +21,7 @@ from graph.pipeline import make_pipeline_space
 from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
 from tests.support.slow import few
-from tests.support.suite import problem
+from tests.support.suite import pipeline_program, problem
 from tests.support.targets import HOPPER
 
 
@@ -35,8 +35,8 @@ def with_warps(program: Program, count: int) -> list[Plan]:
 
 @pytest.mark.parametrize("name", few(("unsharp", "harris", "camera_pipe", "pyramid_blend"), 1))
 def test_a_search_meets_tiles_partly_in_registers(name: str) -> None:
-    """At least a tenth of the plans with tiles of warps (it is more than a quarter)."""
-    plans = with_warps(hybrid_problem(name).program, 120)
+    """At least a tenth of the plans with tiles of warps, at sizes at which lanes have several points along x."""
+    plans = with_warps(pipeline_program(name, "medium"), 120)
     hybrid = [plan for plan in plans if any(kernel.in_registers for kernel in plan.kernels)]
     assert len(plans) > 12 and len(hybrid) > 0.1 * len(plans)
     assert len({kernel.in_registers for plan in hybrid for kernel in plan.kernels}) > 3
@@ -65,8 +65,8 @@ def test_a_search_meets_time_steps_partly_in_registers(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_few_of_them_are_refused() -> None:
-    """Less than one of a hundred."""
+def test_none_of_them_is_refused() -> None:
+    """None of these."""
     program, refused = hybrid_problem("unsharp").program, list[str]()
     plans = [plan for plan in with_warps(program, 700) if any(kernel.in_registers for kernel in plan.kernels)]
     for plan in plans:
@@ -74,4 +74,4 @@ def test_few_of_them_are_refused() -> None:
             lower(program, plan, HOPPER)
         except IllegalPlan as error:
             refused.append(str(error))
-    assert len(plans) > 60 and len(refused) < 0.01 * len(plans), refused
+    assert len(plans) > 40 and not refused, refused
