@@ -41,16 +41,16 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     """Search for fast code, as `antune tune` does.
 
     `source`: a file (C, `FILE.py:FUNCTION`, T1), C text, or what this program built: an output Func or several, a
-    kernel template, or a function that returns one of these and takes `parameters`. All else means what the option of
-    the same name does (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height), `out` is
+    kernel template, or a function that returns one of these and takes `parameters`. All
+    other arguments correspond to the options of
+    the same name (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height), `out` is
     the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class, `reporter` is a name or an object
-    (docs/python.md; None: a bar in notebooks, else lines). `objective` is what is sought, the most (`maximize`) or the
-    least of it: an expression over times and metrics, of which `metrics` defines more (docs/objectives.md).
-    `on_result` is called with each evaluation once it is
-    stored; what it raises ends the search.
+    (docs/python.md; None: a bar in notebooks, else lines). `objective` is an expression over times and metrics to
+    minimize, or to maximize (`maximize`); `metrics` defines further metrics (docs/objectives.md). `on_result` is called
+    with each evaluation after it is stored; an exception from it ends the search.
 
     Raises:
-        InputError: whatever is wrong with the input, in one sentence that says what to do.
+        InputError: the input is wrong; the message is one sentence with a remedy.
     """
     words = CWords(defines, includes, sources, cflags, args, stdin, program_limit, random_inputs, function, scop)
     devices, sizes = (device,) if isinstance(device, str) else tuple(device or ()), parameters or {}
@@ -65,7 +65,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
 def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None,
            minutes: float | None = None, trust: bool = False, reporter: ReporterName | Reporter | None = None,
            on_result: Callable[[Evaluated], object] | None = None) -> Result:
-    """Go on with a run, as `antune resume` does; a new budget replaces the old one. `trust`: see docs/security.md.
+    """Continue a run, as `antune resume` does; a new budget replaces the old one. `trust`: see docs/security.md.
 
     Raises:
         InputError: there is no run, it cannot go on here, or it is somebody else's and needs `trust`.

@@ -1,4 +1,4 @@
-"""`antune autotune`: plans of pipelines by a learned cost model, which learns from what is measured."""
+"""`antune autotune`: plans for pipelines by a learned cost model that is trained on measurements."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random cho
 def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,
              samples: Samples = 80, epochs: Epochs = 200, device: Device = None, out: Out = Path("antune-autotune"),
              model: Model = None, seed: Seed = 0) -> None:
-    """Plan image pipelines with a learned cost model, and teach it.
+    """Plan image pipelines with a learned cost model, and train it.
 
     \b
     Examples:

@@ -31,10 +31,10 @@ def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "",
               stages: Stages = False, json_file: Json = None) -> None:
     """Fit the constants of cost models to a device, by the order of measured plans.
 
-    Fitted are Sioutas' cost of a load that misses the caches, the bytes from which on loads do, and the seven weights
-    of PolyMage-GPU's cost. The table shows how well the models rank the plans of each program (rank correlation;
-    regret: how many times as long as the fastest plan the model's best one takes): with the default constants, and with
-    constants that were fitted to the other programs. The file has those that are fitted to all.
+    Fits Sioutas' cost of a load that misses the caches, the size from which loads miss, and the seven weights of
+    PolyMage-GPU's cost. The table shows how well the models rank the plans of each program (rank correlation; regret:
+    the time of the model's best plan over that of the fastest), with the default constants and with constants fitted to
+    the other programs. The file contains the constants fitted to all programs.
 
     \b
     Examples:

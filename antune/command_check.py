@@ -1,4 +1,4 @@
-"""`antune check`: is the code of one plan right? Without a search."""
+"""`antune check`: check the code of one plan, without a search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
           device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
-    Exit code 1 when something is wrong.
+    Exit code 1 if the check finds an error.
 
     \b
     Examples:

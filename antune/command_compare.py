@@ -1,4 +1,4 @@
-"""`antune compare`: which explorer finds the fastest plans, and is that more than luck?"""
+"""`antune compare`: compare runs, with statistical tests of the differences."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ Plot = Annotated[
 def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None) -> None:
     """Compare runs: explorers, options, devices.
 
-    Runs of the same program on the same kind of device make a table, in which those that differ only by their seeds are
-    one line. All are looked at after the same number of evaluations. Differences are tested (Mann-Whitney, corrected
-    after Holm for the number of questions); times of different programs or devices never are. Runs may still go on.
+    Runs of the same program on the same kind of device form a table; runs that differ only in their seeds form one
+    line. All runs are compared after the same number of evaluations. Differences are tested (Mann-Whitney, corrected
+    after Holm for the number of questions); times of different programs or devices are never tested. Runs may be
+    unfinished.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`antune suite everyday`: C as people write it, tuned, and what that gains."""
+"""`antune suite everyday`: tune typical C programs and compare them with sequential C."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Small = Annotated[bool, typer.Option("--small", help="Use the small sizes of the
 def everyday(programs: Programs = "all", small: Small = False, explorer: Explorers = "colony", budget: Budget = 20,
              minutes: Minutes = None, seeds: Seeds = 1, device: Device = None, out: Out = SUITE_ROOT,
              json_file: Json = None) -> None:
-    """Tune C as people write it: matrices in one dimension, functions, structures, loops without a pragma.
+    """Tune typical C: matrices in one dimension, functions, structures, loops without a pragma.
 
     For each program: sequential C compiled for this machine, the default plan, the default plan with the best tile
     size, and the best plan of each explorer. They are measured again in turns at the end. Every search is a run below
-    --out. A suite that was stopped or killed goes on with the same command. The programs are in
+    --out. The same command continues a suite that was stopped or killed. The programs are in
     experiments/suites/everyday.
 
     \b

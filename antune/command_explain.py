@@ -1,4 +1,4 @@
-"""`antune explain`: what antune sees in a file and what a plan makes of it, without a search."""
+"""`antune explain`: show the model of a file and the code of a plan, without a search."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Sizes = Annotated[list[str] | None, typer.Option(
 
 def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, size: Sizes = None,
            trust: Trust = False) -> None:
-    """Write the best plan of a run as code of its own, or the run's results for other programs.
+    """Write the best plan of a run as standalone code, or the run's results for other programs.
 
     \b
     opencl, cuda, hip

@@ -1,4 +1,4 @@
-"""`antune suite first-contact`: all that is worth knowing of a machine with a GPU, in steps of some minutes."""
+"""`antune suite first-contact`: test and measure a machine with a GPU, in steps of a few minutes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: De
                   programs: Programs = "all", pipelines: Pipelines = "all", size: Size = "large",
                   pipeline_size: PipelineSize = "full", evaluations: Evaluations = 30, plans: Plans = 10,
                   peers: Peers = None, steps: Steps = "") -> None:
-    """Get to know a machine with a GPU: tests, ceilings, suites, random plans, counters, programs of others.
+    """Test and measure a machine with a GPU: tests, ceilings, suites, random plans, counters, other programs.
 
-    Each step takes 8 minutes at most and leaves a JSON and a Markdown file, so that what was reached counts when time
-    runs out. The same command goes on: what is done stays, what was not finished continues. No network is needed;
-    docs/gpu_first_contact.md says what to bring along.
+    Each step takes at most 8 minutes and writes a JSON and a Markdown file, so finished steps are kept when the time is
+    over. The same command continues with unfinished steps. No network is needed; docs/gpu_first_contact.md lists the
+    required files.
 
     \b
     Examples:

@@ -41,9 +41,9 @@ Format = Annotated[
 
 
 def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None:
-    """Draw what a search knows: its decisions, their options, how likely each is taken next, and what it cost.
+    """Draw the state of a search: its decisions, their options, the probability of each option, and its cost.
 
-    The explorer is rebuilt from the stored history; nothing is measured, and the run may still be going on.
+    The explorer is rebuilt from the stored history. Nothing is measured, and the run may be unfinished.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`antune devices` and `antune doctor`: what this machine offers."""
+"""`antune devices` and `antune doctor`: the devices and the installation of this machine."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from antune.options import Json
 def devices(json_file: Json = None) -> None:
     """List the devices that antune can tune for, the default one first.
 
-    Each has built and run a small kernel, in a process of its own. Those that cannot are named below, with the message
-    of their driver and what to do; in the JSON file their `state` is `fails`.
+    Each device has built and run a small kernel in a separate process. Devices that fail are named below, with the
+    message of their driver and a remedy; in the JSON file their `state` is `fails`.
 
     \b
     Example:
@@ -40,9 +40,9 @@ def devices(json_file: Json = None) -> None:
 
 
 def doctor() -> None:
-    """Check what is installed, what is missing and what to do about it.
+    """Check the installation, and suggest how to fix what is missing.
 
-    Exit code 2 when something is missing that antune cannot work without.
+    Exit code 2 if a required part is missing.
 
     \b
     Example:

@@ -50,9 +50,9 @@ def pipelines(
 
     For each pipeline: sequential C, the plan that computes every stage in kernels of its own (all root), the one that
     inlines every stage that can be, the best plan of each explorer, and the best of all of these. They are measured
-    again in turns at the end, so that the ratios do not depend on the machine's mood. Every search is a run below
-    --out. A suite that was stopped or killed goes on with the same command; one that is given more programs, explorers,
-    seeds or budget does what is missing. The tables show all that --out holds.
+    again in turns at the end, so that slowdowns of the machine affect all of them. Every search is a run below --out.
+    The same command continues a suite that was stopped or killed; with more programs, explorers, seeds or budget it
+    runs only the missing searches. The tables show everything in --out.
 
     \b
     Examples:

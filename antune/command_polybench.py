@@ -65,9 +65,9 @@ def polybench(programs: Programs = "core", size: Size = None, define: Defines = 
 
     For each program: sequential C in several builds, the default plan (on CPUs also that of GPUs, `gpu-default`),
     PPCG's plan with the best tile size, and the best plan of each explorer. The plans are measured again in turns at
-    the end, so that the ratios do not depend on the machine's mood. Every search is a run below --out. A suite that was
-    stopped or killed goes on with the same command; one that is given more programs, explorers, seeds or budget does
-    what is missing. The tables show all that --out holds.
+    the end, so that slowdowns of the machine affect all of them. Every search is a run below --out. The same command
+    continues a suite that was stopped or killed; with more programs, explorers, seeds or budget it runs only the
+    missing searches. The tables show everything in --out.
 
     \b
     Examples:

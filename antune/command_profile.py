@@ -1,4 +1,4 @@
-"""`antune profile`: what the plans of a run do to the machine, as hardware counters and the static model see it."""
+"""`antune profile`: hardware counters and static metrics of the plans of a run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Count = Annotated[
 def profile(directory: RunDirectory, plans: Count = 3, trust: Trust = False, json_file: Json = None) -> None:
     """Run the default plan and the fastest plans of a run under a profiler.
 
-    On CPUs that is the Linux kernel's perf events, on NVIDIA devices (--device cuda) Nsight Compute. Each metric is a
-    share of the device's peak; what cannot be counted here is left out. The static model's metrics stand beside them
-    (docs/metrics.md says what each means). Nothing is timed, and what is counted is kept in the run.
+    Uses the Linux kernel's perf events on CPUs, and Nsight Compute on NVIDIA devices (--device cuda). Each metric is a
+    share of the device's peak; unavailable metrics are left out. The static model's metrics are shown beside them
+    (docs/metrics.md defines all). Nothing is timed, and the counters are stored in the run.
 
     \b
     Example:

@@ -20,9 +20,9 @@ Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", show_defau
 def report(directory: RunDirectory, plots: Plots = None) -> None:
     """Write report.html: one self-contained page that explains a run.
 
-    It shows how the best time fell, what failed and why, which option of each decision paid off, the regression tree
-    and the pheromone, kernels and roofline of the best plan against the default plan, their code, and how to reproduce
-    the run. It works without a network, on a phone, in print, and while the run goes on.
+    It shows the best time over the run, failures and their messages, the times by option of each decision, the
+    regression tree and the pheromone, kernels, roofline and code of the best and the default plan, and the command that
+    repeats the run. It works without a network, on a phone, in print, and during the run.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def report(directory: RunDirectory, plots: Plots = None) -> None:
 
 
 def list_runs(places: Places = None, json_file: Json = None) -> None:
-    """List runs: how far they are and what they found.
+    """List runs with their progress and results.
 
     \b
     Examples:

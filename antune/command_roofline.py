@@ -1,4 +1,4 @@
-"""`antune suite roofline`: how fast a device can be at most, and how far below that runs are."""
+"""`antune suite roofline`: the ceilings of a device, and the share that runs reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Again = Annotated[bool, typer.Option("--again", help="Measure again, even if the
 
 
 def roofline(runs: Runs = None, device: Device = None, again: Again = False, json_file: Json = None) -> None:
-    """Measure the ceilings of a device - operations and bytes per second - and place runs below them.
+    """Measure the ceilings of a device (operations and bytes per second), and compare runs with them.
 
     Measuring takes a minute or two; the result is kept in ~/.cache/antune (or $XDG_CACHE_HOME) for the device with its
     driver. For every run the table shows the least time that the ceilings allow: the operations of its program, and its

@@ -148,8 +148,9 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
-    The loops stand between `#pragma scop` and `#pragma endscop`, or are those that take the time. The file is run once
-    for real inputs, results and the sequential time. All is saved at once: `antune resume` goes on after a crash.
+    Tunes the loops between `#pragma scop` and `#pragma endscop`, or the loops that take the most time. Runs the file
+    once to get real inputs, results and the sequential time. Every result is saved at once: `antune resume` continues
+    after a crash.
 
     \b
     Examples:
@@ -183,10 +184,10 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
            minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None, device: Devices = None,
            cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, trust: Trust = False,
            live: Live = False, live_port: LivePort = None, picture: Picture = True) -> None:
-    """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
+    """Continue a run that was stopped, interrupted or killed, as if it had never stopped.
 
-    Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
-    run has done already, and replaces the old one with its goals. Other devices must be of the same model.
+    Needs only the directory. A new budget extends a finished run; it includes the work already done, and replaces the
+    old budget and its goals. Other devices must be of the same model.
 
     \b
     Examples:

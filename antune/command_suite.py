@@ -58,7 +58,7 @@ Workers = Annotated[int | None, typer.Option("--workers", metavar="N", show_defa
 def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = "50,100,200,400", seeds: Seeds = 30,
              ants: Ants = 10, t1: T1s = None, json_file: Json = None, plot: Plot = None, peers: Peers = "",
              workers: Workers = None) -> None:
-    """Let explorers search spaces that were measured before, and compare what they find.
+    """Run explorers on recorded spaces, and compare their results.
 
     The table shows optimum / best (1: the optimum was found) at each budget, mean and standard deviation over the
     seeds. Invalid configurations cost budget. P is the score of the standard methodology for auto-tuners over a

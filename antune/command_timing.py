@@ -1,4 +1,4 @@
-"""`antune suite timing`: does this machine name the same winner twice?"""
+"""`antune suite timing`: check whether this machine selects the same winner twice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def timing(source: Source = None, include: IncludeDirs = None, define: Defines =
            plans: Plans = 50, device: Device = None, seed: Seed = 0, precision: Precision = 2.0,
            max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
            final_seconds: FinalSeconds = 30.0, trust: Trust = False, json_file: Json = None) -> None:
-    """Time the same plans twice, and see whether both passes name winners that are equally good.
+    """Time the same plans twice, and check whether the winners of both passes are equally fast.
 
     The winners are judged by their long-run medians, measured in turns afterwards. It passes (exit code 0, else 1) when
     those of the two finals' winners differ by less than 3 %. The row `best time` shows the winners without a final.

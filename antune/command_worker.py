@@ -1,4 +1,4 @@
-"""`antune worker`: let this machine's devices measure for runs elsewhere."""
+"""`antune worker`: make this machine's devices available to runs on other machines."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
         C2 = gemm(alpha, beta, C, A, B)                # numpy arrays: C stays, the result is new
         gemm(alpha, beta, C, A, B, inplace=True)       # C is changed, and returned
 
-    `help(gemm)` says what it takes: the scalars and arrays that the tuned loops read, in the order of the original
+    `help(gemm)` lists its arguments: the scalars and arrays that the tuned loops read, in the order of the original
     function, then by name what they write as a whole. Of a kernel template these are the kernel's arguments; its whole
     numbers are built in as sizes are. Names that Python keeps for something else (`lambda`), or the
     function itself (`queue`), have a `_` at their end. It runs in this process and does not wait for the device, unless
@@ -28,7 +28,7 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
       on the stream that it names: results are ready in the order of that stream. Where neither is there, the call
       waits.
 
-    What it holds on the device is given back with the function.
+    Its device memory is released with the function.
 
     Kernels are compiled at the first call, once in this process, and kept on disk. The code works for the types and
     sizes that were tuned; anything else is an error. The run's program and plan are checked as `antune resume` does:
