@@ -38,10 +38,9 @@ Plot = Annotated[
 def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None) -> None:
     """Compare runs: explorers, options, devices.
 
-    Runs of the same program on the same kind of device form a table; runs that differ only in their seeds form one
-    line. All runs are compared after the same number of evaluations. Differences are tested (Mann-Whitney, corrected
-    after Holm for the number of questions); times of different programs or devices are never tested. Runs may be
-    unfinished.
+    Runs of the same program on the same kind of device form a table; runs that differ only in their seeds form a line.
+    All runs are compared after the same number of evaluations. Differences are tested (Mann-Whitney, corrected after
+    Holm for the number of questions), but never between programs or devices. Runs may be unfinished.
 
     \b
     Examples:

@@ -148,9 +148,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
-    Tunes the loops between `#pragma scop` and `#pragma endscop`, or the loops that take the most time. Runs the file
-    once to get real inputs, results and the sequential time. Every result is saved at once: `antune resume` continues
-    after a crash.
+    Tunes the loops between `#pragma scop` and `#pragma endscop`, or those that take the most time. Runs the file once
+    for real inputs, results and the sequential time. Saves every result at once: `antune resume` continues.
 
     \b
     Examples:
