@@ -111,8 +111,8 @@ def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: Device
     ("__syncthreads();", "", 0, "race in shared memory"),
     ("__syncthreads();", "", 1, "race in shared memory"),
     ("__syncthreads();", "", 2, "race in shared memory"),
-    ("nvcuda::wmma::mma_sync(", "if (t1 < 16) nvcuda::wmma::mma_sync(", 0, "diverges"),
-    ("A_tile[antune_row", "A_tile[1 + antune_row", 0, "is not aligned"),
+    ("nvcuda::wmma::mma_sync(", "if (t0 < 1) nvcuda::wmma::mma_sync(", 0, "diverges"),
+    ("[step], ", "[step + 8], ", 0, "is not aligned"),
 ], 1))
 def test_faults_are_found(old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo, said: Path,
                           tmp_path: Path) -> None:
