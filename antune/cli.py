@@ -71,7 +71,7 @@ def antune(version: Version = False) -> None:
     \b
       antune tune FILE.c      search; everything is saved as it goes
       antune report DIR       what was found and why, as a page
-      antune export DIR       the best plan as a program of its own
+      antune export DIR       the best plan as standalone code
       antune doctor           is everything installed?
     """
 
