@@ -282,14 +282,14 @@ class Jitted:
                           f"what size= of {self.name} returns")
 
     def _known(self, program: Program) -> tuple[Plan, str] | None:
-        """What wisdom has, if it is legal."""
+        """What wisdom has, if it is legal and multiplies in the program's own precision: nobody allowed a lower one."""
         path = wisdom_file()
         if path is None:
             return None
         wisdom = Wisdom(path)
         try:
             entry = wisdom.of(known_by(program), self._device)
-            if entry is None:
+            if entry is None or entry.plan.rounded_products:
                 return None
             try:
                 variant_of_plan(program, entry.plan, self._device.target)

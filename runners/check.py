@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from generator.arithmetic import REAL
 from generator.contract import Array, Tolerance
 from generator.problem import Subject
 from generator.rounding import relative_tolerance, scale
@@ -47,7 +48,8 @@ def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping
 
     `length` is the longest chain of updates of one element (estimated when None). `rounding` holds, by array, the
     absolute differences that are allowed besides (`Reference.rounding`); where one is infinite everything passes.
-    `products` is the relative difference that products of a lower precision explain (`Plan.rounded_products`).
+    `products` is the relative difference that products of a lower precision explain (`Plan.rounded_products`); it
+    says nothing of integers.
     A NaN is wrong wherever the reference has a number.
     """
     contract = subject.contract
@@ -62,9 +64,15 @@ def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping
     return None
 
 
+def usual_tolerance(array: Array, length: int, products: float) -> float:
+    """The relative tolerance of the elements of `array`; the rest as for `compare`."""
+    usual = relative_tolerance(array.type, length)
+    return max(usual, products) if array.type in REAL else usual
+
+
 def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length: int,
                 allowed: NDArray[Any], tolerance: Tolerance | None, products: float) -> str | None:
-    relative = max(relative_tolerance(array.type, length), products) if tolerance is None else tolerance.relative
+    relative = usual_tolerance(array, length, products) if tolerance is None else tolerance.relative
     if tolerance is not None:
         wrong = _farther(expected, got, tolerance)
     else:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from experiments.exports.chosen import Chosen
 from generator.contract import Array, Tolerance
 from generator.problem import Reference
-from generator.rounding import relative_tolerance
-from runners.check import longest_chain
+from runners.check import longest_chain, usual_tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,7 @@ class Judged:
 
     def relative(self, array: Array) -> float:
         """The relative tolerance of all elements."""
-        usual = max(relative_tolerance(array.type, self.chain), self.products)
-        return usual if self.tolerance is None else 0.0
+        return usual_tolerance(array, self.chain, self.products) if self.tolerance is None else 0.0
 
     def allowed(self, array: Array) -> NDArray[Any] | None:
         """What each element may be off besides; None: nothing."""

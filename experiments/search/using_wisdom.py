@@ -47,12 +47,13 @@ def keep_wisdom(info: RunInfo, summary: Summary, best: Result | None, tell: Call
     """Keep the winner of the final of a run whose results were checked on a device.
 
     Without a final (none was asked for, or Ctrl-C ended it) the best time of the search is the luckiest, too low to be
-    compared with those of other runs: nothing is kept. Nor is the best by another objective than the time.
+    compared with those of other runs: nothing is kept. Nor is the best by another objective than the time, nor a plan
+    that multiplies in a lower precision: it is no plan for those who did not allow that.
     """
     path = wisdom_file()
     if path is None or best is None or not summary.best_ms or is_deterministic(info.device.key):
         return
-    if not info.options.objective.is_time:
+    if not info.options.objective.is_time or best.evaluation.plan.rounded_products:
         return
     if summary.final is None:
         tell("wisdom keeps nothing of this run: without a final, its best time is not comparable with others")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from experiments.values.objective import LEAST_TIME, Objective
 from experiments.values.stopping import NO_GAINS, Gains, Goal
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.precision import Products
+from generator.precision import ROUND_OFF, Products
 from metrics.costs.constants import Calibration
 from runners.base import CacheState
 from runners.many import Place
@@ -193,6 +193,8 @@ class RunOptions:
                                   ("memory", "gigabytes", self.memory_limit_gb)):
             if value is not None and not 0 < value < math.inf:
                 raise InputError(f"--{name}-limit is {value:g}; use a number of {unit} above 0")
+        if self.products not in get_args(Products):
+            raise InputError(f"--precision-of-products is {self.products!r:.40}; use {' or '.join(ROUND_OFF)}")
 
     @property
     def place(self) -> Place:

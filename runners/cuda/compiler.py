@@ -80,7 +80,8 @@ class Nvrtc:
     def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
         """See `Translator`."""
         program = self._ask(self._nvrtc.nvrtcCreateProgram(text.encode(), FILE.encode(), 0, [], []))
-        options = [f"--gpu-architecture={_arch(capability)}".encode(), b"--ptxas-options=-v", *_includes(text)]
+        options = [f"--gpu-architecture={_arch(capability)}".encode(), b"--ptxas-options=-v",
+                   *_includes(text, self._version[0])]
         try:
             (status,) = self._nvrtc.nvrtcCompileProgram(program, len(options), options)
             log = b" " * self._ask(self._nvrtc.nvrtcGetProgramLogSize(program))
@@ -102,13 +103,13 @@ class Nvrtc:
         return values[0] if values else None
 
 
-def _includes(text: str) -> list[bytes]:
-    """The options with which NVRTC finds the headers of `text`. Raises BuildError where it has some and they are
-    missing.
+def _includes(text: str, major: int) -> list[bytes]:
+    """The options with which NVRTC of CUDA `major` finds the headers of `text`. Raises BuildError where it has some and
+    they are missing.
     """
     if not needs_headers(text):
         return []
-    folders = header_folders()
+    folders = header_folders(major)
     if not folders:
         raise BuildError(f"the headers of CUDA are not installed, and tensor cores need them; {headers.REMEDY}")
     return [f"--include-path={folder}".encode() for folder in folders]

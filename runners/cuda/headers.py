@@ -16,6 +16,7 @@ REMEDY = ("`pip install nvidia-cuda-runtime nvidia-cuda-crt` installs them (CUDA
           "nvidia-cuda-nvcc-cu12), and so does NVIDIA's CUDA toolkit, which is looked for in $CUDA_HOME and "
           "/usr/local/cuda")
 _INCLUDE = '#include <mma.h>'
+_LAST_APART = 12
 
 
 def needs_headers(text: str) -> bool:
@@ -23,22 +24,24 @@ def needs_headers(text: str) -> bool:
     return _INCLUDE in text
 
 
-def header_folders() -> tuple[Path, ...]:
-    """The folders in which the compiler has to look for `<mma.h>` and what that includes; none if it is nowhere."""
-    wheels = list(_wheels())
-    for group in (wheels, *([folder] for folder in _toolkits())):
+def header_folders(major: int) -> tuple[Path, ...]:
+    """The folders in which the compiler of CUDA `major` has to look for `<mma.h>` and what that includes; none if it is
+    nowhere. Wheels of other versions are left alone.
+    """
+    for group in (*_wheels(major), *([folder] for folder in _toolkits())):
         found = [next((folder for folder in group if (folder / name).exists()), None) for name in (WRAPPER, CONTENT)]
         if None not in found:
             return tuple(dict.fromkeys(folder for folder in found if folder is not None))
     return ()
 
 
-def _wheels() -> Iterator[Path]:
-    """The folders with headers of NVIDIA's wheels."""
+def _wheels(major: int) -> Iterator[list[Path]]:
+    """The folders with headers of NVIDIA's wheels: up to CUDA 12 a folder per wheel, then one per version."""
+    names = ("cuda_runtime", "cuda_nvcc") if major <= _LAST_APART else (f"cu{major}",)
     spec = find_spec("nvidia")
     places: Iterable[str] = (spec.submodule_search_locations or ()) if spec is not None else ()
     for place in places:
-        yield from sorted(Path(place).glob("*/include"))
+        yield [Path(place) / name / "include" for name in names]
 
 
 def _toolkits() -> Iterator[Path]:

@@ -19,6 +19,7 @@ from antune.recent import Recent
 from experiments.wisdom.database import Wisdom
 from experiments.wisdom.entry import Entry, known_by
 from generator.frontend_py.problem import program_of
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.schedules.stages import Stages
 from tests.support.paths import ROOT
@@ -102,6 +103,17 @@ def test_a_plan_of_wisdom_that_is_illegal_is_forgotten(wisdom: Wisdom) -> None:
     with pytest.warns(RuntimeWarning, match="the plan that wisdom had of mixed is not allowed here, so it"):
         assert jitted(evaluations=0)(IMAGE, size=SIZE) == pytest.approx(expected(IMAGE))
     assert [entry.subject.identity for entry in wisdom.entries()] == ["0" * 16]
+
+
+def test_a_plan_with_products_of_a_lower_precision_is_not_taken(wisdom: Wisdom) -> None:
+    program, device = program_of([mixed(image_of("image", IMAGE))], SIZE), needed_device("PoCL")
+    usual = default_plan(program, device.target)
+    plan = replace(usual, kernels=tuple(replace(kernel, products="fp16") for kernel in usual.kernels))
+    wisdom.keep([Entry(known_by(program), device.name, device.platform, "opencl", True, device.driver, plan, 1.0, 2.0,
+                       "2026")])
+    function = jitted(evaluations=0)
+    assert function(IMAGE, size=SIZE) == pytest.approx(expected(IMAGE))
+    assert "the default plan" in repr(function.specialized(IMAGE, size=SIZE)) and len(wisdom.entries()) == 1
 
 
 def test_a_search_that_fails_leaves_the_default_plan(wisdom: Wisdom, monkeypatch: pytest.MonkeyPatch) -> None:

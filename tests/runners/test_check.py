@@ -29,6 +29,14 @@ def test_equal_arrays_agree() -> None:
     assert difference("float", values, values.copy()) is None
 
 
+def test_products_of_a_lower_precision_say_nothing_of_integers() -> None:
+    whole = np.arange(1000, 2000, dtype=np.int32)
+    for kind, values, right in (("int", whole, False), ("float", whole.astype(np.float32), True)):
+        program = program_of(Array("A", kind, values.shape, "inout"))  # type: ignore[arg-type]  # by loop
+        message = compare(program, {"A": values}, {"A": values + values.dtype.type(7)}, 1, products=2**-7)
+        assert (message is None) is right
+
+
 def test_the_message_names_array_place_and_numbers() -> None:
     expected = np.ones((4, 5), np.float32)
     got = expected.copy()

@@ -105,6 +105,11 @@ def test_hand_written_plans_are_on_offer_as_they_are(precision: Precision) -> No
     assert lower(program, Plan(ScheduleChoice(), (nearest(kernel, Known(shape, small, True)),)), small)
 
 
+def test_another_precision_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="--precision-of-products is 'fp8'; use tf32 or fp16 or bf16"):
+        replace(OPTIONS, products="fp8")  # type: ignore[arg-type]  # as a stored run may have it
+
+
 def test_the_precision_is_part_of_what_is_measured() -> None:
     plans = [default_plan(gemm(), HOPPER), *(tensor_plan(gemm(), HOPPER, p) for p in ("fp16", "bf16", "tf32"))]
     assert len({plan.digest for plan in plans}) == 4 and "products" not in plans[0].to_json()

@@ -10,6 +10,7 @@ import pytest
 import antune
 from experiments.run import resume, tune
 from experiments.search.taken import fitted, taken_walks
+from experiments.search.using_wisdom import keep_wisdom
 from experiments.store import read_store
 from experiments.values.options import Budget, Timing
 from experiments.wisdom.database import Wisdom
@@ -75,6 +76,21 @@ def test_a_run_without_a_final_leaves_nothing(wisdom: Wisdom, tmp_path: Path) ->
     assert wisdom.entries() == ()
     resume(tmp_path / "run", Budget(evaluations=26), log, toy_parts(ToyRunner()))
     assert len(wisdom.entries()) == 1
+
+
+def test_a_plan_that_multiplies_in_a_lower_precision_is_not_kept(wisdom: Wisdom, tmp_path: Path) -> None:
+    file, run = write_c("int main;\n", tmp_path), tmp_path / "run"
+    finish = tune(toy_options(file), run, Log(), toy_parts(ToyRunner()))
+    assert finish.best is not None
+    wisdom.forget(wisdom.entries())
+    plan = finish.best.evaluation.plan
+    low = replace(plan, kernels=tuple(replace(kernel, products="fp16") for kernel in plan.kernels))
+    with read_store(run) as store:
+        info = store.info()
+    for found, count in ((low, 0), (plan, 1)):
+        best = replace(finish.best, evaluation=replace(finish.best.evaluation, plan=found))
+        keep_wisdom(info, finish.summary, best, print)
+        assert len(wisdom.entries()) == count
 
 
 def test_a_run_goes_on_with_the_plans_that_it_began_with(wisdom: Wisdom) -> None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo
-from runners.cuda.compiler import Capability, Nvrtc
+from runners.cuda.compiler import Capability, Nvrtc, Translator
 from runners.cuda.headers import header_folders
 from runners.driver import BuildError
 from tests.support.cuda_compiler import ELF, translator
@@ -136,8 +137,8 @@ def target_of(capability: Capability) -> Target:
     return replace(HOPPER, capability=capability, local_bytes=64 << 10)
 
 
-def headers() -> None:
-    if not header_folders():
+def headers(nvrtc: Translator) -> None:
+    if not header_folders(nvrtc.version[0]):
         pytest.skip("the headers of CUDA are not installed")
 
 
@@ -147,7 +148,7 @@ def headers() -> None:
     for name in ("gemm", "syrk")])
 def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capability: Capability) -> None:
     nvrtc = translator(Nvrtc)
-    headers()
+    headers(nvrtc)
     target, program = target_of(capability), float_problem(name).program
     cubin, log = nvrtc.translate(lower(program, tensor_plan(program, target, precision), target).source, capability)
     assert cubin.startswith(ELF)
@@ -159,8 +160,7 @@ def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capabi
     ("fp16", r"HMMA\.168(16)\.F32 "), ("bf16", r"HMMA\.168(16)\.F32\.BF16 "), ("tf32", r"HMMA\.168([48])\.F32\.TF32 ")])
 def test_machine_code_multiplies_on_tensor_cores(precision: Precision, instruction: str) -> None:
     """An instruction is for 16 x 8 sums of so many terms; those of a tile stand once in the text, or several times."""
-    translator(Nvrtc)
-    headers()
+    headers(translator(Nvrtc))
     try:
         nvdisasm()
     except InputError as missing:
@@ -176,9 +176,24 @@ def test_machine_code_multiplies_on_tensor_cores(precision: Precision, instructi
 
 def test_without_headers_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     nvrtc = translator(Nvrtc)
-    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda: ())
+    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: ())
     with pytest.raises(BuildError, match="pip install nvidia-cuda-runtime nvidia-cuda-crt"):
         nvrtc.translate("#include <mma.h>\n", (9, 0))
+
+
+def test_headers_are_those_of_the_compilers_own_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = {name: tmp_path / name / "include" for name in ("cu13", "cuda_nvcc", "cuda_runtime")}
+    for file in (folders["cu13"] / "mma.h", folders["cu13"] / "crt" / "mma.h", folders["cuda_runtime"] / "mma.h"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr("runners.cuda.headers.find_spec", lambda name: spec)
+    monkeypatch.setattr("runners.cuda.headers._toolkits", lambda: iter(()))
+    assert header_folders(13) == (folders["cu13"],)
+    assert header_folders(12) == (), "half of CUDA 12's, and those of 13 are others"
+    (folders["cuda_nvcc"] / "crt").mkdir(parents=True)
+    (folders["cuda_nvcc"] / "crt" / "mma.h").touch()
+    assert header_folders(12) == (folders["cuda_runtime"], folders["cuda_nvcc"])
 
 
 def refused(plan: Plan, target: Target, words: str) -> None:
