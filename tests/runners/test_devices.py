@@ -15,6 +15,7 @@ from experiments.values.environment import current_environment
 from generator.errors import InputError
 from generator.lowering.heuristics.default import default_plan
 from generator.target import Target
+from metrics.outcome import Timed
 from runners.base import DeviceInfo, Job, Limits
 from runners.devices import choose, find_device, list_devices, survey
 from runners.opencl.platforms import driver_environment, measuring_environment
@@ -88,6 +89,15 @@ def test_the_user_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("POCL_CACHE_DIR", "/elsewhere")
     environment = driver_environment(tmp_path)
     assert "OCL_ICD_VENDORS" not in environment and "POCL_CACHE_DIR" not in environment
+
+
+def test_what_pocl_compiles_goes_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POCL_CACHE_DIR", raising=False)
+    problem, found = scale_problem(), find_device("pocl")
+    with closing(DeviceRunner(problem, found, Limits(), tmp_path)) as runner:
+        [(_, outcome)] = runner.evaluate([Job(0, default_plan(problem.program, found.target))])
+        assert isinstance(outcome, Timed)
+        assert any(tmp_path.glob("**/pocl-cache/**/*.so"))
 
 
 def test_a_cuda_driver_that_crashes_costs_its_devices_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
