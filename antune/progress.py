@@ -104,8 +104,10 @@ class Tally:
         if not self.sought.objective.is_time:
             objective, cost = self.sought.objective, self.best_cost or 0.0
             value = describe_value(1 / cost if objective.higher and cost else cost)
-            over_default = describe_ratio(speedup(self.default_cost, cost))
-            return f"{objective.words}: {value} ({over_default} default) in {describe_ms(self.best_ms)}"
+            over_default = f"{describe_ratio(speedup(self.default_cost, cost))} default"
+            if not cost:  # no ratio
+                over_default = f"the default {describe_value(self.default_cost)}"
+            return f"{objective.words}: {value} ({over_default}) in {describe_ms(self.best_ms)}"
         if self.sequential_ms is None:
             over_default = describe_ratio(speedup(self.default_ms, self.best_ms))
             return f"best {describe_ms(self.best_ms)} ({over_default} default)"

@@ -31,8 +31,8 @@ class Best:
     """The best plan of a run and its times: device time in milliseconds, the 95 % interval of the median.
 
     `speedup` compares with the sequential program, None where there is none, `speedup_over_default` with the default
-    plan. `value` is that of the objective, by which it is the best; without one, the time. `parameters`: of a kernel
-    template.
+    plan. `value` is that of the objective, by which it is the best: the time, unless another one was given; None where
+    another one has no value at these times. `parameters`: of a kernel template.
     """
 
     evaluation: int
@@ -42,7 +42,7 @@ class Best:
     high_ms: float | None
     speedup: float | None
     speedup_over_default: float | None
-    value: float
+    value: float | None
 
     @property
     def parameters(self) -> dict[str, Value]:
@@ -82,8 +82,7 @@ class Result:
         if found is None or summary.best_ms is None:
             return None
         return Best(found.evaluation.number, found.evaluation.plan, summary.best_ms, summary.best_low_ms,
-                    summary.best_high_ms, self.speedup, self.speedup_over_default,
-                    summary.best_ms if summary.best_value is None else summary.best_value)
+                    summary.best_high_ms, self.speedup, self.speedup_over_default, summary.best_value)
 
     @property
     def plan(self) -> Plan | None:

@@ -25,7 +25,7 @@ from experiments.search.trust import check_cluster, checked_problem, open_questi
 from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
-from experiments.values.objective import sought_for
+from experiments.values.objective import Objective, check_names, sought_for
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Ending, Result, RunInfo
 from experiments.words import command
@@ -133,10 +133,13 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 
     Raises:
         InputError: no run there, it is in use, its device or driver is not the one of this machine, the stored history
-            does not fit this version, or it is somebody else's and needs trust (`experiments.search.trust`).
+            does not fit this version, it is somebody else's and needs trust (`experiments.search.trust`), or the goal
+            is a time and the run's objective is not.
     """
     with open_store(directory) as store:
         info, ending = store.info(), store.ending()
+        if extension is not None:
+            _check_goal(info.options.objective, extension)
         if extension is None and ending in ("finished", "exhausted"):
             reporter.note(f"{directory} is complete; to search on: "
                           f"`{command('resume', directory)} --evaluations N`")
@@ -189,14 +192,19 @@ def _answered(parts: Parts, problem: Problem, place: Place, options: RunOptions,
 
 def _tell_objective(options: RunOptions, problem: Problem, reporter: Reporter) -> None:
     """Say what is sought, where that is not the time. Raises InputError where no plan has it, or a goal is a time."""
-    objective, goal = options.objective, options.budget.stop_at
-    sought_for(objective, problem.subject)
-    if objective.is_time:
-        return
-    if goal is not None and goal.measure != "default":
+    objective = options.objective
+    check_names(objective, problem.subject)
+    _check_goal(objective, options.budget)
+    if not objective.is_time:
+        reporter.note(f"the objective: {objective.words}")
+
+
+def _check_goal(objective: Objective, budget: Budget) -> None:
+    """Raise InputError where the goal is a time and the objective is not."""
+    goal = budget.stop_at
+    if goal is not None and goal.measure != "default" and not objective.is_time:
         raise InputError(f"--stop-at {goal.option} compares times, and the objective is {objective.text}; use a goal "
                          "like 8x, which compares with the default plan's")
-    reporter.note(f"the objective: {objective.words}")
 
 
 def _tell(reporter: Reporter, note: str | None) -> None:

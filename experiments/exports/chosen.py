@@ -16,6 +16,7 @@ from experiments.values.objective import sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo
 from experiments.words import describe_ms, describe_plan
+from generator.emit.names import keyword
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
 from generator.program import Box, Program
@@ -43,9 +44,12 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """What the exported function and its files are called: like the function that holds the SCoP."""
-        name = re.sub(r"\W", "_", self.info.subject.name)
-        return "main_scop" if name == "main" else name
+        """What the exported function and its files are called: like the function that holds the SCoP, or the template,
+        as far as C allows.
+        """
+        name = re.sub(r"\W", "_", self.info.subject.name, flags=re.ASCII)
+        name = f"_{name}" if name[:1].isdigit() else name
+        return "main_scop" if name == "main" else f"{name}_" if keyword(name) else name
 
     @property
     def program(self) -> Program:

@@ -100,7 +100,7 @@ def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int, li
     while jobs and len(sittings) < MOST_SITTINGS:
         outcomes = dict(runner.remeasure([*jobs, *guests], Sitting(seed, len(sittings), SITTING_S)))
         yield outcomes
-        sittings.append(_costs((*chosen, default), times_of(outcomes), sought))
+        sittings.append(_costs((*chosen, default), outcomes, sought))
         begin = limits.clock() if len(sittings) == 1 else begin
         if decided(sittings) or limits.stop() or _next_ends_s(limits.clock() - begin, len(sittings)) > limits.seconds:
             return
@@ -127,10 +127,9 @@ def ranking(results: Sequence[Result], final: Final, sought: Sought = BY_TIME) -
     best = best_of(sought.judged(results))
     if best is None or len(final) < FEWEST_SITTINGS or best.evaluation.number not in final[0]:
         return None
-    times = [times_of(outcomes) for outcomes in final]
-    found = standings([_costs(results, sitting, sought) for sitting in times])
+    found = standings([_costs(results, outcomes, sought) for outcomes in final])
     if not sought.objective.is_time:  # the order and the ratios are the objective's
-        by_time = {entry.number: entry for entry in standings(times)}
+        by_time = {entry.number: entry for entry in standings([times_of(outcomes) for outcomes in final])}
         found = tuple(replace(entry, median_ms=(ms := by_time[entry.number]).median_ms, low_ms=ms.low_ms,
                               high_ms=ms.high_ms) for entry in found)
     failed = {number: outcome for outcomes in final for number, outcome in outcomes.items()
@@ -173,13 +172,21 @@ def _settled(first: Timed, standing: Standing, sittings: Sequence[Outcome]) -> T
                    host_ms=median([outcome.host_ms for outcome in timed]), kernels=kernels or first.kernels)
 
 
-def _costs(results: Sequence[Result], times: SittingTimes, sought: Sought) -> SittingTimes:
-    """The times of a sitting as costs; who has none in it did not take part."""
+def _costs(results: Sequence[Result], outcomes: Mapping[int, Outcome], sought: Sought) -> SittingTimes:
+    """The times of a sitting as costs; who has none in it did not take part.
+
+    Costs are relative to the lowest one above 0, because `metrics.finals` takes what is below a picosecond for equal.
+    """
     if sought.objective.is_time:
-        return times
-    costs = {r.evaluation.number: sought.costs(r.evaluation.plan, r.outcome, times[r.evaluation.number])
-             for r in results if r.evaluation.number in times and isinstance(r.outcome, Timed)}
-    return {number: found for number, found in costs.items() if found}
+        return times_of(outcomes)
+    costs: dict[int, tuple[float, ...]] = {}
+    for result in results:
+        sat = outcomes.get(result.evaluation.number)
+        if isinstance(result.outcome, Timed) and isinstance(sat, Timed):
+            timed = replace(result.outcome, host_ms=sat.host_ms)
+            costs[result.evaluation.number] = sought.costs(result.evaluation.plan, timed, sat.samples_ms)
+    least = min((cost for found in costs.values() for cost in found if cost > 0), default=1.0)
+    return {number: [cost / least for cost in found] for number, found in costs.items() if found}
 
 
 def times_of(outcomes: Mapping[int, Outcome]) -> SittingTimes:

@@ -225,11 +225,15 @@ class Search:
             known, other = self.by_plan.get(evaluation.plan.digest), self.known.get(evaluation.plan.digest)
             if known is not None:
                 self._keep(evaluation, replace(self.store.outcomes(known, known)[known], durations=Durations()))
-            elif other is not None and evaluation.number and usable(other.outcome, self.limits, self.bounds):
+            elif other is not None and evaluation.number and self._usable(evaluation, other):
                 self._keep(evaluation, replace(other.outcome, durations=Durations()), other.source)
             else:
                 new.append(evaluation)
         return new
+
+    def _usable(self, evaluation: Evaluation, other: Known) -> bool:
+        """Whether what another run knows would be found out now, and has what is sought (older runs stored less)."""
+        return usable(other.outcome, self.limits, self.bounds) and not self.sought.lacks(evaluation.plan, other.outcome)
 
     def _evaluate(self, batch: Sequence[Evaluation]) -> None:
         if not batch:

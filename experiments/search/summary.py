@@ -34,6 +34,8 @@ from metrics.outcome import Timed, cost_ms, program_metrics
 
 TOO_WIDE = 0.1
 """A tie within more than this share says that the machine was too noisy."""
+NO_RATIO = 1e6
+"""A ratio above this is one over a winner whose objective is 0."""
 RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan", "reused_from")
 
 
@@ -240,8 +242,8 @@ def describe_final(final: FinalSummary, objective: str = TIME) -> str:
         words = [f"{len(tied)} plans within {within}, a tie (evaluations {', '.join(tied)})"]
     else:
         words = [f"evaluation {tied[0]} is the {'fastest' if objective == TIME else 'best'}"]
-    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" for f in final.finalists
-              if f.verdict == "slower" and f.evaluation]
+    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" if f.ratio < NO_RATIO else str(f.evaluation)
+              for f in final.finalists if f.verdict == "slower" and f.evaluation]
     words += [f"{'slower' if objective == TIME else 'worse'}: " + ", ".join(slower)] if slower else []
     failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]
     return head + "; ".join(words + failed)

@@ -77,14 +77,18 @@ def parse_objective(text: str | None, higher: bool | None, metrics: Iterable[tup
     Raises:
         InputError: an expression that is none, or uses more than `generator.templates.expressions` allows.
     """
-    text, listed = TIME if text is None else text, tuple(metrics)
+    text, listed = TIME if text is None else text, list(metrics)
     for name, value in (("objective", text), *listed):
         if not isinstance(name, str) or not isinstance(value, str) or not name.strip() or not value.strip():
             raise InputError(f"the {'objective' if name == 'objective' else f'metric {name!r}'} is {value!r}; give an "
                              "expression as text, like \"time * threads\"")
+    text, listed = text.strip(), [(name.strip(), value.strip()) for name, value in listed]
     if higher is not None and not isinstance(higher, bool):
         raise InputError(f"maximize is {higher!r}; give True or False, or leave it out")
-    if text.strip() == TIME and higher:
+    if text == TIME and listed:
+        raise InputError(f"the metric {listed[0][0]} is for an objective, and the objective is the time; use it in "
+                         f"one, like --objective '{listed[0][0]}', or leave it out")
+    if text == TIME and higher:
         raise InputError("the objective `time` with more of it being better seeks the slowest plan; leave it out")
     names = [name for name, _ in listed]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -93,7 +97,7 @@ def parse_objective(text: str | None, higher: bool | None, metrics: Iterable[tup
         parse_restriction(value, f"metric {name},")
     if text not in (*names, *dict(RATES)):
         parse_restriction(text, "objective")
-    return Objective(text.strip(), text in (*HIGHER, *NAMES) if higher is None else higher, listed)
+    return Objective(text, text in (*HIGHER, *NAMES) if higher is None else higher, tuple(listed))
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,10 @@ class Sought:
         kernels = tuple(replace(kernel, median_ms=scale * kernel.median_ms) for kernel in outcome.kernels)
         return replace(outcome, median_ms=cost, low_ms=min(low, cost), high_ms=max(high, cost), samples_ms=(cost,),
                        kernels=kernels)
+
+    def lacks(self, plan: Plan, outcome: Outcome) -> bool:
+        """Whether `plan` was timed and has no value."""
+        return isinstance(outcome, Timed) and not isinstance(self.told(plan, outcome), Timed)
 
     def judged(self, results: Sequence[Result]) -> tuple[Result, ...]:
         """`results` with costs in the place of times."""
@@ -223,6 +231,26 @@ def sought_for(objective: Objective, subject: Subject) -> Sought:
                              f"{', '.join([*names, *(('operations', 'bytes') if program and not known else ())])}")
         names.append(name)
     return Sought(objective, known, tuple(steps))
+
+
+def check_names(objective: Objective, subject: Subject) -> None:
+    """Check a new objective for plans of `subject`. (Those of stored runs mean what they meant.)
+
+    Raises:
+        InputError: a name that no plan of it has, or that means two things.
+    """
+    if objective.is_time:
+        return
+    given = ("operations", "bytes", *MODELLED) if isinstance(subject, Program) else ()
+    kinds = (("what antune measures or computes", (*MEASURED, *given)), ("a size of the program", dict(subject.sizes)),
+             ("a parameter of the template", _parameters(subject)))
+    used = {name for _, step in sought_for(objective, subject).steps for name in step.names}
+    for name in (*dict(objective.metrics), *sorted(used)):
+        meanings = [kind for kind, names in kinds if name in names]
+        meanings += ["a metric of your own"] if name in dict(objective.metrics) else []
+        if len(meanings) > 1:
+            raise InputError(f"the objective {objective.text}: `{name}` is {meanings[0]}, and also {meanings[1]}; "
+                             "rename the latter")
 
 
 def _parameters(subject: Subject) -> Sequence[str]:

@@ -42,9 +42,9 @@ class Goal:
             raise InputError(f"--stop-at is {self.value:g} % of what the device's ceilings allow; use at most 100%")
 
     def target_ms(self, default_ms: float | None) -> float | None:
-        """The time to reach; None as long as what it is compared with has none."""
+        """The time to reach; None as long as what it is compared with has none, or has 0, which has no multiples."""
         base_ms = default_ms if self.measure == "default" else self.base_ms
-        if base_ms is None:
+        if not base_ms:
             return None
         return base_ms / (self.value / 100 if self.measure == "roofline" else self.value)
 

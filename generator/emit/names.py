@@ -27,6 +27,7 @@ asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copys
 _WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {
     n for f in _FUNCTIONS.split() for n in (f, f"{f}f")
 }
+_KEYWORDS = frozenset(f"{_C} {_CPP}".split())
 _FAMILIES = re.compile(
     r"""
     [bte]\d+ | last\d+ | antune_\w+  # indices, bounds of loops, functions of the generated code
@@ -37,6 +38,11 @@ _FAMILIES = re.compile(
 """,
     re.VERBOSE,
 )
+
+
+def keyword(name: str) -> bool:
+    """Whether C or C++ has this word, so that no function can be called so."""
+    return name in _KEYWORDS
 
 
 def reserved(name: str) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 import antune
 from antune.template import array, constant, output, template, texture
+from experiments.exports.chosen import choose
 from experiments.exports.kinds import Kind
 from experiments.exports.resized import Resizing
 from experiments.exports.write import export
@@ -131,6 +132,32 @@ def test_an_opencl_export_is_the_text_with_its_values_and_checks_itself(run: Pat
     (folder / "kernels.cl").write_text(text.replace("weight * a[i]", "weight * a[i] * 1.00001f"))  # beyond 1e-6
     done = ran(folder, pocl, "make", "check")
     assert done.returncode and "out: element" in done.stderr
+
+
+def test_an_export_of_any_name_checks_infinite_results(pocl: Mapping[str, str], tmp_path: Path) -> None:
+    usual = blend()
+    a, table, sums = (usual.problem.reference.inputs[name] for name in ("a", "table", "sums"))
+    a[3] = np.inf
+    made = template(usual.template.text, "blend", {"block_size_x": [32]}, arguments={
+        "out": output(N), "weight": np.float32(0.5), "a": a, "n": np.int32(N), "table": constant(table),
+        "sums": array(sums, "inout")}, answer={"out": np.float32(0.5) * a + table[np.arange(N) % 4], "sums": sums + a},
+        block="block_size_x", grid=f"ceil({N} / block_size_x)", tolerance=(1e-6, 1e-6), defines={"per": 1},
+        name="3d ßlend")
+    folder = exported(run_of(made, tmp_path / "run", 1), Kind.opencl, tmp_path / "export")
+    assert (folder / "_3d__lend.h").exists() and AGREES in checked(folder, pocl)
+    text = (folder / "kernels.cl").read_text()
+    (folder / "kernels.cl").write_text(text.replace("weight * a[i]", "(i == 3 ? 0 : weight * a[i])"))
+    done = ran(folder, pocl, "make", "check")
+    assert done.returncode and "out: element" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "safe"), [("double", "double_"), ("new", "new_"), ("main", "main_scop"),
+                                            ("a-b", "a_b"), ("7", "_7"), ("int2", "int2")])
+def test_exports_have_names_that_c_allows(run: Path, name: str, safe: str) -> None:
+    with read_store(run) as store:
+        chosen = choose(store, None, False)
+    subject = chosen.info.subject
+    assert replace(chosen, info=replace(chosen.info, subject=replace(subject, name=name))).name == safe
 
 
 def test_a_header_takes_the_tuned_sizes_only(run: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:

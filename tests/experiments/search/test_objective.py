@@ -6,18 +6,22 @@ import csv
 import json
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import antune
+from antune.progress import Tally
 from experiments.exports.chosen import choose, choose_any
 from experiments.exports.csv_table import csv_files
 from experiments.exports.t4 import t4_files
 from experiments.report.page import write_report
 from experiments.run import Finish, resume, tune
-from experiments.search.summary import reproduce_command
+from experiments.search.summary import Finalist, FinalSummary, describe_final, reproduce_command
 from experiments.store import read_store
 from experiments.values.objective import (
     BY_TIME,
@@ -26,6 +30,7 @@ from experiments.values.objective import (
     RATES,
     Objective,
     Sought,
+    check_names,
     parse_objective,
     sought_for,
 )
@@ -36,7 +41,7 @@ from generator.plan import Plan
 from metrics.outcome import Illegal, KernelTime, Outcome, Timed
 from tests.support.paths import ROOT
 from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts
-from tests.support.templates import small_sum
+from tests.support.templates import SUM, small_sum
 
 SLOW = Objective("10 / time")
 """Less of it is better, so the slowest plan wins."""
@@ -59,10 +64,10 @@ def score(text: str, timed: Timed, plan: Plan) -> float:
 
 
 def run(directory: Path, objective: Objective, evaluations: int = 30, log: Log | None = None,
-        **changes: object) -> tuple[Finish, ToyRunner]:
+        again: Callable[[Plan], Outcome] = with_threads, **changes: object) -> tuple[Finish, ToyRunner]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     (file := directory.parent / "toy.c").write_text("int main;\n")
-    runner = ToyRunner(answer=with_threads, answer_again=lambda plan, _: with_threads(plan))
+    runner = ToyRunner(answer=with_threads, answer_again=lambda plan, _: again(plan))
     options = toy_options(file, evaluations, objective=objective, **changes)
     return tune(options, directory, log or Log(), toy_parts(runner)), runner
 
@@ -115,9 +120,71 @@ def test_a_resumed_run_goes_after_the_same(tmp_path: Path) -> None:
 def test_nothing_slow_is_given_up_and_goals_are_ratios_of_the_objective(tmp_path: Path) -> None:
     finish, _ = run(tmp_path / "run", SLOW, 140, budget=Budget(evaluations=140, stop_at=parse_goal("1.5x")))
     assert finish.summary.reason is not None and "1.5x over the default plan reached" in finish.summary.reason
-    with pytest.raises(InputError, match="--stop-at 2x-sequential compares times, and the objective is 10 / time"):
-        run(tmp_path / "other", SLOW, budget=Budget(evaluations=9, stop_at=parse_goal("2x-sequential")))
-    assert not (tmp_path / "other").exists()
+    for goal in "2x-sequential", "90%":
+        more = Budget(evaluations=150, stop_at=parse_goal(goal))
+        refused = pytest.raises(InputError, match=f"--stop-at {goal} compares times, and the objective is 10 / time")
+        with refused:
+            run(tmp_path / "other", SLOW, budget=more)
+        assert not (tmp_path / "other").exists()
+        with refused:
+            resume(tmp_path / "run", more, Log(), toy_parts(ToyRunner(answer=with_threads)))
+
+
+@pytest.mark.parametrize(("objective", "change"), [
+    (Objective("1e12 / time", True), {"samples_ms": (60.0,) * 3, "median_ms": 60.0}),
+    (Objective("time / 1e12"), {"samples_ms": (60.0,) * 3, "median_ms": 60.0}),
+    (Objective("wall"), {"host_ms": 60.0}),
+])
+def test_the_final_decides_by_what_it_measures(tmp_path: Path, objective: Objective, change: dict[str, Any]) -> None:
+    first, _ = run(tmp_path / "first", objective, 12)
+    assert first.best is not None
+    lucky = first.best.evaluation.plan
+
+    def again(plan: Plan) -> Outcome:
+        outcome = with_threads(plan)
+        assert isinstance(outcome, Timed)
+        return replace(outcome, **change) if plan == lucky else outcome
+
+    second, _ = run(tmp_path / "second", objective, 12, again=again)
+    assert second.best is not None and second.best.evaluation.plan != lucky
+    final = second.summary.final
+    assert final is not None and final.finalists[-1].plan == lucky.digest and final.finalists[-1].ratio > 10
+
+
+def test_no_multiple_of_nothing_is_a_goal(tmp_path: Path) -> None:
+    goal = Budget(evaluations=12, stop_at=parse_goal("8x"))
+    finish, _ = run(tmp_path / "run", Objective("max(0, time - 9)"), budget=goal)
+    assert finish.summary.default_value == finish.summary.best_value == 0
+    assert finish.summary.evaluations == 12
+
+
+def test_nothing_has_no_ratios(tmp_path: Path) -> None:
+    sought = sought_for(Objective("max(0, time - 3)"), PROGRAM)
+    with read_store(run(tmp_path / "run", sought.objective, 20)[0].directory) as store:
+        results, tally = store.results(), Tally(None, None, None, 0.0, sought=sought)
+    for result in results:
+        tally.add(result)
+    assert "least max(0, time - 3): 0 (the default 1.8)" in tally.best()
+    one = Finalist(4, "a", 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, "winner")
+    other = replace(one, evaluation=9, ratio=1e9, ratio_low=1e9, ratio_high=1e9, verdict="slower")
+    assert describe_final(FinalSummary(6, 1, 0.0, (one, other), {}), "x").endswith("evaluation 4 is the best; worse: 9")
+
+
+def test_results_without_a_value_are_measured_again(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    (file := tmp_path / "toy.c").write_text("int main;\n")
+    tune(toy_options(file, 8), old, Log(), toy_parts(ToyRunner()))  # as older versions: without amounts
+    finish, _ = run(tmp_path / "new", Objective("time * threads"), 8, reuse=(str(old),))
+    best, _ = run(tmp_path / "alone", Objective("time * threads"), 8)
+    assert finish.summary.best_plan == best.summary.best_plan
+
+
+def test_from_python_the_value_is_never_a_time(tmp_path: Path) -> None:
+    finish, _ = run(tmp_path / "run", Objective("GFLOP/s", True), 4)
+    best = antune.Result(finish).best
+    lost = antune.Result(replace(finish, summary=replace(finish.summary, best_value=None))).best
+    assert best is not None and best.value == finish.summary.best_value
+    assert lost is not None and lost.value is None
 
 
 def test_what_has_no_value_is_never_the_best_and_is_said(tmp_path: Path) -> None:
@@ -136,16 +203,40 @@ def test_what_has_no_value_is_never_the_best_and_is_said(tmp_path: Path) -> None
     ("a", (("a", "b"), ("b", "time")), "`b` uses `b`|`b`, which no plan has"),
     ("a", (("a", "time"), ("a", "wall")), "given twice"),
     ("  ", (), "objective is '  '"),
+    ("time", (("a", "time +"),), "the metric a is for an objective, and the objective is the time"),
+    (" time", (("a", "threads"),), "the metric a is for an objective, and the objective is the time"),
+    ("wall * n", (("wall", "time"),), "`wall` is what antune measures or computes, and also a metric of your own"),
+    ("wall", (("n", "time"),), "`n` is a size of the program, and also a metric of your own"),
 ])
 def test_wrong_objectives_are_one_sentence(text: str, metrics: tuple[tuple[str, str], ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        sought_for(parse_objective(text, None, metrics), PROGRAM)
+        check_names(parse_objective(text, None, metrics), PROGRAM)
+
+
+@pytest.mark.parametrize("name", ["threads", "wall", "time"])
+def test_names_of_ones_own_do_not_hide_what_is_measured(name: str) -> None:
+    own = small_sum(SUM.replace("per_thread", name), parameters={"block_size_x": [16, 32], name: [1, 2]},
+                    grid=f"ceil(1000 / (block_size_x * {name}))").template
+    message = f"`{name}` is what antune measures or computes, and also a parameter of the template; rename the latter"
+    with pytest.raises(InputError, match=message):
+        check_names(Objective(f"{name} * block_size_x"), own)
+    check_names(Objective("block_size_x"), own)
+    with pytest.raises(InputError, match="`bytes` is what antune measures or computes, and also a size of the program"):
+        check_names(Objective("time * bytes"), replace(PROGRAM, parameters=(("bytes", 8),)))
+
+
+def test_an_ambiguous_objective_starts_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="`wall` is what antune measures"):
+        run(tmp_path / "run", Objective("wall", metrics=(("wall", "time"),)))
+    assert not (tmp_path / "run").exists()
 
 
 def test_rates_are_to_be_high_unless_it_is_said() -> None:
     assert parse_objective("GFLOP/s", None).higher and parse_objective("occupancy", None).higher
     assert not parse_objective("GFLOP/s", False).higher and not parse_objective("1 / occupancy", None).higher
     assert parse_objective(None, None).is_time
+    assert parse_objective(" GFLOP/s ", None) == parse_objective("GFLOP/s", None)
+    assert parse_objective("a", None, [(" a ", " time ")]) == Objective("a", metrics=(("a", "time"),))
 
 
 def test_costs_keep_the_interval_and_the_shares_of_kernels() -> None:
