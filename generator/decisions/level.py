@@ -45,11 +45,14 @@ def _offer(known: Known) -> Offer[Level]:
 
 
 def _whole_steps(known: Known, threads: tuple[int, ...]) -> bool:
-    """Whether the tile of a team of so many threads is a whole number of its steps, each of whole rows of threads."""
+    """Whether the tile of a team of so many threads is a whole number of its steps, two at least, each of whole rows of
+    threads.
+    """
     if not (walk := known[WALK]):
         return True
     d = walked(len(threads))
-    return walk % threads[d] == 0 and known[SIZES].tile[d] // known[SIZES].block[d] * threads[d] % walk == 0
+    rows = team_tile(known, threads)[d]
+    return walk % threads[d] == 0 and rows > walk and rows % walk == 0
 
 
 LEVEL = KernelDecision(

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
+from generator.decisions.walk import walked
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
@@ -34,16 +35,27 @@ Ranges: TypeAlias = tuple[Range, ...]
 @lru_cache(maxsize=16384)
 def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
                 walk: int = 0) -> int:
-    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time."""
+    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time: then a box is kept
+    as a ring in the dimension along which it slides, as `boxes.py` has it.
+    """
     total = 0
     for number, point in enumerate(fill_points(program, part)):
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
         if walk and found:
-            for array, sizes in _sizes(program, part, step_tile(tile, 2 * walk), inner_tile, number):
-                found[array] = [ring_rows(n) if m > n else n for n, m in zip(found[array], sizes, strict=True)]
+            two = min(2 * walk, tile[walked(len(tile))])  # a tile of one step has no second one
+            for array, sizes in _sizes(program, part, step_tile(tile, two), inner_tile, number):
+                found[array] = _with_ring(found[array], sizes)
         for array, sizes in found.items():
             total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
     return total
+
+
+def _with_ring(step: Sequence[int], two: Sequence[int]) -> list[int]:
+    """The sizes that are kept of a box, given those of one step and of `two`: a ring of rows in the dimension that
+    grows, in the first one where none does; the box as it is where several do.
+    """
+    grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n] or [0]
+    return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
 
 
 def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,

@@ -118,6 +118,61 @@ def test_tiles_of_warps_leave_room_for_the_parts_of_sums() -> None:
         assert lower(program, Plan(schedule, (found, rest)), with_room(size)).kernels
 
 
+X, Y = hl.Var("x"), hl.Var("y")
+ONE = Stages((("one", "block"),))
+
+
+def stencil() -> Program:
+    """A stage of which a point of the result needs four rows and two columns."""
+    image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    one[X, Y] = image[X, Y] * 2.0
+    out[X, Y] = one[X, Y] + one[X + 1, Y + 3]
+    return pipeline_of([out], [256, 128])
+
+
+def same_rows() -> Program:
+    """A stage of which each row of the result needs the same five rows."""
+    image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    one[X, Y] = image[X, Y] * 2.0
+    out[X, Y] = one[X, 0] + one[X + 1, 1] + one[X, 2] + one[X, 4] + image[X, Y]
+    return pipeline_of([out], [256, 128])
+
+
+@pytest.mark.parametrize(
+    ("program", "order", "tile"),
+    [(stencil(), (), (32, 32)), (stencil(), (1, 0), (32, 32)), (stencil(), (), (8, 32)), (stencil(), (1, 0), (8, 32)),
+     (same_rows(), (), (32, 32)), (same_rows(), (), (8, 32)), (same_rows(), (1, 0), (32, 32))],
+)  # fmt: skip
+def test_the_room_of_a_sliding_window_is_what_it_takes(
+    program: Program, order: tuple[int, ...], tile: tuple[int, ...]
+) -> None:
+    """Also where a tile is a single step, or a stage stays where it is: then the first dimension has the ring."""
+    shape = shape_of(program, ONE)
+    plan = KernelPlan(shape.statements, tile, (1, 32), order=order, walk=8)
+    [kernel] = lowered_kernels(program, Plan(ONE, (plan,)), "cuda")
+    assert shape.ordered(order).walking(8).shared_bytes(tile, 1) == kernel.local_bytes
+
+
+@pytest.mark.parametrize(("rows", "level"), [(32, "sub-group"), (16, "block")])
+def test_tiles_of_warps_have_two_steps_to_go(rows: int, level: str) -> None:
+    """As tiles of blocks have: a block of two rows of warps has two such tiles, one below the other."""
+    program = stencil()
+    shape = shape_of(program, ONE)
+    plan = KernelPlan(shape.statements, (rows, 64), (2, 32), walk=8, level="sub-group")
+    found = nearest(plan, Known(shape, HOPPER, True))
+    assert found == replace(plan, level=level)
+
+
+@pytest.mark.parametrize(("rows", "level"), [(16, "thread"), (8, "block")])
+def test_tiles_of_threads_have_two_steps_to_go(rows: int, level: str) -> None:
+    """Of eight rows of a block's tile a thread has four."""
+    program = stencil()
+    shape = shape_of(program, ONE)
+    plan = KernelPlan(shape.statements, (rows, 32), (2, 32), walk=4, level="thread")
+    found = nearest(plan, Known(shape, with_room(1 << 20), True))
+    assert (found.tile, found.block, found.walk, found.level) == (plan.tile, plan.block, 4, level)
+
+
 def ahead(program: Program, plan: KernelPlan, target: Target = HOPPER) -> tuple[bool, bool]:
     """Whether tiles ahead are on offer, and asynchronous ones."""
     found = nearest(plan, Known(shape_of(program, ScheduleChoice()), target, True))
