@@ -14,7 +14,7 @@ from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.later import MOST_UNROLLED
-from generator.nest import Assign, For, walk
+from generator.nest import Assign, For, Level, walk
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
@@ -154,7 +154,7 @@ def test_the_room_of_a_sliding_window_is_what_it_takes(
 
 
 @pytest.mark.parametrize(("rows", "level"), [(32, "sub-group"), (16, "block")])
-def test_tiles_of_warps_have_two_steps_to_go(rows: int, level: str) -> None:
+def test_tiles_of_warps_have_two_steps_to_go(rows: int, level: Level) -> None:
     """As tiles of blocks have: a block of two rows of warps has two such tiles, one below the other."""
     program = stencil()
     shape = shape_of(program, ONE)
@@ -164,7 +164,7 @@ def test_tiles_of_warps_have_two_steps_to_go(rows: int, level: str) -> None:
 
 
 @pytest.mark.parametrize(("rows", "level"), [(16, "thread"), (8, "block")])
-def test_tiles_of_threads_have_two_steps_to_go(rows: int, level: str) -> None:
+def test_tiles_of_threads_have_two_steps_to_go(rows: int, level: Level) -> None:
     """Of eight rows of a block's tile a thread has four."""
     program = stencil()
     shape = shape_of(program, ONE)
