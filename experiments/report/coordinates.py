@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 MOST_AXES, MOST_LINES, MOST_LABELS = 6, 600, 12
 """Decisions, walks, and names of options at an axis."""
-CLASSES = (("fastest tenth", 0.1), ("to a quarter", 0.25), ("to the half", 0.5), ("slower half", 1.0))
-"""Names with the share of the walks, fastest first, at which each ends."""
+CLASSES = (("fastest tenth", "best tenth", 0.1), ("to a quarter", "to a quarter", 0.25),
+           ("to the half", "to the half", 0.5), ("slower half", "worse half", 1.0))
+"""Names by time and by another objective, with the share of the walks, the best first, at which each ends."""
 NOT_ASKED = "not asked"
 
 
@@ -48,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the fastest first;
+    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the best first;
     `best`: a line.
     """
 
@@ -83,7 +84,7 @@ def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], be
     return Coordinates(
         (*(axis.title for axis in axes), sought.noun),
         (*(axis.labels() for axis in axes), times),
-        tuple(_classes(lines, len(timed))),
+        tuple(_classes(lines, len(timed), sought)),
         next((one for one in lines.values() if one.number == chosen), None),
         len(timed) - len(lines),
         sought,
@@ -101,9 +102,10 @@ def _spread(ranks: range, most: int) -> list[int]:
     )
 
 
-def _classes(lines: dict[int, Line], count: int) -> Iterator[tuple[str, tuple[Line, ...]]]:
+def _classes(lines: dict[int, Line], count: int, sought: Sought) -> Iterator[tuple[str, tuple[Line, ...]]]:
     begin = 0.0
-    for name, end in CLASSES:
+    for by_time, by_cost, end in CLASSES:
+        name = by_time if sought.objective.is_time else by_cost
         yield name, tuple(line for rank, line in lines.items() if begin * count <= rank < end * count)
         begin = end
 
@@ -157,9 +159,9 @@ def section(facts: Facts) -> Section:
         title,
         f'<div class="scroll" tabindex="0"><div class="broad">{figure.html()}</div></div>'
         + note(
-            "A line is a timed walk: it crosses each axis at the option that it took, and ends at its time. The axes "
-            "are the decisions that explain most. A click on a class above hides it; a double click leaves it "
-            f"alone. The thick line is the best plan.{more}"
+            "A line is a timed walk: it crosses each axis at the option that it took, and ends at its "
+            f"{facts.sought.noun}. The axes are the decisions that explain most. A click on a class above hides it; a "
+            f"double click leaves it alone. The thick line is the best plan.{more}"
         ),
     )
 
