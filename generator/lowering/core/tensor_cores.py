@@ -48,7 +48,7 @@ from generator.nest import (
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.contractions import SUMS, Contraction, Index
 from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits, thread_names
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.precision import WORD
 from generator.program import ELEMENT_BYTES
 from generator.target import LANES
@@ -95,8 +95,11 @@ def tensor_kernel(
     """
     check_besides(plan, "on tensor cores", HONOURED)
     check_fits(found.part, plan)
+    loops = tuple(fresh_name(f"{index.iterator}_tile" if k == _inner(found) else index.iterator, taken)
+                  for k, index in enumerate(found.depth))
+    taken |= {name for statement in found.program.statements for name in statement.iterators}  # loops of the rest
     tile = _warp_tile(found, plan, taken)
-    maker = _Maker(found, plan, prefix, tile)
+    maker = _Maker(found, plan, prefix, tile, loops)
     boxes = maker.boxes()
     return TensorKernel(boxes, maker.body(boxes), boxes[-1], (maker.corner(found.rows), maker.corner(found.columns)))
 
@@ -134,6 +137,12 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, columns + plan.padding)
 
 
+def _inner(found: Contraction) -> int:
+    """Which of the iterators that are summed over is tiled: the one that takes the most values."""
+    extents = [index.extent for index in found.depth]
+    return max(range(len(extents)), key=lambda k: (extents[k], k))
+
+
 def _is_turned(side: Expr, own: str) -> bool:
     """Whether neighbours in memory are neighbouring rows (columns) of the sums, which `own` counts."""
     last = [load.index[-1] for load in loads_of(side) if load.index]
@@ -162,12 +171,13 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Builds the loops of a thread."""
+    """Builds the loops of a thread; `loops` are the names of those over the terms of a sum."""
 
     found: Contraction
     plan: KernelPlan
     prefix: tuple[str, ...]
     tile: WarpTile
+    loops: tuple[str, ...]
 
     @property
     def part(self) -> KernelPart:
@@ -176,14 +186,12 @@ class _Maker:
 
     @property
     def inner(self) -> int:
-        """Which of the iterators that are summed over is tiled: the one that takes the most values."""
-        extents = [index.extent for index in self.found.depth]
-        return max(range(len(extents)), key=lambda k: (extents[k], k))
+        """Which of the iterators that are summed over is tiled."""
+        return _inner(self.found)
 
     def corner(self, dim: int) -> Expr:
         """The iterator of a parallel dimension at the first point of a block's tile."""
-        dimension_, index = self.part.parallel[dim], self.found.parallel[dim][0]
-        first = Int(dimension_.low - index.shift)
+        first = Int(self.found.parallel[dim][0].least)
         here = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
         return simplify(Binary("+", first, here))
 
@@ -213,17 +221,11 @@ class _Maker:
     def _loop(self, k: int, body: list[Node]) -> Node:
         """The loop over one of the iterators that are summed over, or over its tiles."""
         index = self.found.depth[k]
-        count, name = index.extent, self._loop_name(k)
+        count, name = index.extent, Name(self.loops[k])
         if k == self.inner:
             count = -(-count // self.tile.depth)
         note = f"{self.tile.depth} values of {index.iterator}" if k == self.inner else ""
         return For(name.name, Int(0), Binary("<", name, Int(count)), 1, tuple(body), note, unroll=0)
-
-    def _loop_name(self, k: int) -> Name:
-        """No array is called so; other loops stand beside these."""
-        name = self.found.depth[k].iterator
-        arrays = {array.name for array in self.found.program.arrays}
-        return Name(fresh_name(f"{name}_tile" if k == self.inner else name, {*arrays, *self.prefix}))
 
     def _step(self, step: Literal["clear", "multiply", "store"]) -> Fragments:
         return Fragments(step, self.tile, self._divided(LANES)[0])
@@ -252,7 +254,9 @@ class _Maker:
         wanted = self.found.parallel[dim][0] if factor.turned else self.found.depth[self.inner]
         [across] = [value for value in found if value.index is wanted]
         lanes = self.plan.vector if self._in_vectors(side, across) else 1
-        conditions = [one for value in found if value.index.iterator in names_of(side) for one in value.exists]
+        tiled = self.found.depth[self.inner]  # beyond its end both factors are 0: 0 * Inf is NaN
+        conditions = [one for value in found if value.index is tiled or value.index.iterator in names_of(side)
+                      for one in value.exists]
         exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
         source = substitute(side, {one.index.iterator: one.value for one in found})
         note = f"all threads copy to {box.name} ({' x '.join(map(str, box.box))} elements)"
@@ -292,7 +296,7 @@ class _Maker:
         (rows, row), count, turn = box.box, prod(self.plan.block), Name(_TURN)
         row //= lanes
         first: Expr = Int(0)
-        step, end = 1, rows * row // count
+        step, end = 1, -(-rows * row // count)
         if count % row == 0:
             start, column = self._divided(row)
             at = start if end == 1 else Binary("+", start, Binary("*", Int(count // row), turn)), column
@@ -306,19 +310,19 @@ class _Maker:
         index[box.index[1].name] = simplify(Binary("*", Int(lanes), index[box.index[1].name]))
         inside = map_expressions(nodes, lambda expr: substitute(expr, index))
         inside = (If(Binary("<", index[box.index[0].name], Int(rows)), inside),) if beyond else inside
-        return For(turn.name, first, Binary("<", turn, Int(max(end, 1))), step, inside, note, unroll=0)
+        return For(turn.name, first, Binary("<", turn, Int(end)), step, inside, note, unroll=0)
 
     def _values(self, dim: int, own: Name, deep: Name) -> list[_Value]:
         """All iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
-        found = [self._of_host(member, index, name)
-                 for member, index, name in zip(self.part.prefix, self.found.outer, self.prefix, strict=True)]
+        found = [_Value(index, simplify(Binary("-", Name(name), Int(index.shift))), index.least, index.most)
+                 for index, name in zip(self.found.outer, self.prefix, strict=True)]
         for d, (one, behind) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
             if len(behind) == 1:
                 found.append(self._of_block(d, one, behind[0], own if d == dim else Int(0)))
             else:
                 found += self._of_batches(d, behind)
         for k, index in enumerate(self.found.depth):
-            loop, most = self._loop_name(k), index.high
+            loop, most = Name(self.loops[k]), index.high
             here: Expr = loop
             if k == self.inner:
                 here = Binary("+", Binary("*", Int(self.tile.depth), loop), deep)
@@ -326,24 +330,20 @@ class _Maker:
             found.append(_Value(index, simplify(Binary("+", Int(index.low), here)), index.low, most))
         return found
 
-    def _of_host(self, member: object, index: Index, name: str) -> _Value:
-        around = dimension(member, self.part.domain)
-        value = simplify(Binary("-", Name(name), Int(index.shift)))
-        return _Value(index, value, around.low - index.shift, around.high - index.shift)
-
     def _of_batches(self, dim: int, behind: Sequence[Index]) -> list[_Value]:
-        """Iterators of which a block has one value each: its number counts them row by row."""
-        number: Expr = Name(block_names(len(self.plan.tile))[dim])
+        """Iterators of which a block has one value each: the dimension counts those of the whole kernel row by row."""
         first, second = behind
-        values = (_div(number, second.extent), _mod(number, second.extent))
-        return [_Value(index, simplify(Binary("+", Int(index.low), value)), index.low, index.high)
+        count = second.most - second.least + 1
+        skipped = self.part.parallel[dim].low - (first.least + first.shift) * count
+        number = simplify(Binary("+", Name(block_names(len(self.plan.tile))[dim]), Int(skipped)))
+        values = (_div(number, count), _mod(number, count))
+        return [_Value(index, simplify(Binary("+", Int(index.least), value)), index.least, index.most)
                 for index, value in zip((first, second), values, strict=True)]
 
     def _of_block(self, dim: int, one: Dimension, index: Index, inside: Expr) -> _Value:
         tile = self.plan.tile[dim]
-        least = one.low - index.shift
         value = simplify(Binary("+", self.corner(dim), inside))
-        return _Value(index, value, least, least + -(-one.extent // tile) * tile - 1)
+        return _Value(index, value, index.least, index.least + -(-one.extent // tile) * tile - 1)
 
 
 def _number(names: Sequence[str], sizes: Sequence[int]) -> Expr:

@@ -38,7 +38,7 @@ from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Tree
 from generator.polyhedral.kit.tree import Mapping as Mapped
 from generator.polyhedral.kit.tree import Sequence as InOrder
-from generator.polyhedral.schedules.kernels import KernelPart, dimension
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Access, Program, Statement
 
 SUMS = "antune_sums"
@@ -49,14 +49,19 @@ NO_SUM = "no sum of products with rows and columns: "
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An iterator of the statement and its least and greatest value; `shift`: a member of the kernel (a loop of the
-    host, or a parallel dimension) is the iterator plus that.
+    """An iterator of the statement and its least and greatest value there.
+
+    `shift`: a member of the kernel (a loop of the host, or a parallel dimension) is the iterator plus that. `least` and
+    `most`: the values that the iterator would have at the ends of that member, which other statements of the kernel can
+    extend; those of the statement for an iterator that no member follows.
     """
 
     iterator: str
     low: int
     high: int
-    shift: int = 0
+    shift: int
+    least: int
+    most: int
 
     @property
     def extent(self) -> int:
@@ -102,7 +107,7 @@ def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ..
     if any(stage.where == "block" for stage in program.stages):
         raise IllegalPlan(f"{NO_SUM}its blocks compute other arrays besides")
     reasons = list[str]()
-    for one, members in ((part, _members(part)), *with_columns(part)):
+    for one, members in ((part, tuple((one,) for one in part.parallel)), *with_columns(part)):
         for name in part.statements:
             try:
                 return _contraction(program, one, members, program.statement(name))
@@ -111,12 +116,8 @@ def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ..
     raise IllegalPlan(f"{NO_SUM}{'; '.join(reasons)}")
 
 
-Members: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The members behind each parallel dimension."""
-
-
-def _members(part: KernelPart) -> Members:
-    return tuple((one.member,) for one in part.parallel)
+Members: TypeAlias = tuple[tuple[Dimension, ...], ...]
+"""The members behind each parallel dimension, with their values over the kernel."""
 
 
 def with_columns(part: KernelPart) -> tuple[tuple[KernelPart, Members], ...]:
@@ -134,7 +135,7 @@ def with_columns(part: KernelPart) -> tuple[tuple[KernelPart, Members], ...]:
         tree, members=tree.members[1:], coincident=tree.coincident[1:], notes=tree.notes[1:])
     column = dimension(tree.members[0], part.domain)
     wider = replace(part, parallel=(dimension(both, part.domain), third, column), tree=below, order=())
-    return ((wider, ((first.member, second.member), (third.member,), (column.member,))),)
+    return ((wider, ((first, second), (third,), (column,))),)
 
 
 def _contraction(program: Program, part: KernelPart, members: Members, statement: Statement) -> Contraction:
@@ -234,19 +235,21 @@ def _indices(part: KernelPart, members: Members, statement: Statement) -> _Found
     limits = ends(instances)
     found = list[Index]()
 
-    def index(member: Any) -> Index:
-        position, shift = _iterator(member, instances)
-        found.append(Index(statement.iterators[position], *limits[position], shift))
+    def index(one: Dimension) -> Index:
+        position, shift = _iterator(one.member, instances)
+        name = statement.iterators[position]
+        found.append(Index(name, *limits[position], shift, one.low - shift, one.high - shift))
         return found[-1]
 
-    outer, parallel = tuple(map(index, part.prefix)), tuple(tuple(map(index, behind)) for behind in members)
+    outer = tuple(index(dimension(member, part.domain)) for member in part.prefix)
+    parallel = tuple(tuple(map(index, behind)) for behind in members)
     if len({index.iterator for index in found}) < len(found):
         raise IllegalPlan("has an iterator that several loops follow")
     taken = {index.iterator for index in found}
     left = [k for k, name in enumerate(statement.iterators) if name not in taken]
     if not left:
         raise IllegalPlan("updates each element once")
-    depth = tuple(Index(statement.iterators[k], *limits[k]) for k in left)
+    depth = tuple(Index(statement.iterators[k], *limits[k], 0, *limits[k]) for k in left)
     return outer, parallel, depth, instances
 
 
