@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from tests.support.suite import ODD_SIZES, problem
 
 FLOAT = "DATA_TYPE_IS_FLOAT"
 TILES = ((32, 32, (2, 32), 32, 8), (16, 16, (2, 16), 16, 0), (64, 32, (4, 32), 16, 8), (32, 64, (8, 32), 64, 0),
-         (16, 32, (1, 32), 64, 8), (128, 16, (8, 16), 32, 8))
+         (16, 32, (1, 32), 64, 8), (128, 16, (8, 16), 32, 8), (48, 128, (8, 32), 32, 8), (80, 64, (4, 32), 16, 0))
 """Rows, columns, threads, terms at a time, padding."""
 
 
@@ -81,11 +82,38 @@ def sum_of_products(rng: np.random.Generator) -> str:
     loops = f"for (int i = {first}; i < {m}; i++) for (int j = 0; {bound}; j++)"
     loops = f"for (int r = 0; r < {b}; r++) {loops}" if batch else loops
     body = f"{before} for (int k = {first}; k < {k}; k++) {target} {sign}= {scale}{left} * {right}; {after}"
+    return whole_numbers_in(shapes | {"s": (m,)}, f"{loops} {{ {body} }}")
+
+
+FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
+    "guarded batches": (
+        {"I": (3, 8, 20, 9), "W": (9, 40), "C": (3, 8, 20, 40)},
+        ("for (int n = 0; n < 3; n++) for (int y = 0; y < 8; y++) for (int i = 0; i < 20; i++) "
+        "for (int j = 0; j < 40; j++) { C[n][y][i][j] = 0; "
+        "if (y >= 2) for (int k = 0; k < 9; k++) C[n][y][i][j] += I[n][y][i][k] * W[k][j]; }")),
+    "batches of later images": (
+        {"I": (5, 7, 20, 9), "W": (9, 40), "C": (5, 7, 20, 40)},
+        ("for (int n = 2; n < 5; n++) for (int y = 1; y < 7; y++) for (int i = 0; i < 20; i++) "
+        "for (int j = 0; j < 40; j++) { C[n][y][i][j] *= 2; "
+        "if (n >= 3) for (int k = 0; k < 9; k++) C[n][y][i][j] += I[n][y][i][k] * W[k][j]; }")),
+    "loops of tiles": (
+        {"A": (50, 96), "B": (96, 20), "C": (50, 20)},
+        ("for (int i = 0; i < 50; i++) for (int j = 0; j < 20; j++) for (int k_tile = 0; k_tile < 2; k_tile++) "
+        "for (int k = 0; k < 48; k++) C[i][j] += A[i][48 * k_tile + k] * B[48 * k_tile + k][j];")),
+    "iterators called like copies": (
+        {"A": (20, 12), "B": (3, 12, 20), "C": (20, 20)},
+        ("for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) for (int sums = 0; sums < 3; sums++) "
+        "for (int A_tile = 0; A_tile < 12; A_tile++) C[i][j] += A[i][A_tile] * B[sums][A_tile][j];")),
+}
+"""Arrays and loops of sums of products in which loops are nested in uncommon ways."""
+
+
+def whole_numbers_in(shapes: Mapping[str, tuple[int, ...]], loops: str) -> str:
+    """A C program whose arrays have these shapes and small whole numbers; it runs `loops`."""
     declared = ", ".join(name + "".join(f"[{size}]" for size in shape) for name, shape in shapes.items())
     filled = "".join(
         f"for (int q = 0; q < {int(np.prod(shape))}; q++) ((float *){name})[q] = (q * {step} + q / 7) % 9 - 4;\n"
-        for (name, shape), step in zip(shapes.items(), (5, 7, 11), strict=True))
-    return (f"static float {declared}, s[{m}];\nint main(void) {{\n{filled}"
-            f"for (int q = 0; q < {m}; q++) s[q] = q % 3 + 1;\n"
-            f"#pragma scop\n{loops} {{ {body} }}\n#pragma endscop\n"
-            f"return (int){'C[0][0][0]' if batch else 'C[0][0]'};\n}}\n")
+        for (name, shape), step in zip(shapes.items(), (5, 7, 11, 13), strict=False))
+    first = "C" + "[0]" * len(shapes["C"])
+    return (f"static float {declared};\nint main(void) {{\n{filled}#pragma scop\n{loops}\n#pragma endscop\n"
+            f"return (int){first};\n}}\n")

@@ -32,17 +32,19 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.paths import ROOT
-from tests.support.programs import write_c
+from tests.support.programs import program_of, scop, write_c
 from tests.support.slow import few
 from tests.support.suite import pipeline_program, problem, small_problem
 from tests.support.targets import HOPPER
 from tests.support.tensor_cores import (
     FLOAT,
+    FORMS,
     TILES,
     float_problem,
     lower_for_whole_numbers,
     sum_of_products,
     tensor_plan,
+    whole_numbers_in,
 )
 
 NAMES = ("2mm", "3mm", "covariance", "doitgen", "gemm", "syrk")
@@ -80,15 +82,15 @@ def test_a_layer_of_convolutions(number: int, watched_gpu: DeviceInfo, said: Pat
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 
 
-def whole_numbers(seed: int) -> Problem:
-    return read_problem(write_c(sum_of_products(np.random.default_rng(seed))), Compilation(), None, None, {}, 0)
+def problem_in(text: str) -> Problem:
+    return read_problem(write_c(text), Compilation(), None, None, {}, 0)
 
 
-def check_exactly(seed: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:
+def check_exactly(text: str, number: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:
     """Factors that are small whole numbers are rounded to themselves: results are those of float."""
-    found = whole_numbers(seed)
-    precision: Precision = ("tf32", "fp16", "bf16")[seed // 6 % 3]
-    plan = tensor_plan(found.program, gpu.target, precision, seed % len(TILES))
+    found = problem_in(text)
+    precision: Precision = ("tf32", "fp16", "bf16")[number // 6 % 3]
+    plan = tensor_plan(found.program, gpu.target, precision, number % len(TILES))
     [outcome] = measured(found, gpu, [plan], folder / "work", lower_for_whole_numbers).values()
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 
@@ -96,7 +98,16 @@ def check_exactly(seed: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:
 @on_the_double
 @pytest.mark.parametrize("seed", [6, 14])
 def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
-    check_exactly(seed, watched_gpu, said, tmp_path)
+    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu, said, tmp_path)
+
+
+@on_the_double
+@pytest.mark.parametrize(("form", "number"), [
+    ("guarded batches", 6), ("loops of tiles", 14),
+    *(pytest.param(form, number, marks=pytest.mark.slow) for form in FORMS for number in range(5, 5 + len(TILES)))])
+def test_loops_nested_in_uncommon_ways(form: str, number: int, watched_gpu: DeviceInfo, said: Path,
+                                       tmp_path: Path) -> None:
+    check_exactly(whole_numbers_in(*FORMS[form]), number, watched_gpu, said, tmp_path)
 
 
 @pytest.mark.slow
@@ -104,7 +115,7 @@ def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Pa
 @pytest.mark.parametrize("seed", range(10, 70))
 def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path,
                                                   tmp_path: Path) -> None:
-    check_exactly(seed, watched_gpu, said, tmp_path)
+    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu, said, tmp_path)
 
 
 @on_the_double
@@ -232,3 +243,12 @@ def test_vectors_are_loaded_where_all_exist_or_none(sizes: tuple[int, int, int],
     text = lower(program, tensor_plan(program, HOPPER, "tf32"), HOPPER).source
     assert re.findall(r"\(const float4 \*\)&([AB])\[", text) == vectors
     assert text.count("wmma::load_matrix_sync") == 2
+
+
+def test_padding_is_zero_in_both_factors() -> None:
+    """0 times an infinite element of the other factor is no number."""
+    program = program_of(scop("for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k < 7; k++) "
+                              "for (l = 0; l < 9; l++) C[i][j] += A[i][k] * B[l][j];",
+                              "float C[20][20], A[20][7], B[9][20]; int l;"))
+    text = lower(program, tensor_plan(program, HOPPER, "fp16", 1), HOPPER).source
+    assert len(re.findall(r"(?:A|B)_tile\[.*16 \* l_tile \+ .* <= 8 \? antune_to_fp16\(", text)) == 2
