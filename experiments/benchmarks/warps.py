@@ -4,7 +4,7 @@ Pipelines with stages in overlapped tiles, and stencils with several time steps 
 tiles of blocks, of warps, and of warps with parts in registers (random fractions), in turns, so that a busy machine
 hits all of them. The table has the best time of each, and says over how many sizes. Kernels that compute nothing
 besides have the same plan in all of them. With `--results FILE` every time is written there at once, and what is there
-is not measured again: the same command goes on where it was stopped.
+is not measured again, as long as the same code is generated: the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ import numpy as np
 import typer
 
 from experiments.benchmarks.default_plan import SUITE
-from experiments.benchmarks.warp_results import KINDS, Kind, Line, Results
+from experiments.benchmarks.warp_results import KINDS, Key, Kind, Line, Results
 from experiments.suites.image_pipelines import pipeline
 from experiments.words import describe_ms, describe_ratio
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
+from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
+from generator.lowering import lower
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.starts import start_plans, time_plan
 from generator.plan import KernelPlan, Plan
@@ -139,7 +141,7 @@ def kind_of(kernel: KernelPlan) -> Kind | None:
 
 def measure(name: str, device: str | None, draws: int, size: str, results: Results) -> Row:
     """Time the plans of one program that are not in `results` yet, all kinds of one size before the next size."""
-    problem, lines = _problem(name, size), list[Line]()
+    problem, lines, given = _problem(name, size), list[Line](), size if name in STENCILS else MEDIUM
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
         runner = open_runner(problem, device, Limits(), Path(folder))
         try:
@@ -149,20 +151,36 @@ def measure(name: str, device: str | None, draws: int, size: str, results: Resul
             each = max(1, draws // len(schedules))
             drawn = [one for s in schedules for one in plans_of(problem.program, target, s, each, rng)]
             for plans in drawn:
-                lines += _timed(runner, plans, f"{name} {size if name in STENCILS else MEDIUM}", results)
+                lines += _timed(runner, plans, problem.program, f"{name} {given}", results)
         finally:
             runner.close()
     return row(name, lines)
 
 
-def _timed(runner: Runner, plans: Mapping[Kind, Plan], program: str, results: Results) -> list[Line]:
+def _timed(
+    runner: Runner, plans: Mapping[Kind, Plan], program: Program, words: str, results: Results
+) -> list[Line]:
     """The lines of one size."""
-    keys = {kind: (program, runner.device.name, kind, plan.digest) for kind, plan in plans.items()}
+    device = runner.device
+    keys: dict[Kind, Key] = {
+        kind: (words, device.name, kind, plan.digest, code_of(program, plan, device.target))
+        for kind, plan in plans.items()
+    }
     kinds = [kind for kind in plans if keys[kind] not in results.known]
     for number, outcome in runner.evaluate([Job(n, plans[kind]) for n, kind in enumerate(kinds)]):
-        ms, words = (outcome.median_ms, "") if isinstance(outcome, Timed) else (None, outcome.message.splitlines()[0])
-        results.add(Line(*keys[kinds[number]], ms, words, datetime.now(UTC).isoformat(timespec="seconds")))
+        ms, why = (outcome.median_ms, "") if isinstance(outcome, Timed) else (None, outcome.message.splitlines()[0])
+        *_, kind, plan, code = keys[kinds[number]]
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        results.add(Line(words, device.name, kind, plan, ms, why, now, code))
     return [results.known[keys[kind]] for kind in plans]
+
+
+def code_of(program: Program, plan: Plan, target: Target) -> str:
+    """The hash of the code that is generated for a plan; `none` where it is refused."""
+    try:
+        return lower(program, plan, target).code_hash
+    except IllegalPlan:
+        return "none"
 
 
 def row(name: str, lines: Sequence[Line]) -> Row:
