@@ -45,6 +45,7 @@ def product_tolerance(precision: str, kernels: int) -> float:
     sqrt(k): the error is about 2u sqrt(p_1^2 + .. + p_k^2), and a usual sum is as large as that root (N. J. Higham,
     Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, sections 2.8 and 3.1). So 2u times both sizes is right
     for either, and what lies between; k cancels. SAFETY is for the largest of many errors. What one kernel's products
-    round, the next kernel multiplies again: errors add up.
+    round, the next kernel multiplies again: errors add up. A kernel in a host loop counts once:
+    none of its factors depends on sums of its earlier launches (`generator.polyhedral.memory.contractions`).
     """
     return SAFETY * 2 * ROUND_OFF[precision] * kernels

@@ -104,6 +104,11 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
         {"A": (20, 12), "B": (3, 12, 20), "C": (20, 20)},
         ("for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) for (int sums = 0; sums < 3; sums++) "
         "for (int A_tile = 0; A_tile < 12; A_tile++) C[i][j] += A[i][A_tile] * B[sums][A_tile][j];")),
+    "steps of a host loop": (
+        {"A": (4, 20, 12), "B": (12, 20), "C": (20, 20), "D": (20, 20)},
+        ("for (int t = 0; t < 4; t++) { for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) { C[i][j] = 0; "
+        "for (int k = 0; k < 12; k++) C[i][j] += A[t][i][k] * B[k][j]; } "
+        "for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) D[i][j] += C[19 - i][19 - j] + C[i][j]; }")),
 }
 """Arrays and loops of sums of products in which loops are nested in uncommon ways."""
 

@@ -15,8 +15,10 @@ Everything is decided exactly:
 - The factors exist for all rows (columns) of the kernel and all values of the reduced iterators, whatever the other
   loops do: copies leave no array.
 - No statement of the kernel writes what the factors read: they may be read before everything else.
+- No launch of a loop of the host computes what the factors of a later one are: the errors of rounded factors would add
+  up from launch to launch, and the tolerance counts kernels (`generator.precision`).
 - Of all other dependences of the statement, the rest has those of every one of its instances; it runs where the last of
-  them did, and what lowers it checks that as for any kernel.
+  them did. That is checked here for a usual mapping, and again for that of each plan by what lowers it.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ import islpy as isl
 from generator.arithmetic import c_type
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Call, Expr, Load, Name, Unary, loads_of, names_of, parts
+from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import Update, reducible, sums, update_of
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Tree
 from generator.polyhedral.kit.tree import Mapping as Mapped
 from generator.polyhedral.kit.tree import Sequence as InOrder
+from generator.polyhedral.memory.footprint import fill_points
+from generator.polyhedral.memory.mapped import check_mapped
+from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Access, Program, Statement
 
@@ -45,6 +51,8 @@ SUMS = "antune_sums"
 """A function of row and column iterators: what a block has added up for them."""
 NO_SUM = "no sum of products with rows and columns: "
 """Refusals begin so."""
+_USUAL = (32, 8)
+"""Rows (columns) of a tile and threads along them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,7 @@ def _contraction(program: Program, part: KernelPart, members: Members, statement
     types = {array.name: array.type for array in program.arrays}
     if kinds := {c_type(factor, types) for factor in factors} - {"float"}:
         raise IllegalPlan(f"has a factor of type {min(kinds)}: tensor cores take float")
+    _check_launches(program, part, statement, factors)
     deep = {index.iterator for index in depth}
     if deep & statement.body.variables(statement.body.target):
         raise IllegalPlan("updates each element once")
@@ -159,8 +168,10 @@ def _contraction(program: Program, part: KernelPart, members: Members, statement
         _check_instances(statement, instances, depth, row, column)
         scaled = reduce(lambda a, b: Binary("*", a, b), [*others, Call(SUMS, (Name(row), Name(column)))])
         value = Unary("-", scaled) if negative else scaled
-        return Contraction(statement.name, part, outer, parallel, rows, columns, depth, left, right,
-                           *_rest(program, part, statement, update, depth, value))
+        changed, rest = _rest(program, part, statement, update, depth, value)
+        _check_rest(changed, rest, (rows, columns))
+        return Contraction(
+            statement.name, part, outer, parallel, rows, columns, depth, left, right, changed, rest)
     raise IllegalPlan("has no factor that only rows, and another one that only columns matter to")
 
 
@@ -224,6 +235,30 @@ def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) ->
                 raise IllegalPlan(f"reads {load.array}, which is computed where it is read")
             if any(isinstance(one, Load | Call) for index in load.index for one in parts(index)):
                 raise IllegalPlan(f"reads elements of {load.array} that data decide")
+
+
+def _check_launches(program: Program, part: KernelPart, statement: Statement, factors: Sequence[Expr]) -> None:
+    """Raise IllegalPlan where a loop of the host makes factors of what an earlier launch added up."""
+    if not part.prefix:
+        return
+    steps = (step.statement for stage in program.stages for step in stage.steps)
+    reads = [(one.body.target.array, {a.array for a in one.accesses if a.kind == "read"})
+             for one in (*program.statements, *steps)]
+    reached = {statement.body.target.array}
+    while more := {target for target, arrays in reads if arrays & reached} - reached:
+        reached |= more
+    if own := {load.array for factor in factors for load in loads_of(factor)} & reached:
+        raise IllegalPlan(f"reads {min(own)}, which depends on its own sums of earlier launches: errors of rounded "
+                          "factors would add up")
+
+
+def _check_rest(program: Program, part: KernelPart, sides: tuple[int, int]) -> None:
+    """Raise IllegalPlan where nothing can run the rest after all terms are added up."""
+    tile, block = (tuple(size if d in sides else 1 for d in range(len(part.parallel))) for size in _USUAL)
+    try:
+        check_mapped(part, map_kernel(part, KernelPlan(part.statements, tile, block), fill_points(program, part)).tree)
+    except IllegalPlan as reason:
+        raise IllegalPlan(f"cannot have all its terms at once: {reason}") from None
 
 
 _Found = tuple[tuple[Index, ...], tuple[tuple[Index, ...], ...], tuple[Index, ...], Any]

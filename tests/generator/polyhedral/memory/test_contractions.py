@@ -8,6 +8,7 @@ import pytest
 
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.polyhedral.memory.contractions import SUMS, Contraction, contraction_of
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
@@ -119,3 +120,30 @@ def test_a_factor_must_exist_for_all_rows() -> None:
 def test_elements_of_a_triangle_are_those_of_the_rest() -> None:
     [found] = contractions(float_problem("syrk").program)
     assert str(found.rest.domain) == "{ S0[i, j] : i <= 52 and 0 <= j <= i; S1[v0, v2] : v0 <= 52 and 0 <= v2 <= v0 }"
+
+
+STEP = ("for (t = 0; t < 5; t++) {{ for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) {{ C[i][j] = 0; "
+        "for (k = 0; k < 20; k++) C[i][j] += A[i][k] * B[k][j]; }} "
+        "for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) {0} = C[19 - i][19 - j] * 0.1f + C[i][j]; }}")
+
+
+def test_errors_that_add_up_from_launch_to_launch_have_no_tolerance() -> None:
+    """Five steps of a host loop: what becomes of C is the next step's factor A, at once or through D."""
+    [found] = contractions(program_of(scop(STEP.format("D[0][i][j]"), f"{ARRAYS} int t;")))
+    assert [index.iterator for index in found.outer] == ["t"]
+    later = "for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) A[i][j] += D[0][i][j]; }"
+    for step in (STEP.format("A[i][j]"), STEP.format("D[0][i][j]").removesuffix("}") + later):
+        program = program_of(scop(step, f"{ARRAYS} int t;"))
+        [kernel, *_] = kernels_of(program, PLUTO)
+        with pytest.raises(IllegalPlan, match="reads A, which depends on its own sums of earlier launches"):
+            contraction_of(program, kernel.part)
+
+
+def test_what_changes_between_terms_is_no_sum() -> None:
+    """D is halved after each term, so that the statement cannot run after all of them."""
+    program = program_of(scop(f"{IJK} {{ C[i][j] += D[0][i][j] * A[i][k] * B[k][j]; D[0][i][j] *= 0.5f; }}", ARRAYS))
+    [kernel] = kernels_of(program, PLUTO)
+    with pytest.raises(IllegalPlan, match=r"S0 cannot have all its terms at once: .* backwards"):
+        contraction_of(program, kernel.part)
+    [shape] = kernel_shapes(program, PLUTO, "cuda")
+    assert shape.contraction is None
