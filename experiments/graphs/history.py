@@ -106,7 +106,8 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
     if not isinstance(explorer, HasGraph):
         raise _NoReplay("This explorer keeps no graph of its own: options that no walk took are not shown.")
     outcomes = {result.evaluation.number: result.outcome for result in results}
-    sought = sought_of(store)
+    default, sought = next((r for r in store.results() if r.evaluation.number == 0), None), sought_of(store)
+    sought = sought.scaled(default.evaluation.plan, default.outcome) if default else sought
     profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
     with threadpool_limits(1):  # as in the run: more threads round in other ways
         for iteration in range(1, store.iterations() + 1):

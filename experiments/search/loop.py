@@ -72,7 +72,7 @@ class Search:
     at work, and `by_plan` says which evaluation showed first what becomes of a plan: all others are in the store, for a
     long search to fit in memory. `saved`: where `explorer` comes from, if that is a checkpoint. `adopted`: iterations
     up to this one are told as somebody else's. `limits` are the user's. The explorer and the rules that end a run go by
-    `sought`.
+    `sought`; `scaled` is the same for explorers.
     """
 
     store: Store
@@ -93,6 +93,7 @@ class Search:
     saved: Saved | None = None
     limits: Limits = field(default_factory=Limits)
     sought: Sought = BY_TIME
+    scaled: Sought = BY_TIME
     adopted: int = 0
     known: dict[str, Known] = field(default_factory=dict)
     elapsed_before_s: float = 0.0
@@ -110,6 +111,7 @@ class Search:
         if not self._complete(0, [Walk((), default)], 1):
             return self._ending()
         self._check_device()
+        self.scaled = self.sought.scaled(default, self.outcomes[0])
         for iteration in count(self._restore() + 1):
             stored = self.store.asked(iteration)
             asked = self._affordable(iteration) if stored is None else stored
@@ -177,7 +179,7 @@ class Search:
         with self._explorer_works():
             for walk, evaluation in zip(walks, batch, strict=True):
                 try:
-                    self.explorer.tell(walk, self.sought.told(evaluation.plan, told[evaluation.number]))
+                    self.explorer.tell(walk, self.scaled.told(evaluation.plan, told[evaluation.number]))
                 except ValueError:
                     if iteration > self.adopted:
                         raise  # an adopted walk may lead where this version's space has nothing

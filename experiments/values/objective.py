@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from experiments.words import describe_ms, describe_number
@@ -102,11 +103,22 @@ def parse_objective(text: str | None, higher: bool | None, metrics: Iterable[tup
 
 @dataclass(frozen=True)
 class Sought:
-    """An objective with all that is needed to compute it. `known`: what is the same for all plans of a run."""
+    """An objective with all that is needed to compute it. `known`: what is the same for all plans of a run. Costs are
+    multiplied by `scale`.
+    """
 
     objective: Objective = LEAST_TIME
     known: Mapping[str, float] = field(default_factory=dict)
     steps: tuple[tuple[str, Restriction], ...] = ()
+    scale: float = 1.0
+
+    def scaled(self, default: Plan, outcome: Outcome) -> Sought:
+        """The same with the time of the default plan as its cost, because explorers take tiny costs for equal."""
+        told = self.told(default, outcome)
+        if self.objective.is_time or not isinstance(told, Timed) or not isinstance(outcome, Timed):
+            return self
+        scale = outcome.median_ms / told.median_ms if told.median_ms else 0.0
+        return replace(self, scale=scale) if 0 < scale < inf else self
 
     def value(self, plan: Plan, timed: Timed, ms: float | None = None) -> float:
         """The objective of `plan`, had it taken `ms` (None: as measured).
@@ -132,7 +144,7 @@ class Sought:
     def cost(self, plan: Plan, timed: Timed, ms: float | None = None) -> float:
         """The same as a cost. Raises InputError as `value`."""
         value = self.value(plan, timed, ms)
-        return 1 / value if self.objective.higher else value
+        return self.scale * (1 / value if self.objective.higher else value)
 
     def costs(self, plan: Plan, timed: Timed, samples_ms: Sequence[float]) -> tuple[float, ...]:
         """The costs at these times; empty where one of them has none."""

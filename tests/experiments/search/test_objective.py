@@ -19,6 +19,7 @@ from antune.progress import Tally
 from experiments.exports.chosen import choose, choose_any
 from experiments.exports.csv_table import csv_files
 from experiments.exports.t4 import t4_files
+from experiments.graphs.history import explored
 from experiments.report.page import write_report
 from experiments.run import Finish, resume, tune
 from experiments.search.summary import Finalist, FinalSummary, describe_final, reproduce_command
@@ -104,6 +105,16 @@ def test_a_search_finds_what_it_goes_after(tmp_path: Path) -> None:
     fast, _ = run(tmp_path / "fast", Objective(), 60)
     assert slow.summary.best_ms is not None and fast.summary.best_ms is not None
     assert slow.summary.best_ms > 8 and fast.summary.best_ms < 2.5  # of 2.1 to 9.2 ms
+
+
+def test_the_path_of_a_search_does_not_depend_on_the_unit(tmp_path: Path) -> None:
+    paths = []
+    for place, text in enumerate(("1 / time", "1e15 / time")):
+        run(tmp_path / str(place), Objective(text, True), 60)
+        with read_store(tmp_path / str(place)) as store:
+            paths.append([r.evaluation.plan for r in store.results()])
+            assert explored(store, toy_parts(ToyRunner())).note == ""
+    assert paths[0] == paths[1]
 
 
 def test_a_resumed_run_goes_after_the_same(tmp_path: Path) -> None:
