@@ -97,9 +97,9 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
         "for (int j = 0; j < 40; j++) { C[n][y][i][j] *= 2; "
         "if (n >= 3) for (int k = 0; k < 9; k++) C[n][y][i][j] += I[n][y][i][k] * W[k][j]; }")),
     "loops of tiles": (
-        {"A": (50, 96), "B": (96, 20), "C": (50, 20)},
+        {"A": (2, 50, 48), "B": (2, 48, 20), "C": (50, 20)},
         ("for (int i = 0; i < 50; i++) for (int j = 0; j < 20; j++) for (int k_tile = 0; k_tile < 2; k_tile++) "
-        "for (int k = 0; k < 48; k++) C[i][j] += A[i][48 * k_tile + k] * B[48 * k_tile + k][j];")),
+        "for (int k = 0; k < 48; k++) C[i][j] += A[k_tile][i][k] * B[k_tile][k][j];")),
     "iterators called like copies": (
         {"A": (20, 12), "B": (3, 12, 20), "C": (20, 20)},
         ("for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) for (int sums = 0; sums < 3; sums++) "
