@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -17,6 +18,7 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
+from generator.target import Target
 from graph.pipeline import make_pipeline_space
 from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
@@ -25,11 +27,17 @@ from tests.support.suite import pipeline_program, problem
 from tests.support.targets import HOPPER
 
 
+def with_teams(program: Program, count: int, target: Target) -> list[Plan]:
+    """Those of so many random plans with tiles of warps or threads."""
+    shapes = partial(kernel_shapes, program, dialect="cuda")
+    space = make_pipeline_space(shapes, stage_facts(program), target)
+    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(count)]
+    return [plan for plan in plans if any(kernel.level != "block" for kernel in plan.kernels)]
+
+
 def with_warps(program: Program, count: int) -> list[Plan]:
     """Those of so many random plans with tiles of warps."""
-    shapes = partial(kernel_shapes, program, dialect="cuda")
-    space = make_pipeline_space(shapes, stage_facts(program), HOPPER)
-    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(count)]
+    plans = with_teams(program, count, HOPPER)
     return [plan for plan in plans if any(kernel.level == "sub-group" for kernel in plan.kernels)]
 
 
@@ -64,14 +72,22 @@ def test_a_search_meets_time_steps_partly_in_registers(name: str) -> None:
         assert lower(program, walk.plan, HOPPER).kernels and walk_to(space, walk.plan).plan == walk.plan
 
 
-@pytest.mark.slow
-def test_none_of_them_is_refused() -> None:
-    """None of these."""
-    program, refused = hybrid_problem("unsharp").program, list[str]()
-    plans = [plan for plan in with_warps(program, 700) if any(kernel.in_registers for kernel in plan.kernels)]
-    for plan in plans:
-        try:
-            lower(program, plan, HOPPER)
-        except IllegalPlan as error:
-            refused.append(str(error))
-    assert len(plans) > 40 and not refused, refused
+SMALL_ROOM = replace(HOPPER, local_bytes=48 * 1024)
+"""What GPUs give a block that asks for no more."""
+DRAWN = [(name, target, 300) for name in ("harris", "unsharp") for target in (SMALL_ROOM, HOPPER)]
+
+
+@pytest.mark.parametrize(("name", "target", "draws"), few([("harris", SMALL_ROOM, 20), *DRAWN], 1))
+def test_none_of_them_is_refused(name: str, target: Target, draws: int) -> None:
+    """Of the plans with tiles of warps or threads, in registers and not, also where a block has little room."""
+    for program in (pipeline_program(name, "medium"), hybrid_problem(name).program):
+        plans, refused = with_teams(program, draws, target), list[str]()
+        for plan in plans:
+            try:
+                lower(program, plan, target)
+            except IllegalPlan as error:
+                refused.append(f"{error}: {plan.to_json()}")
+        kernels = [kernel for plan in plans for kernel in plan.kernels]
+        assert len(plans) > draws // 3 and not refused, refused
+        assert {kernel.level for kernel in kernels} == {"block", "sub-group", "thread"}
+        assert any(kernel.in_registers for kernel in kernels)
