@@ -15,6 +15,7 @@ from math import prod
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.counting import count
 from generator.lowering.analysis.facts import Run, grounds, sampled_launches
+from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.core.assemble import lowered_program
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.inlined import inlined_elements
@@ -96,11 +97,12 @@ def _fills(kernel: LoweredKernel, boxes: Mapping[str, LocalBox], runs: Sequence[
     """How many elements all blocks compute of each array in `boxes`."""
     if not boxes:
         return {}
-    counts = count(kernel.body, grounds(kernel, runs), lambda _: 0.0)
+    body = with_index_values(kernel.body)
+    counts = count(body, grounds(kernel, runs), lambda _: 0.0)
     threads = prod(kernel.block) * prod(kernel.grid) * sum(weight for _, weight, _ in runs)
     names = {box.name: array for array, box in boxes.items()}
     found: dict[str, float] = dict.fromkeys(boxes, 0.0)
-    for place, node in _assigns(kernel.body, ()):
+    for place, node in _assigns(body, ()):
         if node.target.array in names and not node.op:
             found[names[node.target.array]] += threads * counts.executions.get(place, 0.0)
     return found

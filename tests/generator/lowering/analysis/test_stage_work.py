@@ -13,6 +13,8 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from tests.support.suite import TARGET, small_problem
 
+INLINE = ("ix", "iy", "ixx", "iyy", "ixy", "sxx", "syy", "sxy", "det", "trace")
+
 
 def program(name: str) -> Program:
     return small_problem(pipeline(name))[0].program
@@ -52,10 +54,20 @@ def test_in_blocks_what_overlaps_is_computed_by_both(tile: tuple[int, int]) -> N
     assert whole * out_row <= round(found.evaluations) <= blocks[0] * blocks[1] * (tile[0] + 2) * tile[1]
 
 
+def test_windows_that_slide_from_a_clamped_place_are_counted() -> None:
+    """Where a box begins is a variable there, on which bounds of loops depend."""
+    harris = program("harris")
+    schedule = dict.fromkeys(("gray", *INLINE), "inline") | {"syy": "block"}
+    plan = default_plan(harris, TARGET, choice=Stages(tuple(schedule.items())))  # type: ignore[arg-type]  # as above
+    last = replace(plan.kernels[-1], tile=(16, 64), block=(8, 32), walk=8, points_inside=False)
+    work = stage_work(harris, replace(plan, kernels=(*plan.kernels[:-1], last)), TARGET.dialect)
+    found = dict(work[last.statements])["syy"]
+    assert found.box == (8, 36) and found.needed <= found.evaluations <= 1.2 * found.needed
+
+
 def test_an_element_that_two_readers_need_at_one_point_is_computed_once() -> None:
     harris = program("harris")
-    inline = ("ix", "iy", "ixx", "iyy", "ixy", "sxx", "syy", "sxy", "det", "trace")
-    found = works(harris, dict.fromkeys(inline, "inline"))
+    found = works(harris, dict.fromkeys(INLINE, "inline"))
     pixels = extents(harris, "harris")[0] * extents(harris, "harris")[1]
     assert {name: found[name].evaluations / pixels for name in ("ix", "ixx", "ixy", "sxx", "det")} == {
         "ix": 9, "ixx": 9, "ixy": 9, "sxx": 1, "det": 1}
