@@ -45,7 +45,8 @@ from tests.support.suite import TARGET, problem
 
 WARP, SECTOR = 32, 32
 SMALL = {"gemm": ("NI=20", "NJ=37", "NK=9"), "jacobi-2d": ("N=23", "TSTEPS=2"), "mvt": ("N=45",)}
-Event: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int]  # access (leaf's place, number), iteration, element
+Event: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Access (place of its leaf, number), iteration, element; vectors are counted where the access has one."""
 
 
 def loads(expr: Expr) -> Iterator[Load]:
@@ -98,9 +99,10 @@ class Simulation:
                     chosen = Assign(target, op, (then, otherwise)[branch])
                     yield from self.events((chosen,), (*place, branch), names, iteration)
                 case Assign() | Atomic():
+                    at_once = node.wide.lanes if isinstance(node, Assign) and node.wide else 1
                     for k, load in enumerate(touched(node)):
                         if load.array in self.extents:
-                            yield (*place, k), iteration, self.element(load, names)
+                            yield (*place, k), iteration, self.element(load, names) // at_once
                 case _:
                     pass
 
@@ -218,6 +220,8 @@ def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[objec
 
 def offset(access: Access, block: tuple[int, ...], lane: int) -> int:
     """How far the element of a lane lies behind that of thread 0."""
+    if access.elements:  # threads follow no stride
+        return access.elements[lane]
     total = 0
     for stride, size in zip(access.strides, block, strict=True):
         assert stride is not None
