@@ -32,7 +32,7 @@ from runners.registry import open_runner
 
 PROGRAMS = Path(__file__).parent / "programs"
 RANDOM = PROGRAMS / "random_dag.py"
-SIZES = ((384, 256), (512, 384), (640, 480))
+SIZES = ((384, 256), (512, 384), (640, 480), (1024, 768), (1536, 1024))
 BATCH = 16
 
 
