@@ -100,6 +100,13 @@ def test_whoever_is_far_behind_need_not_sit_again_and_cannot_win() -> None:
     assert not later[2].tied
 
 
+def test_a_variant_that_sat_only_at_first_is_slower_only_where_that_was_seen() -> None:
+    sittings: list[SittingTimes] = [{0: [1.0, 1.02], 1: [1.01, 1.0]}, *[{1: [1.0, 1.0]}] * ENOUGH_SITTINGS]
+    winner, other = standings(sittings)
+    assert (winner.number, other.complete) == (1, False)
+    assert other.tied and not other.slower
+
+
 def test_a_variant_that_failed_once_does_not_win() -> None:
     found = standings([{0: [1.0], 1: [2.0]}, {1: [2.0]}])
     assert [(entry.number, entry.complete) for entry in found] == [(1, True), (0, False)]
