@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
+from experiments.report.permutation import Importances, importances
 from experiments.search.finals import ranking, settled
 from experiments.search.summary import Summary, best_result, summarize
 from experiments.store import Store
@@ -45,6 +46,11 @@ class Facts:
     def judged(self) -> tuple[Result, ...]:
         """The results with costs in the place of times, where the objective is not the time."""
         return self.sought.judged(self.results)
+
+    @cached_property
+    def importances(self) -> Importances | str:
+        """Of all decisions, or why there are none. Forests take seconds: page and pictures share them."""
+        return importances(self.judged, self.walks)
 
     @property
     def judged_best(self) -> Result | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.report import coordinates, evaluations, importance, overview, source
+from experiments.report import coordinates, evaluations, importance, overview, permutation, source
 from experiments.report.facts import gather
 from experiments.store import Store
 from experiments.values.records import Result
@@ -41,8 +41,8 @@ def measured(count: int) -> list[Result]:
 
 
 def test_what_decides_together_is_important_and_chance_is_not() -> None:
-    found = importance.importances(results := measured(300), walks(results))
-    assert isinstance(found, importance.Importances)
+    found = permutation.importances(results := measured(300), walks(results))
+    assert isinstance(found, permutation.Importances)
     assert found.explained > 0.9 and found.walks == 300
     means = {one.title.split()[0]: one.mean for one in found.decisions}
     assert min(means["one"], means["other"]) > 0.3, "effects of single decisions do not see these"
@@ -51,16 +51,16 @@ def test_what_decides_together_is_important_and_chance_is_not() -> None:
 
 
 def test_importance_needs_walks_that_differ() -> None:
-    few = measured(importance.FEWEST - 1)
-    assert importance.importances(few, walks(few)) == "A forest needs 24 timed walks; there are 23."
+    few = measured(permutation.FEWEST - 1)
+    assert permutation.importances(few, walks(few)) == "A forest needs 24 timed walks; there are 23."
     same = [replace(one, outcome=timed(2.0)) for one in measured(40)]
-    assert importance.importances(same, walks(same)) == "All walks took the same time: no decision matters."
+    assert permutation.importances(same, walks(same)) == "All walks took the same time: no decision matters."
     rng = np.random.default_rng(1)
     noise = [
         result(n, timed(float(rng.lognormal(0, 1))), tile=int(rng.integers(9)), unroll=int(rng.integers(9)))
         for n in range(30)
     ]
-    answer = importance.importances(noise, walks(noise))
+    answer = permutation.importances(noise, walks(noise))
     assert isinstance(answer, str) and "cannot predict" in answer
 
 
