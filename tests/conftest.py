@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,8 +33,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if KERNELS not in os.environ:
         os.environ[KERNELS] = folder = tempfile.mkdtemp(prefix="antune-tests-pocl-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+    if find_spec("hypothesis") is not None:  # GPU machines have none
+        _take_time()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _take_time() -> None:
+    """How long an example of hypothesis takes is a matter of what else the machine does: it fails no test."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("antune", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("antune")
 
 
 @pytest.hookimpl(optionalhook=True)  # GPU machines have no xdist

@@ -129,14 +129,14 @@ def check(steps: list[Step], kind: Type, names: bool) -> None:
             assert not differences(program, memory, original), choice
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs())
 @pytest.mark.parametrize("kind", [hl.UInt(8), hl.UInt(32)])
 def test_graphs_of_integers_have_the_values_of_their_trees(kind: Type, steps: list[Step]) -> None:
     check(steps, kind, True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graphs(REAL))
 def test_graphs_of_real_numbers_do_the_operations_of_their_trees(steps: list[Step]) -> None:
     check(steps, hl.Float(32), False)

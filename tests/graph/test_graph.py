@@ -192,7 +192,7 @@ def test_closing_walks_enumerates_a_space_exactly() -> None:
     assert len(all_walks(FlatSpace((1, 1)))) == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_every_plan_of_a_flat_space_is_reached_once(sizes: list[int]) -> None:
     walks = all_walks(FlatSpace(tuple(sizes)))

@@ -103,7 +103,7 @@ targets = st.builds(
 extents = st.lists(st.one_of(st.integers(1, 40), st.integers(1, 5000)), max_size=3).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(extents, targets, st.booleans(), st.booleans(), st.integers(0, 1 << 30))
 def test_every_plan_keeps_all_limits(
     extents: tuple[int, ...], target: Target, wide: bool, sequential: bool, seed: int

@@ -53,7 +53,7 @@ def legal(parameters: Sequence[Parameter], restrictions: Sequence[str]) -> set[P
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(templates(), st.sampled_from([1, 3, 4000]))
 def test_the_walks_are_the_legal_configurations(template: tuple[list[Parameter], list[str]], look_ahead: int) -> None:
     expected = legal(*template)

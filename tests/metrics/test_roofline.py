@@ -42,7 +42,7 @@ def test_points(text: str, count: int) -> None:
     assert points(isl.Set(text)) == pytest.approx(count, rel=0.02)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=3))
 def test_small_sets_are_counted_exactly(rows: list[tuple[int, int, int]]) -> None:
     inside = [

@@ -16,7 +16,7 @@ from metrics.significance import holm, least_p, rank_sum_p, superiority
 FEW = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(FEW, FEW)
 def test_exact_test_with_ties_equals_the_permutation_test_of_scipy(one: list[float], two: list[float]) -> None:
     def statistic(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -121,7 +121,7 @@ def dense(way: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float]]
         yield from ((x0 + (x1 - x0) * k / 20, y0 + (y1 - y0) * k / 20) for k in range(21))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs())
 def test_boxes_keep_their_distance_and_arrows_pass_between_them(given_graph: tuple[list[Item], list[Arrow]]) -> None:
     items, arrows = given_graph

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.report import coordinates, evaluations, importance, overview, permutation, source
+from experiments.report import coordinates, evaluations, overview, permutation, source
 from experiments.report.facts import gather
 from experiments.store import Store
 from experiments.values.records import Result

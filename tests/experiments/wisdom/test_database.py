@@ -65,7 +65,7 @@ def test_a_program_is_known_wherever_its_file_lies_and_its_family_at_any_size() 
     assert known_by(floats).family != known_by(SMALL).family and distance(known_by(floats), known_by(SMALL)) is None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans(), st.sampled_from(["1.0", "2.0"])), min_size=1, max_size=8))
 def test_the_best_is_kept_and_the_users_own_goes_first(given: list[tuple[int, bool, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -97,7 +97,7 @@ def found(graph: Graph, seed: int, one_output: bool, count: int = 1, limit: int 
     return [plan.cost for plan in plans]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs(7), st.integers(0, 1000), st.booleans())
 def test_the_best_groupings_are_those_of_brute_force(graph: Graph, seed: int, one_output: bool) -> None:
     wanted = by_brute_force(graph, seed, one_output)
@@ -105,13 +105,13 @@ def test_the_best_groupings_are_those_of_brute_force(graph: Graph, seed: int, on
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs(10), st.integers(0, 1000), st.booleans())
 def test_the_best_grouping_of_up_to_ten_nodes_is_that_of_brute_force(graph: Graph, seed: int, one_output: bool) -> None:
     assert found(graph, seed, one_output) == pytest.approx(by_brute_force(graph, seed, one_output)[:1])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(graphs(9), st.integers(0, 1000), st.booleans())
 def test_small_limits_find_a_grouping_that_is_no_better_than_the_best(
     graph: Graph, seed: int, one_output: bool

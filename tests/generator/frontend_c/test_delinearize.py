@@ -125,7 +125,7 @@ SUBSCRIPT = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(
     st.integers(2, 9), st.lists(SUBSCRIPT, min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.booleans()
 )

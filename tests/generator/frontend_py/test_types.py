@@ -313,7 +313,7 @@ def built(tree: Any, a: Any, b: Any) -> Any:
     return hl.i16(applied(name, one, other))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(trees, min_size=8, max_size=8), st.integers(0, 99))
 def test_random_expressions_mean_the_same_in_c(picked: list[Any], seed: int) -> None:
     """Random int16 expressions, several in one program: C, with the casts that intervals left, computes what numpy
@@ -326,7 +326,7 @@ def test_random_expressions_mean_the_same_in_c(picked: list[Any], seed: int) -> 
     assert (found == ran).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees, st.integers(0, 99))
 def test_values_are_inside_of_their_intervals(tree: Any, seed: int) -> None:
     kind = hl.Int(16)

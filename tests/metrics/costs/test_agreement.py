@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -16,7 +16,6 @@ def test_the_right_order_is_1_and_the_opposite_is_minus_1() -> None:
     assert rank_correlation([1, 1, 1], [7.0, 0.2, 0.1]) == 0.0
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=20))
 def test_ties_count_as_in_scipy(pairs: list[tuple[int, int]]) -> None:
     a, b = zip(*pairs, strict=True)

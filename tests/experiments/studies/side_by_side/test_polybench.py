@@ -184,7 +184,7 @@ def test_geometric_means(tmp_path: Path) -> None:
     assert all(m.low is None for m in means(sections_of(many[:2])[0]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.floats(0.1, 10), st.integers(1, 8), st.integers(0, 1000))
 def test_ratios_bear_what_slows_all_down(true: float, sittings: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -242,7 +242,7 @@ def test_no_preference_for_shared_memory_without_it() -> None:
         assert all(kernel.shared or kernel.cache != "shared" for kernel in plan.kernels)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1300), st.integers(0, 1 << 20))
 def test_constant_memory_is_never_overfull(room: int, seed: int) -> None:
     space = make_o1_space(lambda choice: (), replace(GPU, constant_bytes=room), True, (), PROGRAM_ARRAYS)

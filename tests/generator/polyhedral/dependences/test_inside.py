@@ -108,7 +108,7 @@ def bound(expr: Expr, value: int) -> Expr:
     return Int(value) if isinstance(expr, Load) else map_children(expr, lambda part: bound(part, value))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.recursive(LEAVES, grown, max_leaves=8), st.integers(-3, 9), st.integers(0, 4), st.integers(-7, 30))
 def test_ranges_hold_every_value(expr: Expr, i: int, j: int, element: int) -> None:
     low, high = Intervals(DATA, {"a": "int"}).integer(expr, NAMES)
