@@ -46,7 +46,8 @@ class Backend:
     `backends`). `open_caller` makes code a function of the caller's process (`calls`).
 
     `check_compiler` raises InputError where there is no compiler; None: it belongs to the driver. Such a compiler makes
-    code for devices of other machines, too. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute
+    code for devices of other machines, too. `check_tensor_cores` raises InputError where the compiler lacks what code
+    for tensor cores needs; None: there is no such code. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute
     counts what kernels do. `tested`: it has run on hardware, or on what it is made for.
     """
 
@@ -60,6 +61,7 @@ class Backend:
     open_caller: Callable[[Code, Target], Caller]
     required: bool = False
     check_compiler: Callable[[], None] | None = None
+    check_tensor_cores: Callable[[], None] | None = None
     tools: tuple[str, ...] = ()
     nsight: bool = False
     tested: bool = True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from generator.errors import InputError
 from generator.problem import Problem
-from generator.target import Target
+from generator.target import Dialect, Target
 from runners.backend import Backend
 from runners.calls import Caller, Code
 from runners.cuda.backend import CUDA
@@ -64,6 +64,13 @@ def open_caller(code: Code, target: Target) -> Caller:
         return backend_of(code.device.key).open_caller(code, target)
     except (BuildError, LaunchError) as error:
         raise InputError(f"{code.device.name} does not take the code: {error}; tune again on this machine") from None
+
+
+def check_tensor_cores(dialect: Dialect) -> None:
+    """Raise InputError where this machine cannot compile code for tensor cores in `dialect`."""
+    for backend in BACKENDS:
+        if backend.dialect == dialect and backend.check_tensor_cores is not None:
+            backend.check_tensor_cores()
 
 
 def usable_compilers() -> tuple[str, ...]:

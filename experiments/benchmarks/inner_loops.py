@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +29,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
-from generator.plan import KernelPlan
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.target import Target
 from metrics.resources import parse_ptxas
@@ -65,19 +65,31 @@ class Loop:
         return self.named("FFMA") / self.count
 
 
-def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None) -> None:
+def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None,
+         asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, with asynchronous copies")]
+         = False) -> None:
     """Print a row per kernel and plan."""
-    print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers  FFMA LDS.128 other LDS share")
+    print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers shared  FFMA LDS.128 other LDS "
+          "share")
     for name in names or PROGRAMS:
         program = read(name)
         for plan in start_plans(program, HOPPER):
+            plan = made_asynchronous(plan) if asynchronous else plan
+            if plan is None:
+                continue
             variant = lower(program, plan, HOPPER)
             text, log = taken_apart(variant.source, (9, 0))
             registers, best = parse_ptxas(log), most_multiplied(inner_loops(text))
             for kernel in variant.kernels:
                 if kernel.name in best:
                     row = described(plan.kernel(kernel.statements), best[kernel.name])
-                    print(f"{name:12}{kernel.name:10}{row.format(registers=registers[kernel.name].registers)}")
+                    print(f"{name:12}{kernel.name:10}{row.format(needs=registers[kernel.name])}")
+
+
+def made_asynchronous(plan: Plan) -> Plan | None:
+    """`plan` whose kernels copy the next tile asynchronously, if they load it ahead; None if none does."""
+    kernels = tuple(replace(kernel, asynchronous=kernel.ahead) for kernel in plan.kernels)
+    return replace(plan, kernels=kernels) if kernels != plan.kernels else None
 
 
 def read(name: str) -> Program:
@@ -92,10 +104,10 @@ def read(name: str) -> Program:
 
 
 def described(plan: KernelPlan, loop: Loop) -> str:
-    """Its part of a row, with a place for `registers`."""
+    """Its part of a row, with places for what the compiler says that it `needs`."""
     wide, shared = loop.named("LDS.128", "LDS.U.128"), loop.named("LDS")
     tile, block = ("x".join(map(str, sizes)) for sizes in (plan.tile, plan.block))
-    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{registers:10}}{loop.named('FFMA'):6}{wide:8}"
+    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{needs.registers:10}}{{needs.shared:7}}{loop.named('FFMA'):6}{wide:8}"
             f"{shared - wide:10}{loop.share:6.0%}")
 
 

@@ -27,7 +27,9 @@ def searched(target: Target, options: RunOptions) -> Target:
 
 
 def check_products(subject: Subject, target: Target, options: RunOptions) -> None:
-    """Raise InputError where a run wants products that its device, its space or another option rules out."""
+    """Raise InputError where a run wants products that its device, its space or another option rules out, or that this
+    machine cannot compile. On a cluster others compile.
+    """
     if options.products == "full":
         return
     asked = f"{FLAG} {options.products}"
@@ -42,6 +44,13 @@ def check_products(subject: Subject, target: Target, options: RunOptions) -> Non
         raise InputError(f"{asked}: {target.name} cannot do that; it takes the tensor cores of an NVIDIA GPU of "
                          f"compute capability {least} or more, by CUDA (--device cuda; OpenCL and HIP have no way to "
                          "them); leave the option out")
+    if options.cluster is None:
+        from runners.backends import check_tensor_cores
+
+        try:
+            check_tensor_cores(target.dialect)
+        except InputError as missing:
+            raise InputError(f"{asked}: {missing}") from None
 
 
 def product_notes(program: Program, plan: Plan, options: RunOptions) -> Iterator[str]:

@@ -35,6 +35,12 @@ def _check_compiler() -> None:
     open_translator()
 
 
+def _check_headers() -> None:
+    from runners.cuda.compiler import check_headers
+
+    check_headers()
+
+
 def _compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None, travels: bool) -> Compiler:
     from runners.cuda.compiler import cuda_compiler
 
@@ -57,5 +63,5 @@ def _caller(code: Code, target: Target) -> Caller:
 
 
 CUDA = Backend("cuda", "NVIDIA", _present, ABSENT, _find, _compiler, _device, _caller, check_compiler=_check_compiler,
-               tools=("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings", "nvidia-cuda-runtime", "nvidia-cuda-crt",
+               check_tensor_cores=_check_headers, tools=("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings", "nvidia-cuda-runtime", "nvidia-cuda-crt",
                       "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12"), nsight=True)

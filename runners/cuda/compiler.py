@@ -168,6 +168,16 @@ def _arch(capability: Capability) -> str:
     return f"sm_{capability[0]}{capability[1]}"
 
 
+def check_headers() -> None:
+    """Raise InputError where no text for tensor cores would compile here: there is no compiler, or NVRTC would find no
+    headers. nvcc has its own.
+    """
+    translator = open_translator()
+    if translator.name == "NVRTC" and not header_folders(translator.version[0]):
+        version = ".".join(map(str, translator.version))
+        raise InputError(f"tensor cores need headers of CUDA {version}, which are not installed; {headers.REMEDY}")
+
+
 def open_translator() -> Translator:
     """NVRTC if it is installed, else nvcc. Raises InputError when neither is there."""
     reasons = []

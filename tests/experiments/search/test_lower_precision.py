@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,8 @@ from generator.program import Program
 from generator.rounding import scale
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
+from runners.cuda.compiler import Nvrtc
+from tests.support.cuda_compiler import translator
 from tests.support.space_plans import random_plans
 from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, HOPPER, RDNA
@@ -52,6 +55,18 @@ def test_what_cannot_be_is_refused(target: Target, options: RunOptions, words: s
     with pytest.raises(InputError, match=words):
         check_products(gemm(), target, options)
     check_products(gemm(), target, replace(options, products="full"))
+
+
+def test_missing_headers_end_a_run_at_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each of its plans. On a cluster other machines compile."""
+    translator(Nvrtc)
+    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: ())
+    with pytest.raises(InputError, match="--precision-of-products fp16: tensor cores need headers .* `pip install nvi"):
+        check_products(gemm(), HOPPER, OPTIONS)
+    check_products(gemm(), HOPPER, replace(OPTIONS, cluster="tcp://host:8786"))
+    check_products(gemm(), HOPPER, replace(OPTIONS, products="full"))
+    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: (Path("include"),))
+    check_products(gemm(), HOPPER, OPTIONS)
 
 
 @pytest.mark.parametrize(("name", "words"), [
