@@ -47,8 +47,8 @@ class Backend:
 
     `check_compiler` raises InputError where there is no compiler; None: it belongs to the driver. Such a compiler makes
     code for devices of other machines, too. `check_tensor_cores` raises InputError where the compiler lacks what code
-    for tensor cores needs; None: there is no such code. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute
-    counts what kernels do. `tested`: it has run on hardware, or on what it is made for.
+    for tensor cores needs; None: there is no such code. `tools` are the packages that hold it. `nsight`: NVIDIA's
+    Nsight Compute counts what kernels do. `tested`: it has run on hardware, or on what it is made for.
     """
 
     dialect: Dialect

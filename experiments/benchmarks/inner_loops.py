@@ -66,8 +66,8 @@ class Loop:
 
 
 def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None,
-         asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, with asynchronous copies")]
-         = False) -> None:
+         asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, asynchronously")] = False
+         ) -> None:
     """Print a row per kernel and plan."""
     print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers shared  FFMA LDS.128 other LDS "
           "share")
@@ -107,8 +107,8 @@ def described(plan: KernelPlan, loop: Loop) -> str:
     """Its part of a row, with places for what the compiler says that it `needs`."""
     wide, shared = loop.named("LDS.128", "LDS.U.128"), loop.named("LDS")
     tile, block = ("x".join(map(str, sizes)) for sizes in (plan.tile, plan.block))
-    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{needs.registers:10}}{{needs.shared:7}}{loop.named('FFMA'):6}{wide:8}"
-            f"{shared - wide:10}{loop.share:6.0%}")
+    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{needs.registers:10}}{{needs.shared:7}}"
+            f"{loop.named('FFMA'):6}{wide:8}{shared - wide:10}{loop.share:6.0%}")
 
 
 def taken_apart(source: str, capability: Capability) -> tuple[str, str]:

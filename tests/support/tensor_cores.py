@@ -81,8 +81,16 @@ def sum_of_products(rng: np.random.Generator) -> str:
     bound = "j <= i" if triangle else f"j < {n}"
     loops = f"for (int i = {first}; i < {m}; i++) for (int j = 0; {bound}; j++)"
     loops = f"for (int r = 0; r < {b}; r++) {loops}" if batch else loops
-    body = f"{before} for (int k = {first}; k < {k}; k++) {target} {sign}= {scale}{left} * {right}; {after}"
+    value = f"{scale}{left} * {right}"
+    if rng.integers(2):
+        shapes |= {"D": shapes["A"], "E": shapes["B"], "s": (m,)}
+        value += f" {rng.choice(['+', '-'])} {rng.choice([scale, 's[i] * '])}{left} * {right}".translate(_OTHERS)
+    body = f"{before} for (int k = {first}; k < {k}; k++) {target} {sign}= {value}; {after}"
     return whole_numbers_in(shapes | {"s": (m,)}, f"{loops} {{ {body} }}")
+
+
+_OTHERS = str.maketrans({"A": "D", "B": "E"})
+"""Arrays of a second product with the forms of the first one."""
 
 
 FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
@@ -104,6 +112,19 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
         {"A": (20, 12), "B": (3, 12, 20), "C": (20, 20)},
         ("for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) for (int sums = 0; sums < 3; sums++) "
         "for (int A_tile = 0; A_tile < 12; A_tile++) C[i][j] += A[i][A_tile] * B[sums][A_tile][j];")),
+    "products of other forms": (
+        {"A": (45, 19), "B": (19, 37), "C": (45, 37), "D": (19, 45), "E": (37, 19), "s": (45,), "r": (37,)},
+        ("for (int i = 0; i < 45; i++) for (int j = 0; j < 37; j++) for (int k = 0; k < 19; k++) "
+        "C[i][j] -= A[i][k] * r[j] * B[k][j] - E[j][k] * D[k][i] * s[i] + 2.0f * A[i][k] * E[j][k];")),
+    "bands": (
+        {"A": (90, 19), "B": (19, 80), "C": (90, 80)},
+        ("for (int i = 0; i < 90; i++) for (int j = 0; j < 80; j++) { C[i][j] += 1; "
+        "if (i + 20 < 2 * j && 2 * j < i + 60) for (int k = 0; k < 19; k++) C[i][j] += A[i][k] * B[k][j]; }")),
+    "triangles that shrink": (
+        {"A": (50, 3, 12), "B": (12, 50), "C": (50, 50), "D": (3,)},
+        ("for (int t = 0; t < 3; t++) { for (int i = 0; i < 50; i++) for (int j = 0; j < i - 14 * t; j++) "
+        "for (int k = 0; k < 12; k++) C[i][j] += A[i][t][k] * B[k][j]; "
+        "for (int q = 0; q < 1; q++) D[q + t] = C[49][q]; }")),
     "steps of a host loop": (
         {"A": (4, 20, 12), "B": (12, 20), "C": (20, 20), "D": (20, 20)},
         ("for (int t = 0; t < 4; t++) { for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) { C[i][j] = 0; "
@@ -118,7 +139,7 @@ def whole_numbers_in(shapes: Mapping[str, tuple[int, ...]], loops: str) -> str:
     declared = ", ".join(name + "".join(f"[{size}]" for size in shape) for name, shape in shapes.items())
     filled = "".join(
         f"for (int q = 0; q < {int(np.prod(shape))}; q++) ((float *){name})[q] = (q * {step} + q / 7) % 9 - 4;\n"
-        for (name, shape), step in zip(shapes.items(), (5, 7, 11, 13), strict=False))
+        for (name, shape), step in zip(shapes.items(), (5, 7, 11, 13, 17, 19, 23), strict=False))
     first = "C" + "[0]" * len(shapes["C"])
     return (f"static float {declared};\nint main(void) {{\n{filled}#pragma scop\n{loops}\n#pragma endscop\n"
             f"return (int){first};\n}}\n")

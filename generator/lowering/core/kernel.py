@@ -68,6 +68,7 @@ from generator.polyhedral.memory.mapping import (
     thread_names,
 )
 from generator.polyhedral.memory.padding import Padded, padded
+from generator.polyhedral.memory.used_blocks import used_blocks
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
@@ -162,7 +163,9 @@ def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: Ker
     mapped = map_kernel(found.rest, rest, fill_points(found.program, found.rest))
     check_mapped(found.rest, mapped.tree)
     made = _generated(found.program, found.rest, replace(frame, whole=False), rest, mapped, False)
-    return replace(made, boxes=(*cores.boxes, *made.boxes), body=(*cores.body, *cores.placed(made.body)))
+    used = used_blocks(found.rest, mapped.tree, mapped.blocks, found.statement, frame.prefix)
+    first = cores.body if used is None else (If(used, cores.body),)
+    return replace(made, boxes=(*cores.boxes, *made.boxes), body=(*first, *cores.placed(made.body)))
 
 
 def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel) -> TeamKernel:

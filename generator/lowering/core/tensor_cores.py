@@ -13,6 +13,9 @@
     barrier
     C[i][j] = C[i][j] + alpha * sums[i][j];             the rest, like any kernel
 
+Of a sum of several products each has its copies and its multiplication, one after the other, in the same shared memory.
+Blocks without elements of the rest, as above the diagonal of a triangle, leave out all before it.
+
 That each product is computed once, and the rest may run after all of them, is proved where the sum is found
 (`generator.polyhedral.memory.contractions`); the loops of the rest are checked as those of any kernel.
 """
@@ -48,6 +51,7 @@ from generator.nest import (
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.contractions import SUMS, Contraction, Index
 from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits, thread_names
+from generator.polyhedral.memory.products import Product
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.precision import WORD
 from generator.program import ELEMENT_BYTES
@@ -125,14 +129,15 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
         raise IllegalPlan(f"{what}: rows that are longer by {plan.padding} elements; use a multiple of {16 // bytes_}")
     each = rows // 16 // warps[0], columns // 16 // warps[1]
 
-    def factor(side: Expr, own: str, size: int) -> SharedFactor:
+    def factor(side: Expr, base: str, own: str, size: int) -> SharedFactor:
         turned = _is_turned(side, own)
         row = (size if turned else plan.inner_tile) + plan.padding
-        base = next(loads_of(side)).array
+        base = base if len(found.products) > 1 else _array(side)
         return SharedFactor(fresh_name(f"{base}_tile", taken), row, turned)
 
-    left = factor(found.left, found.parallel[found.rows][0].iterator, rows)
-    right = factor(found.right, found.parallel[found.columns][0].iterator, columns)
+    first = found.products[0]
+    left = factor(first.left, "left", found.parallel[found.rows][0].iterator, rows)
+    right = factor(first.right, "right", found.parallel[found.columns][0].iterator, columns)
     parts, sums = fresh_name("parts", taken), fresh_name("sums", taken)
     return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, columns + plan.padding)
 
@@ -141,6 +146,11 @@ def _inner(found: Contraction) -> int:
     """Which of the iterators that are summed over is tiled: the one that takes the most values."""
     extents = [index.extent for index in found.depth]
     return max(range(len(extents)), key=lambda k: (extents[k], k))
+
+
+def _array(side: Expr) -> str:
+    """The first array in a factor."""
+    return next(loads_of(side)).array
 
 
 def _is_turned(side: Expr, own: str) -> bool:
@@ -211,8 +221,8 @@ class _Maker:
 
     def body(self, boxes: tuple[LocalBox, ...]) -> tuple[Node, ...]:
         """Everything up to where the sums are in shared memory."""
-        step = [*self._copies(boxes), Barrier(), self._step("multiply"), Barrier()]
-        body: list[Node] = step
+        body: list[Node] = [node for product in self.found.products
+                            for node in (*self._copies(boxes, product), Barrier(), self._step("multiply"), Barrier())]
         others = [k for k in reversed(range(len(self.found.depth))) if k != self.inner]
         for k in (self.inner, *others):
             body = [self._loop(k, body)]
@@ -242,9 +252,8 @@ class _Maker:
             return _number(names[:-1], block[:-1]), Name(names[-1])
         return _div(self._thread, by), _mod(self._thread, by)
 
-    def _copies(self, boxes: tuple[LocalBox, ...]) -> list[Node]:
-        sides = ((self.found.left, self.found.rows, self.tile.left), (self.found.right, self.found.columns,
-                                                                      self.tile.right))
+    def _copies(self, boxes: tuple[LocalBox, ...], product: Product) -> list[Node]:
+        sides = ((product.left, self.found.rows, self.tile.left), (product.right, self.found.columns, self.tile.right))
         return [self._copy(box, *side) for box, side in zip(boxes, sides, strict=False)]
 
     def _copy(self, box: LocalBox, side: Expr, dim: int, factor: SharedFactor) -> Node:
@@ -259,7 +268,8 @@ class _Maker:
                       for one in value.exists]
         exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
         source = substitute(side, {one.index.iterator: one.value for one in found})
-        note = f"all threads copy to {box.name} ({' x '.join(map(str, box.box))} elements)"
+        what = f"{_array(side)} " if len(self.found.products) > 1 else ""
+        note = f"all threads copy {what}to {box.name} ({' x '.join(map(str, box.box))} elements)"
         if lanes > 1 and isinstance(source, Load):
             return self._in_turn(box, self._vector(box, source, exists, lanes), note, lanes)
         value = Call(TO_WORD[self.tile.precision], (source,))

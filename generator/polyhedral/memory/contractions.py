@@ -3,9 +3,9 @@
     for i, j: { C[i][j] *= beta; for k: C[i][j] += alpha * A[i][k] * B[k][j]; }
 
 is one: the statement with the sum has a *left* factor that no column index (j) occurs in, and a *right* factor that no
-row index (i) occurs in. Then a block can add up `sums[i][j] = sum over k of A[i][k] * B[k][j]` for its whole tile
-first, in any order of k, from copies of both factors. What is left is a kernel of its own, the *rest*, in which the
-statement runs once per element: `C[i][j] += alpha * sums[i][j]`.
+row index (i) occurs in; or it adds several such products (`products`). Then a block can add up `sums[i][j] = sum over k
+of A[i][k] * B[k][j]` for its whole tile first, in any order of k, from copies of both factors. What is left is a kernel
+of its own, the *rest*, in which the statement runs once per element: `C[i][j] += alpha * sums[i][j]`.
 
 Everything is decided exactly:
 
@@ -33,7 +33,7 @@ import islpy as isl
 
 from generator.arithmetic import c_type
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Call, Expr, Load, Name, Unary, loads_of, names_of, parts
+from generator.expr import Binary, Call, Expr, Load, Name, Unary, loads_of, parts
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import Update, reducible, sums, update_of
 from generator.polyhedral.kit.members import ends
@@ -44,6 +44,7 @@ from generator.polyhedral.kit.tree import Sequence as InOrder
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.mapped import check_mapped
 from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.memory.products import Product, products_of, terms_of
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Access, Program, Statement
 
@@ -79,12 +80,12 @@ class Index:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contraction:
-    """`sums[row, column] = sum over all values of `depth` of left * right`, for the statement called `statement`.
+    """`sums[row, column] = sum over all values of `depth` of all products`, for the statement called `statement`.
 
     `outer` belong to the kernel's host loops, `parallel` to the parallel dimensions of `part`, outermost first: that is
     the kernel itself, or `with_columns` of it. Several iterators of one dimension count its values row by row. `rows`
-    and `columns` number two of the dimensions. `left` and `right` are expressions over iterators. `program` and `rest`
-    are what is left to do once the sums are known.
+    and `columns` number two of the dimensions. The factors of `products` are expressions over iterators. `program` and
+    `rest` are what is left to do once the sums are known.
     """
 
     statement: str
@@ -94,8 +95,7 @@ class Contraction:
     rows: int
     columns: int
     depth: tuple[Index, ...]
-    left: Expr
-    right: Expr
+    products: tuple[Product, ...]
     program: Program
     rest: KernelPart
 
@@ -149,7 +149,8 @@ def with_columns(part: KernelPart) -> tuple[tuple[KernelPart, Members], ...]:
 def _contraction(program: Program, part: KernelPart, members: Members, statement: Statement) -> Contraction:
     update = _update(program, statement)
     outer, parallel, depth, instances = _indices(part, members, statement)
-    factors, negative = _factors(update.contribution)
+    terms = terms_of(update.contribution)
+    factors = [factor for term in terms for factor in term.factors]
     types = {array.name: array.type for array in program.arrays}
     if kinds := {c_type(factor, types) for factor in factors} - {"float"}:
         raise IllegalPlan(f"has a factor of type {min(kinds)}: tensor cores take float")
@@ -160,18 +161,18 @@ def _contraction(program: Program, part: KernelPart, members: Members, statement
     alone = [dim for dim, found in enumerate(parallel) if len(found) == 1]
     for rows, columns in reversed(list(combinations(alone, 2))):
         row, column = parallel[rows][0].iterator, parallel[columns][0].iterator
-        sides = _sides(factors, deep, row, column)
-        if sides is None:
+        found = products_of(terms, deep, row, column)
+        if found is None:
             continue
-        left, right, others = sides
-        _check_factors(program, part, (left, right))
+        products, others = found
+        _check_factors(program, part, [side for one in products for side in (one.left, one.right)])
         _check_instances(statement, instances, depth, row, column)
         scaled = reduce(lambda a, b: Binary("*", a, b), [*others, Call(SUMS, (Name(row), Name(column)))])
-        value = Unary("-", scaled) if negative else scaled
+        value = Unary("-", scaled) if terms[0].negative else scaled
         changed, rest = _rest(program, part, statement, update, depth, value)
         _check_rest(changed, rest, (rows, columns))
         return Contraction(
-            statement.name, part, outer, parallel, rows, columns, depth, left, right, changed, rest)
+            statement.name, part, outer, parallel, rows, columns, depth, products, changed, rest)
     raise IllegalPlan("has no factor that only rows, and another one that only columns matter to")
 
 
@@ -187,40 +188,6 @@ def _update(program: Program, statement: Statement) -> Update:
     if kinds != {"float"}:
         raise IllegalPlan(f"computes with {' and '.join(sorted(kinds))}: tensor cores take float")
     return update
-
-
-def _factors(expr: Expr) -> tuple[list[Expr], bool]:
-    """The factors of a product, and whether it has a sign."""
-    match expr:
-        case Binary("*", left, right):
-            (first, one), (second, other) = _factors(left), _factors(right)
-            return [*first, *second], one != other
-        case Unary("-", operand):
-            inside, negative = _factors(operand)
-            return inside, not negative
-        case _:
-            return [expr], False
-
-
-def _sides(
-    factors: Sequence[Expr], deep: set[str], row: str, column: str
-) -> tuple[Expr, Expr, list[Expr]] | None:
-    """The left factor, the right one, and those that all terms of a sum have; None where there are no such sides."""
-    left, right, others = list[Expr](), list[Expr](), list[Expr]()
-    for factor in factors:
-        names = names_of(factor)
-        if not names & deep:
-            others.append(factor)
-        elif column not in names:
-            left.append(factor)
-        elif row not in names:
-            right.append(factor)
-        else:
-            return None
-    if not any(row in names_of(one) for one in left) or not right:
-        return None
-    one, two = (reduce(lambda a, b: Binary("*", a, b), side) for side in (left, right))
-    return one, two, others
 
 
 def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) -> None:

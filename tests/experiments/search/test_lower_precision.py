@@ -61,7 +61,7 @@ def test_missing_headers_end_a_run_at_its_beginning(monkeypatch: pytest.MonkeyPa
     """Not each of its plans. On a cluster other machines compile."""
     translator(Nvrtc)
     monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: ())
-    with pytest.raises(InputError, match="--precision-of-products fp16: tensor cores need headers .* `pip install nvi"):
+    with pytest.raises(InputError, match=r"--precision-of-products fp16: tensor cores need headers .* `pip install nv"):
         check_products(gemm(), HOPPER, OPTIONS)
     check_products(gemm(), HOPPER, replace(OPTIONS, cluster="tcp://host:8786"))
     check_products(gemm(), HOPPER, replace(OPTIONS, products="full"))

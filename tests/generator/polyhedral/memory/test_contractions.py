@@ -33,8 +33,9 @@ def contractions(program: Program, schedule: Schedule = PLUTO) -> list[Contracti
 
 
 def words(found: Contraction) -> tuple[str, str, str]:
-    """Both factors, and what the statement of the rest computes."""
-    return c_text(found.left), c_text(found.right), c_text(found.program.statement(found.statement).body.value)
+    """Both factors of its only product, and what the statement of the rest computes."""
+    [product] = found.products
+    return c_text(product.left), c_text(product.right), c_text(found.program.statement(found.statement).body.value)
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -79,6 +80,26 @@ def test_forms(statement: str, left: str, right: str, value: str) -> None:
     assert found.program.statement("S0").iterators == ("i", "j")
 
 
+@pytest.mark.parametrize(("statement", "products", "value"), [
+    ("C[i][j] += 2.0f * A[i][k] * B[k][j] + B[i][k] * 2.0f * A[j][k];", ["A[i][k] x B[k][j]", "B[i][k] x A[j][k]"],
+     f"C[i][j] + 2.0f * {SUMS}(i, j)"),
+    ("C[i][j] -= A[i][k] * B[k][j] - B[i][k] * A[k][j];", ["A[i][k] x B[k][j]", "-B[i][k] x A[k][j]"],
+     f"C[i][j] + -{SUMS}(i, j)"),
+    ("C[i][j] += s[i] * A[i][k] * B[k][j] - s[j] * B[i][k] * A[k][j];",
+     ["A[i][k] * s[i] x B[k][j]", "-B[i][k] x A[k][j] * s[j]"], f"C[i][j] + {SUMS}(i, j)")])
+def test_sums_of_several_products(statement: str, products: list[str], value: str) -> None:
+    [found] = contractions(program_of(scop(f"{IJK} {statement}", ARRAYS)))
+    assert [f"{c_text(one.left)} x {c_text(one.right)}" for one in found.products] == products
+    assert c_text(found.program.statement(found.statement).body.value) == value
+
+
+def test_syr2k_is_two_products_of_a_triangle() -> None:
+    [found] = contractions(float_problem("syr2k").program)
+    assert [(c_text(one.left), c_text(one.right)) for one in found.products] == [
+        ("B[i][k]", "A[j][k]"), ("A[i][k]", "B[j][k]")]
+    assert c_text(found.program.statement("S1").body.value) == f"C[i][j] + alpha * {SUMS}(i, j)"
+
+
 @pytest.mark.parametrize(("text", "reason"), [
     (f"{IJK} C[i][j] += C[i][k] * A[k][j];", "adds up numbers whose order matters|no two parallel dimensions"),
     (f"{IJK} E[i][j] += A[i][k] * A[k][j];", "computes with double and float: tensor cores take float"),
@@ -86,6 +107,7 @@ def test_forms(statement: str, left: str, right: str, value: str) -> None:
     (f"{IJK} C[i][j] += A[i][k] + B[k][j];", "adds up numbers whose order matters"),
     (f"{IJK} C[i][j] += A[i][k] * D[0][i][j];", "has no factor that only rows"),
     (f"{IJK} C[i][j] += A[i][k] * B[(i + j + k) / 3][j];", "has no factor that only rows"),
+    (f"{IJK} C[i][j] += A[i][k] * B[k][j] + D[0][i][j] * A[i][k] * B[k][j];", "has no factor that only rows"),
     (f"{IJK} C[i][j] += A[i][num[k]] * B[k][j];", "reads elements of A that data decide"),
     (f"{IJK} if (s[j] > 0) C[i][j] += A[i][k] * B[k][j];", "adds nothing to its target in all its instances"),
     ("for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k <= i; k++) C[i][j] += A[i][k] * B[k][j];",

@@ -1,0 +1,34 @@
+"""Blocks in which a statement runs: of a triangle of tiles, those on one side of its diagonal only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from generator.expr import Expr
+from generator.polyhedral.kit.ast import box_context, condition_of, index_filter
+from generator.polyhedral.kit.tree import Tree
+from generator.polyhedral.memory.mapping import block_names
+from generator.polyhedral.schedules.kernels import KernelPart, dimension
+from generator.polyhedral.schedules.legality import indices
+
+
+def used_blocks(
+    part: KernelPart, tree: Tree, blocks: Sequence[int], statement: str, prefix: Sequence[str]
+) -> Expr | None:
+    """A condition on block indices and iterators of host loops (`prefix`) that holds for all blocks in which
+    `statement` has instances, and for few others; None where it has some in all. `tree` maps `part` to `blocks`.
+    """
+    names = block_names(len(blocks))
+    ranges = [dimension(member, part.domain) for member in part.prefix]
+    bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
+    bounds += [(name, 0, count - 1) for name, count in zip(names, blocks, strict=True)]
+    whole = part.domain.get_set_list()
+    own = [isl.UnionSet.from_set(one) for one in map(whole.get_at, range(whole.n_set()))
+           if one.get_tuple_name() == statement]
+    here = own[0].intersect(index_filter((*part.prefix, *indices(tree, "block")), (*prefix, *names)))
+    context = box_context(bounds)
+    # a condition of one conjunction and without divisions: it may hold for more blocks, which costs time only
+    used = here.params().coalesce().remove_divs().simple_hull()
+    return None if context.is_subset(used) else condition_of(isl.Set.from_basic_set(used), context)
