@@ -73,10 +73,8 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
           "share")
     for name in names or PROGRAMS:
         program = read(name)
-        for plan in start_plans(program, HOPPER):
-            plan = made_asynchronous(plan) if asynchronous else plan
-            if plan is None:
-                continue
+        plans = start_plans(program, HOPPER)
+        for plan in filter(None, map(made_asynchronous, plans)) if asynchronous else plans:
             variant = lower(program, plan, HOPPER)
             text, log = taken_apart(variant.source, (9, 0))
             registers, best = parse_ptxas(log), most_multiplied(inner_loops(text))
