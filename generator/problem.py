@@ -97,6 +97,8 @@ def as_modelled(array: Array, own: NDArray[Any]) -> NDArray[Any]:
     are 0.
     """
     flat = own.reshape(-1)
+    if flat.size == array.elements:
+        return flat.reshape(array.extents)
     return np.concatenate([flat, np.zeros(array.elements - flat.size, flat.dtype)]).reshape(array.extents)
 
 

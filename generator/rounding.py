@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,7 +92,10 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     with np.errstate(invalid="ignore", over="ignore"):
         drift = np.maximum(*(_distance(result, run) for run in pairs[0]))
         if type_name in UNIT:
-            middle = np.maximum.reduce([_distance(result, _mean(*pair)) for pair in pairs])
+            middle = reduce(np.maximum, (_distance(result, _mean(*pair)) for pair in pairs))
+            most = ROUNDING_SAFETY * min(float(middle.max(initial=0)), MOST_DRIFTS * float(drift.max(initial=0)))
+            if not mixed and most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
+                return None  # as what follows would find, element by element
             noise = np.minimum(_spread(middle), MOST_DRIFTS * _spread(drift))
         else:  # a step, not a sum of small errors: the mean and the neighbours say nothing
             noise = drift
@@ -147,15 +152,19 @@ def _share(mask: NDArray[np.bool_]) -> str:
 
 def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """|other - result|; infinite where only one of them is a finite number, or they are different infinities."""
-    one, two = result.astype(np.float64), other.astype(np.float64)
-    same = (one == two) | (np.isnan(one) & np.isnan(two))
-    finite = np.isfinite(one) & np.isfinite(two)
-    distance: NDArray[np.float64] = np.where(same, 0.0, np.where(finite, np.abs(two - one), np.inf))
+    distance: NDArray[np.float64] = np.asarray(np.subtract(other, result, dtype=np.float64))
+    np.abs(distance, out=distance)
+    if not math.isfinite(distance.max(initial=0.0)):  # few programs: everything else is a number already
+        odd = ~np.isfinite(distance)
+        one, two = result[odd], other[odd]
+        distance[odd] = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.inf)
     return distance
 
 
 def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:
-    return 0.5 * one.astype(np.float64) + 0.5 * two.astype(np.float64)
+    mean: NDArray[np.float64] = np.multiply(one, 0.5, dtype=np.float64)
+    mean += np.multiply(two, 0.5, dtype=np.float64)
+    return mean
 
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:

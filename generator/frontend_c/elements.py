@@ -38,10 +38,14 @@ def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
     """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it
     change.
     """
-    yield node
-    for label, child in node.children():
-        if headers or not (isinstance(node, c_ast.For) and label in ("init", "next")):
-            yield from nodes(child, headers)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        below = node.children()
+        if not headers and isinstance(node, c_ast.For):
+            below = [(label, child) for label, child in below if label not in ("init", "next")]
+        waiting += [child for _, child in reversed(below)]
 
 
 def _is_alias(node: Any) -> bool:

@@ -38,6 +38,7 @@ from generator.expr import (
 )
 from generator.frontend_c.conditions import writes
 from generator.frontend_c.ctypes import to_c
+from generator.frontend_c.elements import nodes
 from generator.frontend_c.expressions import Names, as_condition, read_access, read_expression
 from generator.frontend_c.jumps import jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, read_header
@@ -336,8 +337,8 @@ def inner_loop_outside(loop: Any) -> Any | None:
         return None
     moved = {*names_in(header.start), *names_in(header.test)}
     changed = {name for name, _ in writes(inner.stmt, True)}
-    declared = {node.name for node in _nodes(inner.stmt) if isinstance(node, c_ast.Decl)}
-    deeper = {read_header(node).iterator for node in _nodes(inner.stmt) if isinstance(node, c_ast.For)}
+    declared = {node.name for node in nodes(inner.stmt) if isinstance(node, c_ast.Decl)}
+    deeper = {read_header(node).iterator for node in nodes(inner.stmt) if isinstance(node, c_ast.For)}
     places = list(_assigned(inner.stmt, declared | deeper))
     if moved & (outer_names | changed) or not all(_tells_apart(place, header.iterator, deeper) for place in places):
         return None
@@ -348,18 +349,12 @@ def inner_loop_outside(loop: Any) -> Any | None:
 
 def names_in(node: Any) -> Iterator[str]:
     """The variables that a syntax tree mentions, as often as it does."""
-    return (str(part.name) for part in _nodes(node) if isinstance(part, c_ast.ID))
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for _, child in node.children():
-        yield from _nodes(child)
+    return (str(part.name) for part in nodes(node) if isinstance(part, c_ast.ID))
 
 
 def _assigned(body: Any, declared: set[str]) -> Iterator[Any]:
     """The lvalues of assignments to what is not declared in `body`."""
-    for node in _nodes(body):
+    for node in nodes(body):
         if isinstance(node, c_ast.Assignment):
             place = node.lvalue
         elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "p++", "--", "p--"):

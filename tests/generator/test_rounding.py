@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from generator import rounding
 from generator.capture import Captured, capture
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
@@ -249,3 +253,35 @@ def test_a_lucky_element_takes_the_noise_of_its_neighbours() -> None:
     tolerance = rounding_tolerance("double", result, [(up, down)])
     assert tolerance is not None
     assert tolerance[50] == tolerance[0] == pytest.approx(16 * 0.015)
+
+
+SPECIAL = st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan])
+
+
+@given(st.lists(st.tuples(SPECIAL, SPECIAL), min_size=1, max_size=6))
+@settings(max_examples=100)
+def test_distances_to_what_is_no_number(values: list[tuple[float, float]]) -> None:
+    def distance(one: float, two: float) -> float:
+        if one == two or (math.isnan(one) and math.isnan(two)):
+            return 0.0
+        return abs(two - one) if math.isfinite(one) and math.isfinite(two) else math.inf
+
+    one, two = (np.array([pair[k] for pair in values]) for k in (0, 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        assert rounding._distance(one, two).tolist() == [distance(*pair) for pair in values]
+
+
+@given(st.lists(st.floats(-1e-3, 1e-3), min_size=24, max_size=24), st.sampled_from([1e-16, 1e-12, 1e-10, 1e-5, 1.0]),
+       st.sampled_from([0.0, 1e-14, 1.0]))
+@settings(max_examples=100)
+def test_no_tolerance_where_none_of_the_elements_needs_one(noise: list[float], step: float, least: float) -> None:
+    """The first look at the largest errors gives the same answer as the look at each element."""
+    result = np.full(6, least)
+    result[3] = 1.0
+    up, down, up_too, down_too = (result + step * np.array(noise[6 * k:6 * k + 6]) for k in range(4))
+    pairs = [(up, down), (up_too, down_too)]
+    by_element = rounding_tolerance("double", result, pairs, mixed=[result])  # goes through all elements
+    found = rounding_tolerance("double", result, pairs)
+    assert (found is None) == (by_element is None)
+    if found is not None and by_element is not None:
+        np.testing.assert_array_equal(found, by_element)

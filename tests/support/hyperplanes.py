@@ -16,8 +16,8 @@ from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.kit.components import strongly_connected
 from generator.polyhedral.schedules.hyperplanes import O3
-from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest, NestPath, Row, Vector
 from graph.o3 import make_o3_space

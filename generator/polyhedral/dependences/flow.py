@@ -67,34 +67,31 @@ def flow_of_sequence(sinks: Any, must: Any, may: Any, times: Any, places: Mappin
     the loops before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide
     all that is older.
     """
-    def part(accesses: Any, place: int) -> Any:
-        return _of_statements(accesses, places, place)
-
-    loops = {
-        place: _Loop(part(sinks, place), part(must, place), part(may, place), times)
-        for place in sorted(set(places.values()))
-    }
+    parts = [_by_loop(accesses, places) for accesses in (sinks, must, may, times)]
+    loops = {place: _Loop(*(part[place] for part in parts)) for place in sorted(set(places.values()))}
     touched = _ranges(loop.may for loop in loops.values())
     dependences, unsourced = isl.UnionMap.empty(sinks.get_space()), isl.UnionMap.empty(sinks.get_space())
     for place, loop in loops.items():
         if loop.sinks.is_empty():
             continue
-        own = _exact(loop.sinks, loop.must, loop.may, times)
+        own = _exact(loop.sinks, loop.must, loop.may, loop.times)
         dependences = dependences.union(own.dependences)
         unsourced, rest = unsourced.union(own.unsourced.subtract_range(touched)), own.unsourced.intersect_range(touched)
+        wanted = _arrays(rest)
         for before in [loops[p] for p in reversed(loops) if p < place]:
-            if not before.arrays & _arrays(rest):
+            if not before.arrays & wanted:
                 continue
             dependences = dependences.union(before.left.apply_range(rest.reverse()))
             rest = rest.subtract_range(before.must.range())
-            if rest.is_empty():
+            wanted = _arrays(rest)
+            if not wanted:
                 break
         unsourced = unsourced.union(rest)
     return Flow(dependences.coalesce(), unsourced)
 
 
 class _Loop:
-    """The accesses of the statements of one loop."""
+    """The accesses of the statements of one loop, and when they run."""
 
     def __init__(self, sinks: Any, must: Any, may: Any, times: Any) -> None:
         self.sinks, self.must, self.may, self.times = sinks, must, may, times
@@ -127,12 +124,13 @@ def _places(times: Any) -> dict[str, int]:
     return found
 
 
-def _of_statements(accesses: Any, places: Mapping[str, int], place: int) -> Any:
-    """The accesses of the statements in one place."""
-    found = isl.UnionMap.empty(accesses.get_space())
+def _by_loop(accesses: Any, places: Mapping[str, int]) -> dict[int, Any]:
+    """The accesses (or times) of the statements in each place."""
+    found = {place: isl.UnionMap.empty(accesses.get_space()) for place in places.values()}
     for relation in _maps(accesses):
-        if places.get(relation.get_tuple_name(isl.dim_type.in_)) == place:
-            found = found.add_map(relation)
+        place = places.get(relation.get_tuple_name(isl.dim_type.in_))
+        if place is not None:
+            found[place] = found[place].add_map(relation)
     return found
 
 

@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from generator.polyhedral.kit.components import strongly_connected
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.schedules.candidates import (
     LARGEST_SHIFT,
@@ -23,7 +24,6 @@ from generator.polyhedral.schedules.candidates import (
     vectors_of,
 )
 from generator.polyhedral.schedules.cones import Numbers, Piece, edges, inside, live, pieces_of
-from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
 from generator.schedules.hyperplanes import NestPath, Row, Step
 

@@ -18,6 +18,7 @@ import islpy as isl
 from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import order_of
+from generator.polyhedral.kit.components import strongly_connected
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, coincident_first, from_isl, multi, statements_of
 from generator.polyhedral.schedules.scheduling import Constraints, find_schedule
@@ -315,23 +316,3 @@ def _parallel(program: Program, reductions: tuple[str, ...], path: Path, stateme
         return 0
     band = coincident_first(tree)
     return next((i for i, c in enumerate(band.coincident) if not c), len(band.members))
-
-
-def strongly_connected(names: SequenceOf[str], edges: set[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Strongly connected components in a topological order, by the order of `names` where that leaves a choice."""
-    reach = {name: {name} for name in names}
-    changed = True
-    while changed:
-        changed = False
-        for a, b in edges:
-            if not reach[b] <= reach[a]:
-                reach[a] |= reach[b]
-                changed = True
-    groups = sorted({tuple(sorted(b for b in names if b in reach[a] and a in reach[b])) for a in names},
-                    key=lambda g: min(names.index(n) for n in g))
-    ordered: list[tuple[str, ...]] = []
-    while groups:
-        ready = next(g for g in groups if not any(a not in g and a in h and b in g for h in groups for a, b in edges))
-        ordered.append(ready)
-        groups.remove(ready)
-    return ordered

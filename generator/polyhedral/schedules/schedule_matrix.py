@@ -17,9 +17,10 @@ import numpy as np
 from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.dependences.reductions import order_of
+from generator.polyhedral.kit.components import strongly_connected
 from generator.polyhedral.kit.tree import Band, Leaf, Sequence, Tree, multi
 from generator.polyhedral.schedules.candidates import span
-from generator.polyhedral.schedules.partition import links, strongly_connected
+from generator.polyhedral.schedules.partition import links
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest, Row
 
