@@ -70,6 +70,8 @@ STENCILS: Mapping[str, tuple[int, ...]] = MappingProxyType(
 """Time steps per launch; in three dimensions a warp's tile with the surroundings for more has no room."""
 MEDIUM: Literal["medium"] = "medium"
 """The size of the pipelines."""
+LIMITS = Limits(half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.4)
+"""Plans are many, and the best of each kind counts: each is measured for a moment only."""
 _POINTS: tuple[int, ...] = (1, 2, 4, 8)
 
 
@@ -143,7 +145,7 @@ def measure(name: str, device: str | None, draws: int, size: str, results: Resul
     """Time the plans of one program that are not in `results` yet, all kinds of one size before the next size."""
     problem, lines, given = _problem(name, size), list[Line](), size if name in STENCILS else MEDIUM
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
-        runner = open_runner(problem, device, Limits(), Path(folder))
+        runner = open_runner(problem, device, LIMITS, Path(folder))
         try:
             rng, target = np.random.default_rng(1), runner.device.target
             steps = [TimeTiles(number) for number in STENCILS.get(name, ())]
