@@ -33,7 +33,17 @@ from runners.base import Bounds, Job, Limits
 from runners.limits import ENOUGH, adapted, learned
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
+from runners.shares import shares
 from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A code whose kernels several workers compile: how many of them are still at it, and what the slowest took."""
+
+    whole: Compile
+    left: int
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -47,6 +57,7 @@ class _Work:
     spent: Durations = field(default_factory=Durations)
     code_hash: str | None = None
     ratings: Ratings = ()
+    shared: _Shared | None = None
 
 
 class Batch:
@@ -54,12 +65,14 @@ class Batch:
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
                  known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None],
-                 make: Make | None = None) -> None:
+                 make: Make | None = None, share: bool = False) -> None:
         """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed.
-        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker.
+        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker. `share`: workers find
+        what others compiled, so that those without work can compile a part of a Plan's kernels (`runners.shares`).
         """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
         self._known, self._bounds, self._faulty, self._make = known, bounds, faulty, make
+        self._share = share
         self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
         self._learning = len(bounds.compiled_s) < ENOUGH
         self._works: dict[int, _Work] = {}
@@ -111,6 +124,10 @@ class Batch:
             self._devices.submit(Task(key, measure, "check", None))
 
     def _on_event(self, event: Event) -> None:
+        shared = self._works[event.key].shared
+        if shared is not None and shared.left:
+            self._on_share(event, shared)
+            return
         match event:
             case Finished(key, value):
                 self._on_answer(key, value)
@@ -129,6 +146,14 @@ class Batch:
             case _:
                 assert_never(event)
 
+    def _on_share(self, event: Event, shared: _Shared) -> None:
+        """A worker is done with its share, or failed: what is wrong with a kernel, compiling the whole tells."""
+        seconds = event.value.seconds if isinstance(event, Finished) and isinstance(event.value, Compiled) else 0.0
+        shared.left, shared.seconds = shared.left - 1, max(shared.seconds, seconds)
+        if not shared.left:
+            left_s = max(shared.whole.limit_s - shared.seconds, 0.0)
+            self._compilers.submit(Task(event.key, replace(shared.whole, limit_s=left_s), "compile", None))
+
     def _on_expired(self, key: int, phase: Phase, elapsed_s: float) -> None:
         work = self._works[key]
         if phase in ("generate", "compile") and work.stage != "check":
@@ -141,6 +166,7 @@ class Batch:
                 self._on_generated(key, value)
             case Compiled(_, seconds, _):
                 work = self._works[key]
+                seconds += work.shared.seconds if work.shared is not None else 0.0
                 work.spent, work.stage = _sum(work.spent, Durations(compile_s=seconds)), "check"
                 self._compiled[key] = value
                 if seconds:  # else nothing was compiled
@@ -169,7 +195,15 @@ class Batch:
             work.stage, work.lowered_s = "compile", generated.seconds
             self._by_hash[code_hash] = key
             left_s = max(work.limits.compile_s - generated.seconds, 0.0)
-            self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
+            self._compile(key, Compile(generated.variant, left_s))
+
+    def _compile(self, key: int, whole: Compile) -> None:
+        """Give a code to a worker, or first its kernels to those that have nothing to do."""
+        several = shares(whole.variant, self._compilers.free) if self._share else ()
+        if several:
+            self._works[key].shared = _Shared(whole, len(several))
+        for variant in several or (whole.variant,):
+            self._compilers.submit(Task(key, replace(whole, variant=variant), "compile", None))
 
     def _rating_failed(self, work: _Work, why: str) -> None:
         self._faulty(

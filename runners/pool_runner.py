@@ -29,6 +29,7 @@ from runners.processes import WorkerPool
 from runners.rating import static_ratings
 from runners.rematch import Rematch
 from runners.resident import share_bytes
+from runners.shares import data_lead
 from runners.tasks import Compiled, Lower, Make, Rate, WorkerSetup, make_compile_worker, make_device_worker
 from runners.trial import trial_variant
 
@@ -73,10 +74,13 @@ class PoolRunner:
     """Evaluates Plans with two pools, wherever their workers are: one generates and compiles, one measures."""
 
     def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices,
-                 make: Make | None = None) -> None:
-        """`device` is the model of all `devices`. Workers start with the first evaluation. `make`: see `Batch`."""
+                 make: Make | None = None, share: bool = False) -> None:
+        """`device` is the model of all `devices`. Workers start with the first evaluation. `make`, `share`: see
+        `Batch`.
+        """
         self._device, self._limits, self._compilers, self._devices = device, limits, compilers, devices
         self._overlap, self._make = not device.target.shares_host_cores, make
+        self._share = share
         self._known: dict[str, Outcome] = {}
         self._ready: dict[str, Compiled] = {}
         self._running = self._closed = False
@@ -96,7 +100,7 @@ class PoolRunner:
         """
         with self._alone():
             yield from Batch(self._compilers, self._devices, self._limits, self._overlap, self._known,
-                             bounds, self._rating_failed, self._make).run(jobs)
+                             bounds, self._rating_failed, self._make, self._share).run(jobs)
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
         """Tell the first failure of the static model; see `WarningRunner.warn_through`."""
@@ -193,7 +197,7 @@ class DeviceRunner(PoolRunner):
         devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), measuring,
                                    self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device
-        super().__init__(model, limits, compilers, LocalDevices(devices), make)
+        super().__init__(model, limits, compilers, LocalDevices(devices), make, not data_lead(problem.subject))
 
     def close(self) -> None:
         """End all worker processes and remove all temporary files; may be called again."""
