@@ -16,10 +16,10 @@ from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import built
-from generator.frontend_py.problem import pipeline_problem
+from generator.frontend_py.problem import pipeline_problem, pipeline_program
 from generator.polyhedral.dependences.delinearize import left_flat
 from generator.polyhedral.dependences.expansion import expand
-from generator.problem import Problem, as_modelled
+from generator.problem import Problem, as_modelled, program_of
 from generator.program import Program
 from generator.rounding import rounding_note
 from generator.schedules.choice import ScheduleChoice
@@ -70,6 +70,21 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     warnings = (*chosen, *captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
                                     warnings=warnings))
+
+
+def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int]) -> Program:
+    """The Program of `read_problem`, for those who run nothing: of a pipeline, no data and no results are computed.
+
+    Raises:
+        InputError: anything wrong with the file.
+    """
+    if file.suffix == PIPELINE:
+        made = built(file, None, parameters)
+        if not isinstance(made.result, Tunable):
+            program = pipeline_program(made, file, None, parameters)
+            _check_index_range(program)
+            return program
+    return program_of(read_problem(file, compilation, None, None, parameters, 0, baselines=False).subject)
 
 
 def checked_pipeline(problem: Problem) -> Problem:

@@ -25,13 +25,13 @@ from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from generator.problem import Problem, program_of
 from generator.program import Program
-from generator.reading import read_problem
+from generator.reading import read_problem, read_program
 from generator.target import Target
 from runners.base import DeviceInfo, Job
 from runners.registry import open_runner
 
 PROGRAMS = Path(__file__).parent / "programs"
-RANDOM = PROGRAMS / "random_dag.py"
+RANDOM, BANKS = PROGRAMS / "random_dag.py", PROGRAMS / "random_banks.py"
 SIZES = ((384, 256), (512, 384), (640, 480), (1024, 768), (1536, 1024))
 BATCH = 16
 
@@ -60,16 +60,24 @@ def range_of(text: str) -> range:
 
 
 def random_origin(seed: int) -> Origin:
-    """The random pipeline of a seed, at one of SIZES."""
-    width, height = SIZES[seed % len(SIZES)]
-    return Origin(RANDOM.name, (("height", height), ("seed", seed), ("width", width)))
+    """The random pipeline of a seed, at one of SIZES; every second one may have banks of filters."""
+    width, height = SIZES[seed // 2 % len(SIZES)]
+    return Origin((BANKS if seed % 2 else RANDOM).name, (("height", height), ("seed", seed), ("width", width)))
 
 
 def problem_of(origin: Origin) -> Problem:
     """The problem of a program of this package (`PROGRAMS`), or of a user's file. Raises InputError."""
+    return read_problem(_file(origin), Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
+
+
+def program_at(origin: Origin) -> Program:
+    """The program of `problem_of`, without data and results. Raises InputError."""
+    return read_program(_file(origin), Compilation(), dict(origin.parameters))
+
+
+def _file(origin: Origin) -> Path:
     own = PROGRAMS / origin.source
-    file = own if own.is_file() else Path(origin.source)
-    return read_problem(file, Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
+    return own if own.is_file() else Path(origin.source)
 
 
 def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float) -> int:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.learning.collect import problem_of
+from experiments.learning.collect import program_at
 from experiments.learning.database import Database, MeasuredPlan
 from experiments.learning.series import Origin, program_digest
 from experiments.search.costs import planned
 from generator.errors import AntuneError, IllegalPlan
-from generator.problem import program_of
 from generator.program import Program
 from metrics.costs.base import PlannedKernel
 from metrics.costs.device import CostDevice
@@ -55,7 +54,7 @@ def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
         if len(near) < FEWEST:
             continue
         try:
-            program = program_of(problem_of(series.origin).subject)
+            program = program_at(series.origin)
         except AntuneError:  # a file of the user's that is not there any more
             continue
         if program_digest(program) != series.program:

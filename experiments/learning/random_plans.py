@@ -32,6 +32,9 @@ _STEPS = (0, 0, 1, 2, 4)
 _OWN_STYLE = 0.35
 """The share of kernels that keep the sizes of a start plan: those that people write are fast, and worth knowing."""
 
+_SUMS_IN_REGISTERS = 0.7
+"""The share of kernels that keep sums in registers where they can: beams always do."""
+
 
 def random_plan(program: Program, target: Target, rng: np.random.Generator) -> Plan | None:
     """A plan of the space `pipeline`; None where what was drawn is illegal."""
@@ -59,7 +62,8 @@ def _kernel(shape: KernelShape, bases: Sequence[Plan], target: Target, rng: np.r
     base = bases[int(rng.integers(len(bases)))].kernel(shape.statements)
     if rng.random() >= _OWN_STYLE:
         base = _drawn(base, shape, target, rng)
-    base = replace(stripped(base, shape), level=LEVELS[int(rng.choice(3, p=(0.6, 0.2, 0.2)))])
+    base = replace(stripped(base, shape), level=LEVELS[int(rng.choice(3, p=(0.6, 0.2, 0.2)))],
+                   registers=base.registers or bool(rng.random() < _SUMS_IN_REGISTERS))
     return nearest(base, Known(shape, target, True))
 
 

@@ -17,14 +17,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments.learning.collect import problem_of
+from experiments.learning.collect import program_at
 from experiments.learning.database import Database, device_of
 from experiments.learning.dataset import Pipeline, pipelines
 from experiments.learning.folder import write_model
 from experiments.search.costs import find_model, predicted
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
-from generator.problem import program_of
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
 from metrics.costs.device import cost_device
@@ -78,7 +77,7 @@ def parted(found: Sequence[Pipeline], every: int) -> tuple[list[Pipeline], list[
 
 def by_sioutas(one: Pipeline, device: DeviceInfo) -> list[float]:
     """The costs of Sioutas' model; infinite where it refuses."""
-    program, model = program_of(problem_of(one.origin).subject), find_model("sioutas", device.target)
+    program, model = program_at(one.origin), find_model("sioutas", device.target)
     costs = [predicted(program, plan.plan, device.target, model) for plan in one.plans]
     return [cost.number if isinstance(cost, Cost) else float("inf") for cost in costs]
 

@@ -145,17 +145,16 @@ class Maker:
         return self.keep(Plane(func, a.level))
 
 
-def build(seed: int = 0) -> hl.Func:
-    """A pipeline of 2 to about 14 stages, for any size."""
-    maker = Maker(seed)
+def pipeline(maker: Maker, kinds: tuple[str, ...], chances: tuple[float, ...]) -> hl.Func:
+    """Stages of these kinds until there are enough, and what joins those that nobody reads."""
+    # lines that define Funcs keep their numbers: these are part of a program, to which measured plans belong
     for k in range(maker.draw.choice((1, 1, 2))):
         image = hl.ImageParam(hl.Float(32), 2, f"image_{k}")
         clamped = hl.BoundaryConditions.repeat_edge(image)
         maker.plane(clamped[maker.x, maker.y] * 1.0, 0) if maker.draw.random() < 0.5 else maker.keep(Plane(clamped, 0))
     wanted = maker.draw.randint(2, 11)
     while maker.count < wanted:
-        kind = maker.draw.choices(("pointwise", "combined", "stencil", "halved", "doubled", "reduced"),
-                                  (2.5, 2.5, 4, 1, 1, 0.8))[0]
+        kind = maker.draw.choices(kinds, chances)[0]
         coarse = [one for one in maker.planes if one.level > 0]
         if kind == "doubled" and coarse:
             maker.doubled(maker.draw.choice(coarse))
@@ -168,3 +167,12 @@ def build(seed: int = 0) -> hl.Func:
     for one in ends[1:]:
         total = total + one.func[maker.x, maker.y]
     return maker.plane(total, 0).func
+
+
+KINDS = ("pointwise", "combined", "stencil", "halved", "doubled", "reduced")
+CHANCES = (2.5, 2.5, 4, 1, 1, 0.8)
+
+
+def build(seed: int = 0) -> hl.Func:
+    """A pipeline of 2 to about 14 stages, for any size."""
+    return pipeline(Maker(seed), KINDS, CHANCES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.learning.collect import RANDOM
+from experiments.learning.collect import BANKS, RANDOM, program_at
 from experiments.learning.random_plans import random_plan
+from experiments.learning.series import Origin, program_digest
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -17,15 +18,36 @@ from tests.support.slow import few
 from tests.support.suite import TARGET
 
 
-def random_program(seed: int) -> Program:
-    parameters = {"seed": seed, "width": 40, "height": 24}
-    return program_of(read_problem(RANDOM, Compilation(), None, None, parameters, 0, baselines=False).subject)
+def random_program(seed: int, source: str = RANDOM.name) -> Program:
+    return program_at(Origin(source, (("height", 24), ("seed", seed), ("width", 40))))
 
 
+@pytest.mark.parametrize("source", [RANDOM.name, BANKS.name])
+def test_programs_are_the_same_without_data_and_results(source: str) -> None:
+    file = RANDOM.parent / source
+    parameters = {"height": 24, "seed": 8, "width": 40}
+    whole = program_of(read_problem(file, Compilation(), None, None, parameters, 0, baselines=False).subject)
+    assert program_digest(random_program(8, source)) == program_digest(whole)
+
+
+def test_plans_measured_of_a_random_pipeline_still_belong_to_it() -> None:
+    origin = Origin(RANDOM.name, (("height", 256), ("seed", 0), ("width", 384)))
+    assert program_digest(program_at(origin)) == "573edb586b5f4411", "moved lines make other programs"
+
+
+def test_plans_of_banks_of_filters_keep_sums_in_registers() -> None:
+    program = random_program(457, BANKS.name)
+    assert any(len(array.extents) == 4 for array in program.arrays)
+    plans = [random_plan(program, TARGET, np.random.default_rng((1, k))) for k in range(6)]
+    sums = [kernel.registers for plan in plans if plan is not None for kernel in plan.kernels]
+    assert any(sums) and not all(sums)
+
+
+@pytest.mark.parametrize("source", [RANDOM.name, BANKS.name])
 @pytest.mark.parametrize("seed", few(range(40), 1))
-def test_random_plans_of_random_pipelines_can_be_generated(seed: int) -> None:
-    program = random_program(seed)
-    assert str(program) != str(random_program(seed + 1))
+def test_random_plans_of_random_pipelines_can_be_generated(source: str, seed: int) -> None:
+    program = random_program(seed, source)
+    assert str(program) != str(random_program(seed + 1, source))
     assert not [node.array for node in dataflow(program).nodes if node.refusal]
     plans = [random_plan(program, TARGET, np.random.default_rng((seed, k))) for k in range(2)]
     found = [plan for plan in plans if plan is not None]
