@@ -31,7 +31,7 @@ from runners.base import DeviceInfo, Job
 from runners.registry import open_runner
 
 PROGRAMS = Path(__file__).parent / "programs"
-RANDOM, BANKS = PROGRAMS / "random_dag.py", PROGRAMS / "random_banks.py"
+RANDOM = PROGRAMS / "random_dag.py"
 SIZES = ((384, 256), (512, 384), (640, 480), (1024, 768), (1536, 1024))
 BATCH = 16
 
@@ -62,7 +62,7 @@ def range_of(text: str) -> range:
 def random_origin(seed: int) -> Origin:
     """The random pipeline of a seed, at one of SIZES; every second one may have banks of filters."""
     width, height = SIZES[seed // 2 % len(SIZES)]
-    return Origin((BANKS if seed % 2 else RANDOM).name, (("height", height), ("seed", seed), ("width", width)))
+    return Origin(RANDOM.name, (("banks", seed % 2), ("height", height), ("seed", seed), ("width", width)))
 
 
 def problem_of(origin: Origin) -> Problem:

@@ -1,12 +1,12 @@
 """A random image pipeline: stencils, resampling, reductions and arithmetic in a random directed acyclic graph.
 
-Building blocks as in the training sets of learned schedulers for Halide (Adams et al. 2019, section 5; Anderson et al.
-2021, section 6.2): what stages do, what they read and how many there are follows from `seed` alone.
+Building blocks as in Adams et al. 2019 (section 5) and Anderson et al. 2021 (section 6.2); all follows from `seed`.
 """
 
 from __future__ import annotations
 
 import random  # noqa: TID251 (a generator of its own per seed; numpy may change what a seed draws)
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from antune import halide as hl
@@ -169,10 +169,46 @@ def pipeline(maker: Maker, kinds: tuple[str, ...], chances: tuple[float, ...]) -
     return maker.plane(total, 0).func
 
 
+class BankMaker(Maker):
+    """Makes banks of filters, too: sums of products over channels, as layers of neural networks are. Whether such sums are
+    kept in registers decides how fast they are.
+    """
+
+    def filtered(self) -> Plane:
+        """A bank of filters, or two layers of them; their channels become one plane again."""
+        a, channels, first = self.pick(), self.draw.choice((4, 8)), self.draw.random() < 0.5
+        func = self.bank(lambda _, x, y: a.func[x, y], 1, channels, first)
+        if self.draw.random() < 0.5:
+            before = func
+            func = self.bank(lambda c, x, y: before[(c, x, y) if first else (x, y, c)], channels, channels, first)
+        found = [func[(c, self.x, self.y) if first else (self.x, self.y, c)] for c in range(channels)]
+        total = found[0] * 1.0
+        for one in found[1:]:
+            total = hl.max(total, one)
+        return self.plane(total, a.level)
+
+    def bank(self, read: Callable[[hl.Expr, hl.Expr, hl.Expr], hl.Expr], inputs: int, channels: int,
+             first: bool) -> hl.Func:
+        """Each channel is a sum over all inputs and boxes of 3 by 3, with weights. `first`: channels are the fastest
+        dimension, otherwise the slowest one.
+        """
+        func, weights = hl.Func(f"stage_{self.count}"), hl.ImageParam(hl.Float(32), 4, f"weights_{self.count}")
+        self.count += 1
+        c, r = hl.Var("c"), hl.RDom([(0, inputs), (0, 3), (0, 3)])
+        place = (c, self.x, self.y) if first else (self.x, self.y, c)
+        weight = weights[c, r.x, r.y, r.z] if first else weights[r.y, r.z, r.x, c]
+        func[place] = 0.0
+        func[place] += weight * 0.125 * read(r.x, self.x + r.y - 1, self.y + r.z - 1)
+        func.bound(c, 0, channels)
+        return func
+
+
 KINDS = ("pointwise", "combined", "stencil", "halved", "doubled", "reduced")
 CHANCES = (2.5, 2.5, 4, 1, 1, 0.8)
 
 
-def build(seed: int = 0) -> hl.Func:
-    """A pipeline of 2 to about 14 stages, for any size."""
+def build(seed: int = 0, banks: int = 0) -> hl.Func:
+    """A pipeline of 2 to about 16 stages, for any size; with `banks` (1) of filters among them, or without (0)."""
+    if banks:
+        return pipeline(BankMaker(seed), (*KINDS, "filtered"), (*CHANCES, 1.0))
     return pipeline(Maker(seed), KINDS, CHANCES)

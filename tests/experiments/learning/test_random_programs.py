@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.learning.collect import BANKS, RANDOM, program_at
+from experiments.learning.collect import RANDOM, program_at
 from experiments.learning.random_plans import random_plan
 from experiments.learning.series import Origin, program_digest
 from generator.frontend_c.source import Compilation
@@ -18,16 +18,15 @@ from tests.support.slow import few
 from tests.support.suite import TARGET
 
 
-def random_program(seed: int, source: str = RANDOM.name) -> Program:
-    return program_at(Origin(source, (("height", 24), ("seed", seed), ("width", 40))))
+def random_program(seed: int, banks: int = 0) -> Program:
+    return program_at(Origin(RANDOM.name, (("banks", banks), ("height", 24), ("seed", seed), ("width", 40))))
 
 
-@pytest.mark.parametrize("source", [RANDOM.name, BANKS.name])
-def test_programs_are_the_same_without_data_and_results(source: str) -> None:
-    file = RANDOM.parent / source
-    parameters = {"height": 24, "seed": 8, "width": 40}
-    whole = program_of(read_problem(file, Compilation(), None, None, parameters, 0, baselines=False).subject)
-    assert program_digest(random_program(8, source)) == program_digest(whole)
+@pytest.mark.parametrize("banks", [0, 1])
+def test_programs_are_the_same_without_data_and_results(banks: int) -> None:
+    parameters = {"banks": banks, "height": 24, "seed": 8, "width": 40}
+    whole = program_of(read_problem(RANDOM, Compilation(), None, None, parameters, 0, baselines=False).subject)
+    assert program_digest(random_program(8, banks)) == program_digest(whole)
 
 
 def test_plans_measured_of_a_random_pipeline_still_belong_to_it() -> None:
@@ -36,18 +35,18 @@ def test_plans_measured_of_a_random_pipeline_still_belong_to_it() -> None:
 
 
 def test_plans_of_banks_of_filters_keep_sums_in_registers() -> None:
-    program = random_program(457, BANKS.name)
+    program = random_program(457, 1)
     assert any(len(array.extents) == 4 for array in program.arrays)
     plans = [random_plan(program, TARGET, np.random.default_rng((1, k))) for k in range(6)]
     sums = [kernel.registers for plan in plans if plan is not None for kernel in plan.kernels]
     assert any(sums) and not all(sums)
 
 
-@pytest.mark.parametrize("source", [RANDOM.name, BANKS.name])
+@pytest.mark.parametrize("banks", [0, 1])
 @pytest.mark.parametrize("seed", few(range(40), 1))
-def test_random_plans_of_random_pipelines_can_be_generated(source: str, seed: int) -> None:
-    program = random_program(seed, source)
-    assert str(program) != str(random_program(seed + 1, source))
+def test_random_plans_of_random_pipelines_can_be_generated(banks: int, seed: int) -> None:
+    program = random_program(seed, banks)
+    assert str(program) != str(random_program(seed + 1, banks))
     assert not [node.array for node in dataflow(program).nodes if node.refusal]
     plans = [random_plan(program, TARGET, np.random.default_rng((seed, k))) for k in range(2)]
     found = [plan for plan in plans if plan is not None]
