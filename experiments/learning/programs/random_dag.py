@@ -170,8 +170,8 @@ def pipeline(maker: Maker, kinds: tuple[str, ...], chances: tuple[float, ...]) -
 
 
 class BankMaker(Maker):
-    """Makes banks of filters, too: sums of products over channels, as layers of neural networks are. Whether such sums are
-    kept in registers decides how fast they are.
+    """Makes banks of filters, too: sums of products over channels, as layers of neural networks are. Whether such sums
+    are kept in registers decides how fast they are.
     """
 
     def filtered(self) -> Plane:
