@@ -1,7 +1,7 @@
-"""What changed since a run began, found out when it is resumed: said where it does no harm, refused where it does.
+"""What changed between the start of a run and its continuation: harmless changes are reported, others refused.
 
-The stored program, reference and options are what a run goes on with, so a changed file or compiler does no harm to it.
-Times of another driver would mix with the old ones, and another device's even more so.
+A run continues with the stored program, reference and options, so a changed file or compiler does no harm. Times from
+another driver, and even more from another device, cannot be compared with the old ones.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from runners.many import model_key
 
 
 def source_hash(source: bytes) -> str:
-    """How the tuned file is recognised."""
+    """Return the hash that identifies the tuned file."""
     return hashlib.sha256(source).hexdigest()
 
 
 def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
-    """What the user should know when a run goes on that was last worked on in the environment `before`."""
+    """Yield what the user should know when a run continues that last ran in the environment `before`."""
     if not info.options.from_python and _changed(Path(info.options.file), info.source_hash):
         yield (f"warning: {info.options.file} changed since this run began; {directory} goes on with the program as it "
                f"was. To tune the new one: {reproduce_command(info)}")
@@ -45,19 +45,19 @@ def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
 def _changed(file: Path, before: str) -> bool:
     try:
         return source_hash(file.read_bytes()) != before
-    except OSError:  # it may be gone
+    except OSError:  # the file may have been deleted
         return False
 
 
 def compare_compiler(info: RunInfo) -> str | None:
-    """What to say when the C compiler is another one than that which made the reference; None when it is the same."""
+    """Return a warning if the C compiler is not the one that built the reference; None if it is."""
     from generator.capture.build import system_compiler
 
     try:
         found = system_compiler().version
-    except InputError:  # a run goes on without one
+    except InputError:  # a run continues without a compiler
         return None
-    if info.compiler.startswith(found):  # its options follow
+    if info.compiler.startswith(found):  # `info.compiler` is the version followed by options
         return None
     return (
         f"the C compiler changed from {info.compiler} to {found}; the expected results and the sequential time stay "
@@ -67,11 +67,11 @@ def compare_compiler(info: RunInfo) -> str | None:
 
 
 def compare_device(directory: Path, stored: DeviceInfo, driver: str, found: DeviceInfo, anyway: bool) -> str | None:
-    """What to say about the device `found`, where the run was made on `stored` and last with `driver`; None for
-    nothing.
+    """Return a warning if `found` is not as the device `stored` was, last used with `driver`; None without a
+    difference.
 
     Raises:
-        InputError: it is another device; or another driver, and not `anyway`.
+        InputError: it is another device, or it has another driver and `anyway` is False.
     """
     if (model_key(stored.key), stored.target) != (model_key(found.key), found.target):
         raise InputError(f"the run was made on {stored.name} ({stored.platform}), but here is {found.name} "

@@ -1,14 +1,14 @@
-"""The explorer's state beside the store, so that a long run resumes in seconds.
+"""The explorer's state, saved next to the store, so that a long run resumes in seconds.
 
-The state follows from the stored history: without a checkpoint, resuming asks and tells everything again, which takes
-as long as the explorer took (a few ms per evaluation). A checkpoint is that state after some iteration, written now and
-then between iterations, when nothing is measured; resuming goes on from the latest. It is a shortcut and never a
-source: it is used only where it was made by the same code, libraries, options and stored history (`_Header`), and
-anything else, a missing or damaged file included, is as if there were none. The state is data, never code
-(`explorer.frozen`).
+The state follows from the stored history. Without a checkpoint, resuming repeats all asks and tells, which takes as
+long as the explorer took (a few ms per evaluation). A checkpoint is the state after some iteration; it is written
+between iterations, when nothing is measured, and resuming starts from the latest one. It is only an optimisation: it is
+used only if the code, libraries, options and stored history are the same (`_Header`). A checkpoint that differs, is
+missing or is damaged is ignored. The state is data, never code (`explorer.frozen`).
 
-How often: when the explorer's own work since the last one took longer than `LEAST_S` and `TIMES` what writing took. So
-a killed run loses a few seconds of work, and writing takes a quarter of the explorer's time at most.
+A checkpoint is due when the explorer has worked, since the last one, for more than `LEAST_S` seconds and more than
+`TIMES` as long as writing took. So a killed run loses a few seconds of work, and writing takes at most a quarter of the
+explorer's time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What the state is a function of, and the hash of its compressed text."""
+    """What the state depends on, and the hash of the compressed state."""
 
     format: str
     key: str
@@ -54,7 +54,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An explorer as it was when it had been told iteration `iteration`, with which `asked` evaluations were asked."""
+    """An explorer after it was told iteration `iteration`; `asked` is the number of evaluations asked for by then."""
 
     explorer: Explorer
     iteration: int
@@ -63,14 +63,16 @@ class Saved:
 
 @dataclass(slots=True)
 class Checkpoints:
-    """Writes and reads the checkpoint of one run. `plans` are those of the store when it was opened, by digest."""
+    """Writes and reads the checkpoint of one run. `plans` maps digests to the plans that the store held when it was
+    opened.
+    """
 
     store: Store
     space: Space
     key: str
     plans: Mapping[str, Plan]
-    _spent_s: float = 0.0  # by the explorer since the last one
-    _cost_s: float = 0.0  # of the last one
+    _spent_s: float = 0.0  # the explorer's processor time since the last checkpoint
+    _cost_s: float = 0.0  # processor time that the last checkpoint took
     _history: Any = field(default_factory=hashlib.sha256)
     _hashed: int = -1
 
@@ -79,7 +81,7 @@ class Checkpoints:
         return self.store.directory / CHECKPOINT_FILE
 
     def load(self) -> Saved | None:
-        """The latest state; None when there is none that belongs to this history and code."""
+        """Return the saved state; None if there is none for this history and code."""
         try:
             first, _, body = self._path.read_bytes().partition(b"\n")
             header = _Header(**json.loads(first))
@@ -97,21 +99,20 @@ class Checkpoints:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Counts what the explorer does inside."""
+        """Add the processor time of the enclosed work to the explorer's."""
         began_s = time.process_time()
         yield
         self._spent_s += time.process_time() - began_s
 
     def due(self) -> bool:
-        """True when much would be lost without a new one."""
+        """Return True if the explorer has worked long enough since the last checkpoint."""
         return self._spent_s > max(LEAST_S, TIMES * self._cost_s)
 
     def save(self, explorer: Explorer, iteration: int, asked: int, stored: Container[str]) -> None:
-        """Write the state after `iteration`, in place of the last one, unless too little was done since to be worth it.
+        """Write the state after `iteration` over the last checkpoint, unless the explorer did too little work since.
 
-        `stored` are the digests of plans that the store has by now, with their outcomes.
-        A place that cannot be written any more ends the run elsewhere, or not at all; and an explorer whose state
-        cannot be written is resumed by asking and telling.
+        `stored` holds the digests of the plans whose outcomes are in the store. If the file cannot be written, the run
+        continues without a new checkpoint. An explorer whose state cannot be written is resumed by asking and telling.
         """
         if self._spent_s <= LEAST_S / 4:
             return
@@ -127,7 +128,7 @@ class Checkpoints:
         self._spent_s, self._cost_s = 0.0, time.process_time() - began_s
 
     def _history_until(self, number: int) -> str:
-        """A hash of what the store says about all evaluations up to that one."""
+        """Return a hash of all stored evaluations up to `number`."""
         for row in self.store.told(self._hashed + 1, number):
             self._history.update(repr(row).encode())
         self._hashed = max(self._hashed, number)
@@ -135,13 +136,13 @@ class Checkpoints:
 
 
 def _compressed(lines: Iterable[str]) -> bytes:
-    """The text, of which there is never more than a line at a time."""
+    """Return the compressed lines; only one line at a time is held uncompressed."""
     compressor = zlib.compressobj(1)
     return b"".join([*(compressor.compress(line.encode()) for line in lines), compressor.flush()])
 
 
 def _lines(body: bytes) -> Iterator[str]:
-    """The lines that `_compressed` took, one at a time."""
+    """Yield the lines that `_compressed` was given, one at a time."""
     decompressor, rest = zlib.decompressobj(), b""
     while body:
         rest += decompressor.decompress(body, PIECE)
@@ -151,7 +152,7 @@ def _lines(body: bytes) -> Iterator[str]:
 
 
 def key_of(info: RunInfo, adopted: int) -> str:
-    """A hash of what a search depends on beside its history; `adopted` iterations were told as somebody else's."""
+    """Return a hash of everything but the history that a search depends on, with the number of adopted iterations."""
     now = current_environment()
     code = [entry for entry in now.rooms if entry[0] in SEARCH]
     text = json.dumps([FORMAT, to_json(info.options), info.subject.digest, to_json(info.device.target), adopted, code,

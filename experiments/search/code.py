@@ -1,4 +1,4 @@
-"""best.cl, best.cu or best.hip: the code of the best plan, generated again from what the store holds."""
+"""best.cl, best.cu or best.hip: the code of the best plan, generated again from the store."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from runners.host_program import launches
 
 
 def best_code_file(subject: Subject, target: Target) -> str:
-    """What the file with the best plan's code is called."""
+    """Return the name of the file with the best plan's code."""
     return f"best.{LANGUAGES[language_of(subject, target)].suffix}"
 
 
 def language_of(subject: Subject, target: Target) -> Dialect:
-    """The language of the code on `target`."""
+    """Return the language of the code for `target`."""
     return own_language(subject, target) if isinstance(subject, Template) else target.dialect
 
 
 def variant_of_plan(subject: Subject, plan: Plan, target: Target) -> Variant:
-    """The code of `plan`. Raises IllegalPlan."""
+    """Return the code of `plan`. Raises IllegalPlan."""
     match subject:
         case Program():
             from generator.lowering import lower
@@ -46,9 +46,9 @@ def variant_of_plan(subject: Subject, plan: Plan, target: Target) -> Variant:
 
 
 def code_of(info: RunInfo, plan: Plan) -> str:
-    """The kernels of `plan` as text, or a comment that says why there are none.
+    """Return the kernels of `plan` as text, or a comment that says why there are none.
 
-    Only a run on the deterministic device, which never generates code, can hold an illegal plan as timed.
+    Only a run on the deterministic device, which never generates code, can contain an illegal plan with a time.
     """
     try:
         return variant_of_plan(info.subject, plan, info.device.target).source
@@ -57,14 +57,14 @@ def code_of(info: RunInfo, plan: Plan) -> str:
 
 
 def launch_words(variant: Variant) -> str:
-    """`launch: 128 x 64 blocks of 32 x 8 threads`, of a variant with one kernel."""
+    """Return the launch of a variant with one kernel in words: `launch: 128 x 64 blocks of 32 x 8 threads`."""
     (launch,) = launches(variant)
     grid = " x ".join(str(items // threads) for items, threads in zip(launch.items, launch.block, strict=True))
     return f"launch: {grid} blocks of {' x '.join(map(str, launch.block))} threads"
 
 
 def write_best_code(store: Store, directory: Path) -> None:
-    """Write the best plan's kernels with a comment on where they come from; nothing when none is valid."""
+    """Write the best plan's kernels with a comment on their origin; do nothing if no plan is valid."""
     info, summary = store.info(), summarize(store)
     best = best_result(store.results(), summary)
     if best is None:

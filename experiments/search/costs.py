@@ -1,4 +1,4 @@
-"""What a cost model says of a plan: of each of its kernels, and of all together."""
+"""Costs of plans by a cost model: of each kernel, and of the whole plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metrics.costs.models import MODELS, make_model
 
 @dataclass(frozen=True, slots=True)
 class JudgedKernel:
-    """A kernel of a plan, and what a model says of it."""
+    """A kernel of a plan with a model's judgement of it."""
 
     name: str
     kernel: PlannedKernel
@@ -30,14 +30,14 @@ class JudgedKernel:
 
 
 def find_model(name: str, target: Target, calibration: Calibration | None = None) -> CostModel:
-    """The cost model called `name` for a device. Raises InputError when there is none."""
+    """Return the cost model `name` for a device. Raises InputError if there is none."""
     if name not in MODELS:
         raise InputError(f"unknown cost model {name!r}; use one of {', '.join(MODELS)}")
     return make_model(name, cost_device(target), calibration)
 
 
 def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tuple[JudgedKernel, ...]:
-    """What `model` says of the kernels of `plan`, in launch order.
+    """Return the judgements of `model` on the kernels of `plan`, in launch order.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
@@ -51,7 +51,7 @@ def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tup
 
 
 def predicted(program: Program, plan: Plan, target: Target, model: CostModel) -> Cost | Refused:
-    """The cost of a whole plan by a model that needs no generated text, without generating any.
+    """Return the cost of a whole plan by a model that needs no generated code, without generating any.
 
     Raises:
         IllegalPlan: the plan does not fit the program.
@@ -63,7 +63,7 @@ def predicted(program: Program, plan: Plan, target: Target, model: CostModel) ->
 
 
 def planned(program: Program, plan: Plan) -> tuple[PlannedKernel, ...]:
-    """The kernels of a plan, without their texts. Raises IllegalPlan: the plan does not fit the program."""
+    """Return the kernels of a plan, without their code. Raises IllegalPlan if the plan does not fit the program."""
     flow = dataflow(program)
     return tuple(_planned(flow, cut, None) for cut in cut_kernels(program, plan, flow))
 
@@ -78,7 +78,7 @@ def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKern
 
 
 def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:
-    """The cost of a whole plan; refused where one of its kernels is."""
+    """Return the cost of a whole plan; refused if the model refuses one of its kernels."""
     number = 0.0
     for one in kernels:
         if isinstance(one.judgement, Refused):

@@ -1,4 +1,4 @@
-"""A space of a pipeline with cost models, whose costs an explorer may begin with (`graph.foretelling`)."""
+"""A pipeline space with cost models, whose costs guide the start of a search (`graph.foretelling`)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ NOTHING = Foreseen(None, {})
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What `model` says of plans of `program`, once per plan and per kernel: plans share most of their kernels.
+    """The costs of plans of `program` by `model`. Results are cached by plan and by kernel: plans share most of their
+    kernels.
 
-    Kernels of arrays that no model can judge, whatever the plan, are left out: they are there in every plan.
+    Kernels of arrays that no model can judge in any plan are left out: every plan has them.
     """
 
     program: Program
@@ -62,20 +63,20 @@ class Judge:
         return Foreseen(program, {statements: log(cost) for statements, cost in costs.items()})
 
     def judged(self, kernel: PlannedKernel) -> Judgement:
-        """What the model says of a kernel."""
+        """Return the model's judgement of a kernel."""
         found = self._kernels.get(kernel)
         if found is None:
             found = self._kernels[kernel] = self.model.judge(kernel, cost_device(self.target))
         return found
 
     def _left(self) -> frozenset[str]:
-        """The statements of arrays that no model can judge."""
+        """Return the statements of the arrays that no model can judge."""
         return frozenset(name for node in dataflow(self.program).nodes if node.refusal for name in node.statements)
 
 
 @dataclass(frozen=True, slots=True)
 class ForetoldSpace:
-    """The space `inside`, with what models say of its plans: to screen walks, and to guide ants."""
+    """The space `inside` with cost models of its plans: `foretell` screens walks, `foresee` guides ants."""
 
     inside: Reachable
     foretell: Foretell | None
@@ -98,10 +99,10 @@ class ForetoldSpace:
 
 
 def left_out(program: Program, model: str) -> Iterator[str]:
-    """The arrays of `program` that models cannot judge whatever the plan is, with the reasons.
+    """Yield a sentence for each array of `program` that the models can never judge, with the reason.
 
     Raises:
-        InputError: there are no others.
+        InputError: the models can judge none of the arrays.
     """
     nodes = dataflow(program).nodes
     left = [node for node in nodes if node.refusal]
@@ -117,7 +118,7 @@ def left_out(program: Program, model: str) -> Iterator[str]:
 
 def foretold_space(inside: Reachable, program: Program, target: Target, screening: str | None, ants: str | None,
                    calibration: Calibration | None) -> ForetoldSpace:  # fmt: skip
-    """`inside` with the models called `screening` and `ants`. Raises InputError: there is no such model."""
+    """Return `inside` with the models `screening` and `ants`. Raises InputError if there is no such model."""
     judges = {name: Judge(program, target, find_model(name, target, calibration)) for name in {screening, ants} if name}
     return ForetoldSpace(inside, judges[screening].foretell if screening else None,
                          judges[ants].foresee if ants else None)  # fmt: skip

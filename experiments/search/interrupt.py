@@ -1,4 +1,4 @@
-"""Ctrl-C in two steps: once asks the run to end in order, twice ends it at once."""
+"""Ctrl-C in two steps: the first ends the run in an orderly way, the second ends it at once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Self
 
 
 class Interrupt:
-    """While entered, the first SIGINT or SIGTERM sets `requested`, the next one raises KeyboardInterrupt.
+    """Signal handler: the first SIGINT or SIGTERM sets `requested`, the next one raises KeyboardInterrupt.
 
-    `announce` is called at the first one. Outside the main thread signals cannot be caught: then nothing is
-    installed, and `requested` can be set by the caller.
+    `announce` is called at the first signal. Signals can be caught only in the main thread; in other threads no handler
+    is installed, and the caller may set `requested`.
     """
 
     def __init__(self, announce: Callable[[], None] = lambda: None) -> None:
-        """Nothing is installed before `with`."""
+        """Create the object; the handlers are installed by `with`."""
         self.requested = False
         self._announce = announce
         self._before: dict[signal.Signals, Any] = {}
@@ -30,7 +30,7 @@ class Interrupt:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Put the former handlers back."""
+        """Restore the previous handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()

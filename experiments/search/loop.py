@@ -1,15 +1,14 @@
-"""The one loop of every run: ask, evaluate, store, tell - and, on resume, the same with stored answers.
+"""The loop of every run: ask, evaluate, store, tell. A resumed run repeats it with the stored outcomes.
 
-    evaluation 0        the default plan, outside the budget
+    evaluation 0        the default plan, not counted in the budget
     iteration 1, 2, ... walks = explorer.ask(n)
                         the missing outcomes are measured, each is stored as it arrives
                         explorer.tell(walk, outcome) for all walks, in ask order
 
-The explorer's state is a function of (options, seed, ordered history). A resumed run therefore goes through the
-same loop from the start, or from its latest checkpoint (`experiments.search.checkpoints`): what is stored is told
-without measuring, an iteration that was cut short is completed with the missing jobs only, and the trajectory is that
-of a run that was never stopped. Iterations that were adopted (`resume --anyway`) are told without asking, as somebody
-else's.
+The explorer's state is a function of the options, the seed and the ordered history. A resumed run therefore repeats the
+loop from the start or from its latest checkpoint (`experiments.search.checkpoints`). Stored outcomes are told without
+measuring, and an interrupted iteration measures only its missing jobs, so the search continues as if it had never
+stopped. Adopted iterations (`resume --anyway`) are told without asking, as walks that the explorer did not propose.
 """
 
 from __future__ import annotations
@@ -44,35 +43,35 @@ from metrics.outcome import CompileFailed, Crashed, Durations, LaunchFailed, Out
 from runners.base import NOTHING_KNOWN, Bounds, DiagnosingRunner, Job, Limits, Runner
 from runners.limits import learned
 
-NEEDED_BYTES = 2**20  # on a disk, for the files that compilers of drivers write
+NEEDED_BYTES = 2**20  # of free disk space, for the files that driver compilers write
 
 
 class Diverged(InputError):
-    """The stored history is not what these parts would have done."""
+    """The explorer asks for other plans than those in the stored history."""
 
 
 class Refused(AntuneError):
-    """The device refuses the default plan, and a kernel of one line as well: no plan can change that."""
+    """The device runs neither the default plan nor a trivial kernel, so that no other plan can succeed."""
 
 
 class Observer(Protocol):
-    """Is told what happens; a progress bar, a log, a test."""
+    """Receives every stored result, for example a progress bar, a log or a test."""
 
     def result(self, result: Result) -> None:
-        """An evaluation was finished and stored."""
+        """Handle an evaluation that was finished and stored."""
 
 
 @dataclass(slots=True)
 class Search:
-    """The state of the loop; everything in it can be rebuilt from the store.
+    """The state of the loop. All of it can be rebuilt from the store.
 
-    `bounds` is what all *complete* iterations have shown, in ask order, so that the early stop of a measurement and
-    its time limits do not depend on the order in which results arrived; `gains` is the same for the rules that end a
-    run. `profiled`: how many plans of an iteration are also run under a profiler. `outcomes` are those of the iteration
-    at work, and `by_plan` says which evaluation showed first what becomes of a plan: all others are in the store, for a
-    long search to fit in memory. `saved`: where `explorer` comes from, if that is a checkpoint. `adopted`: iterations
-    up to this one are told as somebody else's. `limits` are the user's. The explorer and the rules that end a run go by
-    `sought`; `scaled` is the same for explorers.
+    `bounds` and `gains` summarise all *complete* iterations in ask order, so that early stops, time limits and stopping
+    rules do not depend on the order in which results arrive. `profiled` is the number of plans per iteration that are
+    also run under a profiler. `outcomes` holds the current iteration only; `by_plan` maps a plan's digest to its first
+    evaluation, whose outcome is read from the store: this bounds the memory of a long search. `saved` is the checkpoint
+    that `explorer` comes from, if any. Iterations up to `adopted` are told as walks that the explorer did not propose.
+    `limits` are the user's. The stopping rules use the objective `sought`; the explorer is told costs by `scaled`, the
+    same objective on another scale.
     """
 
     store: Store
@@ -100,12 +99,12 @@ class Search:
     started_s: float = field(default_factory=time.monotonic)
 
     def run(self, default: Plan) -> Ending:
-        """Search until the budget is used up; `default` is the plan of evaluation 0.
+        """Search until the budget is used up. `default` is the plan of evaluation 0.
 
         Raises:
-            Diverged: the stored history is not what these parts would have done.
-            Refused: the device runs nothing at all.
-            KeyboardInterrupt: asked to stop at once; everything measured so far is stored.
+            Diverged: the explorer asks for other plans than those in the stored history.
+            Refused: the device runs no kernel at all.
+            KeyboardInterrupt: the user asked to stop at once; everything measured so far is stored.
         """
         self._begin()
         if not self._complete(0, [Walk((), default)], 1):
@@ -131,8 +130,10 @@ class Search:
         raise AssertionError("count() has no end")
 
     def _check_device(self) -> None:
-        """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then
-        what became of the plan is not the plan's fault, and is forgotten.
+        """Raise Refused if the default plan failed, no other plan was tried, and the device does not even run a trivial
+        kernel.
+
+        The stored outcome of the default plan is removed then, because the failure says nothing about the plan.
         """
         failed = self.outcomes[0]
         if (self.store.finished() == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
@@ -144,7 +145,7 @@ class Search:
                           f"`{command('resume', self.store.directory)}` goes on")
 
     def _begin(self) -> None:
-        """Take in what the store knows."""
+        """Load the state that the store holds."""
         self.elapsed_before_s = self.store.elapsed_s()
         for result in self.store.results():
             self.by_plan.setdefault(result.evaluation.plan.digest, result.evaluation.number)
@@ -152,7 +153,7 @@ class Search:
         self.known, self.adopted = self.store.reused.all(), self.store.reused.adopted()
 
     def _restore(self) -> int:
-        """The iteration that the explorer has been told last: that of its checkpoint, 0 without one."""
+        """Return the last iteration that the explorer was told: that of its checkpoint, 0 without one."""
         if self.saved is None:
             return 0
         self.asked = self.saved.asked
@@ -168,7 +169,9 @@ class Search:
             self.checkpoints.save(self.explorer, iteration, self.asked, self.by_plan)
 
     def _walks(self, iteration: int, asked: int) -> Sequence[Walk]:
-        """What is evaluated in `iteration`: what the explorer asks for, or what another version of it did."""
+        """Return the walks to evaluate in `iteration`: from the explorer, or from the store if the iteration was
+        adopted.
+        """
         if iteration <= self.adopted:
             return [Walk(choices_from_json(e.walk), e.plan) for e in self.store.batch(iteration)]
         with self._explorer_works():
@@ -182,7 +185,7 @@ class Search:
                     self.explorer.tell(walk, self.scaled.told(evaluation.plan, told[evaluation.number]))
                 except ValueError:
                     if iteration > self.adopted:
-                        raise  # an adopted walk may lead where this version's space has nothing
+                        raise  # an adopted walk may not exist in this version's space
 
     def _explorer_works(self) -> AbstractContextManager[None]:
         return self.checkpoints.working() if self.checkpoints is not None else nullcontext()
@@ -194,7 +197,7 @@ class Search:
         return "interrupted" if self.interrupt.requested else "finished"
 
     def _complete(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
-        """Evaluate what is missing of an iteration; empty when the run has to stop before that is done."""
+        """Evaluate the missing plans of an iteration and return it; empty if the run must stop before they are done."""
         batch = self._batch(iteration, walks, asked)
         missing = [e for e in batch if e.number not in self.outcomes]
         if missing and self._must_stop():
@@ -219,8 +222,8 @@ class Search:
         return batch
 
     def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
-        """Store known outcomes of equal plans (the default met again, what other runs know); return what is
-        really new.
+        """Store the known outcomes of equal plans, from this run or from other runs, and return the remaining
+        evaluations.
         """
         new = []
         for evaluation in batch:
@@ -234,7 +237,9 @@ class Search:
         return new
 
     def _usable(self, evaluation: Evaluation, other: Known) -> bool:
-        """Whether what another run knows would be found out now, and has what is sought (older runs stored less)."""
+        """Return whether another run's outcome holds here and has the metrics that the objective needs (older runs have
+        fewer).
+        """
         return usable(other.outcome, self.limits, self.bounds) and not self.sought.lacks(evaluation.plan, other.outcome)
 
     def _evaluate(self, batch: Sequence[Evaluation]) -> None:
@@ -251,7 +256,7 @@ class Search:
             _cancel(results)
 
     def _profile(self, batch: Sequence[Evaluation]) -> None:
-        """Count what the fastest of a complete iteration do to the machine, as many as were asked for."""
+        """Run the fastest plans of a complete iteration under the profiler, as many as the options ask for."""
         missing = [e for e in fastest(batch, self.outcomes, self.profiled) if e.number not in self.profiles]
         if missing:
             for number, counted in profile(profiling(self.runner), missing):
@@ -266,7 +271,7 @@ class Search:
         self.observer.result(Result(evaluation, outcome, utc_now(), elapsed_s, reused_from))
 
     def _must_stop(self) -> bool:
-        """Asked to, or out of time; the default plan is outside of any budget."""
+        """Return whether the user asked to stop or time is up; time does not count before the default plan is done."""
         return self.interrupt.requested or (self.asked > 0 and self.budget.out_of_time(self._elapsed_s()))
 
     def _elapsed_s(self) -> float:
@@ -274,7 +279,7 @@ class Search:
 
 
 def _cancel(results: Iterator[tuple[int, Outcome]]) -> None:
-    """Cancel what was not fetched now, not when the garbage collector comes by."""
+    """Cancel the jobs that were not fetched, now instead of at garbage collection."""
     if isinstance(results, Generator):
         results.close()
 
@@ -290,6 +295,6 @@ def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation], store
 
 
 def _remedy(directory: Path) -> str:
-    """What to do when a device that has worked before runs nothing: drivers abort where a disk is full."""
+    """Return what to do when a device that worked before runs nothing: drivers abort when a disk is full."""
     full = [place for place in (directory, Path(gettempdir())) if disk_usage(place).free < NEEDED_BYTES]
     return f"the disk of {full[0].resolve()} is full, free some of it" if full else "run `antune doctor`"

@@ -1,8 +1,8 @@
-"""The plans that cost models choose: of the plan makers `sioutas` and `polymage-dp`, as walks, with their reasons.
+"""Plans of the plan makers `sioutas` and `polymage-dp`, which use cost models: the walks to them and the reasons.
 
-What a plan maker says is which stages are computed where and how each kernel is cut. The rest of each kernel's plan is
-that of the first start plan; sizes that a device does not offer give way to the next smaller ones. A plan maker says
-nothing of arrays that its model cannot judge: they have kernels of their own, by the usual rules.
+A plan maker decides where each stage is computed and how each kernel is tiled. The other decisions of a kernel are
+those of the first start plan. Sizes that a device does not offer are replaced by the next smaller ones. Arrays that the
+model cannot judge have kernels of their own, planned by the usual rules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BLOCK: Where = "block"
 
 @dataclass(frozen=True, slots=True)
 class ModelPlans:
-    """Plans by a model, its best first, and its reasons for that one, a sentence per line."""
+    """The plans of one plan maker, best first, and the reasons for the best one, a sentence per line."""
 
     plans: tuple[Plan, ...]
     reasons: tuple[str, ...]
@@ -52,10 +52,10 @@ class ModelPlans:
 def model_plans(
     program: Program, target: Target, maker: str, count: int, calibration: Calibration | None = None
 ) -> ModelPlans:
-    """The `count` best plans of the plan maker called `maker`.
+    """Return the `count` best plans of the plan maker `maker`.
 
     Raises:
-        InputError: the program has nothing that the model can judge.
+        InputError: the program has no stages that the model can judge, or none of the plans is legal.
     """
     flow, device = dataflow(program), cost_device(target)
     made = MAKERS[maker](program, target, count, calibration)
@@ -73,7 +73,7 @@ def model_plans(
 
 
 def _why_none(flow: Dataflow, made: Made) -> str:
-    """Why a program has no stages to place."""
+    """Return the reason why a program has no stages to place."""
     if made.left:
         return "; ".join(dict.fromkeys(one.reason for one in made.left))
     kept = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
@@ -86,7 +86,9 @@ def _why_none(flow: Dataflow, made: Made) -> str:
 
 
 def walks_of_models(found: Sequence[ModelPlans], space: Reachable) -> Iterator[Walk]:
-    """The walks through `space` to the best plans of plan makers, in turns, as far as the space has them."""
+    """Yield the walks through `space` to the plans of all plan makers in turn, best first; plans outside `space` are
+    skipped.
+    """
     for place in range(max((len(one.plans) for one in found), default=0)):
         for one in found:
             if place < len(one.plans) and (walk := _walk(space, one.plans[place])) is not None:
@@ -96,7 +98,7 @@ def walks_of_models(found: Sequence[ModelPlans], space: Reachable) -> Iterator[W
 def _walk(space: Reachable, plan: Plan) -> Walk | None:
     try:
         return walk_to(space, plan)
-    except NotOnOffer:  # a text would have no room for what the model inlines, or a small tile none for its stages
+    except NotOnOffer:  # the inlined code would be too long, or the stages do not fit a small tile
         return None
 
 
@@ -110,13 +112,13 @@ def _polymage(program: Program, target: Target, count: int, calibration: Calibra
 
 
 Maker: TypeAlias = Callable[[Program, Target, int, Calibration | None], Made]
-"""So many groupings of the stages of a program, by a model with constants that were fitted, or its own."""
+"""Return up to the given number of groupings of a program's stages. A calibration replaces the model's constants."""
 MAKERS: Mapping[str, Maker] = MappingProxyType({"sioutas": _sioutas, "polymage-dp": _polymage})
 """The plan makers by the names of their explorers."""
 
 
 def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
-    """The plan of a grouping; None where the program does not allow it."""
+    """Return the plan of a grouping; None if it is illegal for the program."""
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
@@ -134,7 +136,7 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
 
 
 def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape) -> KernelPlan:
-    """The kernel as the model cuts it; `base` where it says nothing of it."""
+    """Return the kernel tiled as the model chose; `base` if the model did not judge it."""
     choice = chosen.get(stored.output)
     if choice is None:
         return base

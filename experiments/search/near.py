@@ -1,8 +1,8 @@
-"""Walks beside a known one, for searches that begin with wisdom.
+"""Neighbours of a known walk, for searches that begin with wisdom.
 
-The best plan of a near size is seldom the best one here, but the best one is seldom far from it. What a usual search
-begins with, on the other hand, was tried when that plan was found. So the neighbours of the known plan, which differ in
-one decision, take turns with the usual starts.
+The best plan for a similar size is seldom the best one here, but the best one is seldom far from it. The usual start
+plans were already tried when that plan was found. So the search alternates between them and the known plan's
+neighbours, which differ from it in one decision.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from graph.space import Space
 from graph.walk import Walk
 
 NEAR = 6
-"""Neighbours that are tried, in a small budget."""
+"""How many neighbours are tried: few, so that small budgets suffice."""
 _STREAM = 31
 
 
 def neighbours(walk: Walk, space: Space, seed: int, most: int = NEAR) -> Sequence[Walk]:
-    """At most `most` walks of `space` that differ from `walk` in a decision, and in what that entails; which ones
-    follows from `seed`.
+    """Return at most `most` walks of `space` that differ from `walk` in one decision and its consequences.
+
+    `seed` determines which ones.
     """
     rng, walks = np.random.default_rng((seed, _STREAM)), UnseenWalks(space)
     known = walks.draw_once(replay(walk.choices, first))

@@ -1,7 +1,7 @@
-"""What a run is put together from: the one place where experiments meets the other rooms.
+"""Make the parts of a run. This module connects `experiments` with the other rooms.
 
-The imports are inside the functions: they pull isl, numpy's friends and the OpenCL library, which no command
-that only reads a store should pay for.
+The imports are inside the functions: they load isl, numerical libraries and the OpenCL library, and commands that only
+read a store should start without them.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 NOWHERE = "none"
 FORETELLING = ("sioutas", "polymage", "learned")
-"""Cost models that judge hundreds of plans in the time that one takes to measure: without their texts."""
+"""Cost models that need no generated code: they judge hundreds of plans in the time of one measurement."""
 BEST, FEW = 30, 5
-"""Plans that a plan maker is asked for: when it is the explorer, and when others begin with them."""
+"""How many plans a plan maker returns: `BEST` when it is the explorer, `FEW` when another explorer starts from them."""
 
 
 ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]
-"""The problem of a run; the second argument hears how long the user's program has been running."""
+"""Read the problem of a run. The second argument is a callback for progress messages while the user's program runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Makers of the parts of a run; tests and other front ends may replace one.
+    """Functions that make the parts of a run. Tests and other front ends may replace any of them.
 
-    The two checks answer within a second, before the program is compiled and run.
+    `check_explorer` and `check_place` return within a second, before the program is compiled and run.
     """
 
     read_problem: ReadProblem
@@ -105,7 +105,7 @@ def _make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
 
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
-    """Any space but `tiles`: one that knows the way to its plans."""
+    """Return the space that `options` name; not `tiles`, which cannot lead a walk to a given plan."""
     target = searched(target, options)
     from generator.lowering.analysis.shapes import kernel_shapes
     from generator.lowering.core.placement import placeable
@@ -138,7 +138,7 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
 
 
 def _time_steps(program: Program, target: Target) -> tuple[int, ...]:
-    """How many time steps a launch may run; none if the program is no loop over time."""
+    """Return the offered numbers of time steps per launch; empty if the program is not a loop over time."""
     from generator.lowering.analysis.shapes import kernel_shapes
     from generator.polyhedral.time.time_steps import time_loop
     from graph.time_steps import offered_steps
@@ -162,7 +162,7 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 
 def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to the plans worth measuring first: those of wisdom and of models, where they are asked for."""
+    """Return the walks to measure first: to plans from wisdom, to plans of models, and to the usual start plans."""
     target = searched(target, options)
     first = _taken(subject, target, options)
     near = _near(first, subject, target, options)
@@ -172,7 +172,7 @@ def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[W
 
 
 def _near(taken: Sequence[Walk], subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The neighbours of the most promising plan of wisdom."""
+    """Return neighbours of the walk to the first plan from wisdom; empty without one."""
     if not taken:
         return ()
     from experiments.search.near import neighbours
@@ -183,13 +183,13 @@ def _near(taken: Sequence[Walk], subject: Subject, target: Target, options: RunO
 
 
 def _in_turns(one: Sequence[Walk], other: Sequence[Walk]) -> Sequence[Walk]:
-    """The walks of both in turns, each once."""
+    """Interleave two sequences of walks; each walk appears once."""
     both = (walk for walk in chain.from_iterable(zip_longest(one, other)) if walk is not None)
     return tuple({walk.identity: walk for walk in both}.values())
 
 
 def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to the plans of wisdom that the run begins with."""
+    """Return the walks to the plans from wisdom that the run starts with."""
     if not options.wisdom:
         return ()
     from experiments.search.taken import taken_walks
@@ -198,7 +198,7 @@ def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Wa
 
 
 def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to plans of models, then to the usual ones."""
+    """Return the walks to plans of cost models, followed by those to the usual start plans."""
     found = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models
@@ -207,7 +207,7 @@ def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequ
         space = make_reachable_space(program, target, options)
         first = tuple(walks_of_models([*found.values()], space))
         if options.explorer in found:
-            return first or (walk_to(space, found[options.explorer].plans[0]),)  # which says what the space has not
+            return first or (walk_to(space, found[options.explorer].plans[0]),)  # raises an error
         others = _usual_starts(program, target, options)
         known = {walk.identity for walk in first}
         return (*first, *(walk for walk in others if walk.identity not in known))
@@ -224,7 +224,7 @@ def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequ
 
 
 def _model_plans(program: Program, target: Target, options: RunOptions) -> Mapping[str, ModelPlans]:
-    """The plans of the plan makers that a run begins with. Raises InputError: see `check_models`."""
+    """Return the plans that the run starts with, by plan maker. Raises InputError: see `check_models`."""
     from explorer.registry import PLAN_MAKERS
 
     check_models(options)
@@ -236,7 +236,7 @@ def _model_plans(program: Program, target: Target, options: RunOptions) -> Mappi
 
 
 def _plans_by(maker: str, program: Program, target: Target, count: int, options: RunOptions) -> ModelPlans:
-    """The `count` best plans of one of the plan makers."""
+    """Return the `count` best plans of the plan maker `maker`."""
     if maker == "beam":
         from experiments.search.guides.beam_plans import Asked, beam_plans
 
@@ -248,7 +248,7 @@ def _plans_by(maker: str, program: Program, target: Target, count: int, options:
 
 
 def check_models(options: RunOptions) -> None:
-    """Raise InputError where a plan maker is unknown, or has no say in the space."""
+    """Raise InputError if a plan maker or model is unknown, or if the space lacks the decisions that it makes."""
     from explorer.registry import PLAN_MAKERS
 
     makers = (*PLAN_MAKERS, "beam")
@@ -266,10 +266,10 @@ def check_models(options: RunOptions) -> None:
 
 
 def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[str]:
-    """What products in a lower precision mean, why the plans of models are first, and what models leave out, in words;
-    nothing where none of that is asked.
+    """Return notes on products in a lower precision, on the models' choice of plans and on arrays that the models leave
+    out.
 
-    Raises InputError: a model that is asked can judge nothing; the device has no such products.
+    Raises InputError: a requested model can judge nothing, or the device has no products in that precision.
     """
     check_products(subject, target, options)
     if isinstance(subject, Template):
@@ -299,7 +299,7 @@ def _default_plan(subject: Subject, target: Target, options: RunOptions) -> Plan
 
 
 def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | None:
-    """What the default plan of a GPU would be, on devices that have another; None elsewhere."""
+    """Return the default plan of a GPU for a device whose own default plan differs; None for other devices."""
     from generator.lowering.heuristics.default import default_plan
     from generator.reading import usual_schedule
 
@@ -309,7 +309,7 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
 
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
-    """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
+    """Return the default plan for the schedule that inlines as many stages as possible; None if it is illegal."""
     from generator.lowering.heuristics.usual import usual_plan
     from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
     from graph.pipeline import openings
@@ -332,7 +332,7 @@ def _answered(problem: Problem, place: Place, limits: Limits, workdir: Path) -> 
 
 
 def limits_of(options: RunOptions) -> Limits:
-    """What a plan may take and how well it is timed, as the user wants it."""
+    """Return the limits on time and memory per plan and the timing settings that `options` ask for."""
     memory_gb, timing = options.memory_limit_gb, options.timing
     return Limits(
         options.compile_limit_s,
@@ -347,16 +347,16 @@ def limits_of(options: RunOptions) -> Limits:
 
 
 def selector(info: RunInfo) -> str:
-    """The device selector that finds the device of a stored run again, whatever other devices appeared since."""
+    """Return a selector that finds the device of a stored run again, even if other devices have been added since."""
     given, key = info.options.device, info.device.key
     return given if given and given.startswith(key) else key
 
 
 def place_of(info: RunInfo, elsewhere: Place = HERE) -> Place:
-    """Where to go on with a stored run: where it was, unless `elsewhere` says otherwise.
+    """Return where to continue a stored run: where it was measured, unless `elsewhere` names another place.
 
-    Its devices are found by the model's key. `all` means all that are there now; of a cluster that exists, every device
-    of the model will do. The cluster NOWHERE of `elsewhere` is this machine.
+    Devices are found by the key of their model. `all` means all that are present now; on an existing cluster any device
+    of the model will do. The cluster NOWHERE of `elsewhere` means this machine.
     """
     stored = info.options.place
     cluster = elsewhere.cluster or stored.cluster
@@ -375,7 +375,9 @@ def place_of(info: RunInfo, elsewhere: Place = HERE) -> Place:
 
 
 def find_device(name: str | None) -> DeviceInfo:
-    """The device that the option --device names (None: the best one found). Raises InputError for no device."""
+    """Return the device that the option --device names (None: the best device found). Raises InputError if there is
+    none.
+    """
     if name is not None and name.split(":")[0] == "deterministic":
         from runners.deterministic import DEVICE
 

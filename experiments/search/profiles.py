@@ -1,4 +1,4 @@
-"""Profiling plans of a run: which ones, and how what was counted joins their outcomes."""
+"""Profile plans of a run: choose the plans, and add the counters to their outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.base import DeviceInfo, Job, ProfilingRunner, Runner
 
 
 def profiling(runner: Runner) -> ProfilingRunner:
-    """`runner`, if something can be counted on its device. Raises InputError if not."""
+    """Return `runner` if its device has counters. Raises InputError if not."""
     if isinstance(runner, ProfilingRunner):
         return runner
     raise InputError(_nothing(runner.device))
@@ -24,19 +24,19 @@ def _nothing(device: DeviceInfo) -> str:
 
 
 def fastest(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], count: int) -> list[Asked]:
-    """The `count` fastest of `batch`, the fastest first; what was stopped early is not worth counting."""
+    """Return the `count` fastest plans of `batch`, fastest first, without those whose measurement was stopped early."""
     timed = [(outcome.median_ms, evaluation.number, evaluation) for evaluation in batch
              if isinstance(outcome := outcomes.get(evaluation.number), Timed) and not outcome.stopped_early]
     return [evaluation for _, _, evaluation in sorted(timed, key=lambda entry: entry[:2])[:count]]
 
 
 def profile(runner: ProfilingRunner, evaluations: Sequence[Asked]) -> Iterator[tuple[int, Counted]]:
-    """Yield (evaluation number, what was counted) as it arrives."""
+    """Yield (evaluation number, counters) as they arrive."""
     yield from runner.profile([Job(evaluation.number, evaluation.plan) for evaluation in evaluations])
 
 
 def with_profile(outcome: Outcome, counted: Counted | None) -> Outcome:
-    """`outcome` with what was counted beside the static model's metrics of each kernel."""
+    """Return `outcome` with the counters added to each kernel's metrics from the static model."""
     if not isinstance(outcome, Timed) or counted is None or isinstance(counted, NoProfile):
         return outcome
     by_kernel = dict(counted.kernels)
@@ -47,10 +47,10 @@ def with_profile(outcome: Outcome, counted: Counted | None) -> Outcome:
 
 def as_told(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], profiles: Mapping[int, Counted],
             count: int) -> dict[int, Outcome]:
-    """What an explorer is told of a batch, by number: the `count` fastest with what was counted.
+    """Return the outcomes that the explorer is told, by number: those of the `count` fastest plans with their counters.
 
-    What `antune profile` counted later is left out: the explorer that was resumed must have known what the first one
-    knew.
+    Counters that `antune profile` added later are left out, because a resumed explorer must be told the same as the
+    original one.
     """
     counted = {evaluation.number for evaluation in fastest(batch, outcomes, count)}
     return {e.number: with_profile(outcomes[e.number], profiles.get(e.number) if e.number in counted else None)
@@ -58,7 +58,7 @@ def as_told(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], profiles: M
 
 
 def worth_profiling(results: Sequence[Result], count: int) -> list[Asked]:
-    """The default plan and the `count` fastest plans of a run."""
+    """Return the default plan and the `count` fastest plans of a run."""
     outcomes = {result.evaluation.number: result.outcome for result in results}
     evaluations = [result.evaluation for result in results]
     default = [evaluation for evaluation in evaluations if evaluation.number == 0]

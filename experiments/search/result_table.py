@@ -1,6 +1,4 @@
-"""What a run came to as a table, the same on the terminal and in the report: baselines, the best plan, and what the
-times are.
-"""
+"""The results of a run as a table for the terminal and the report: baselines, the best plan, and notes on the times."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ DISTURBED = 0.1
 
 
 def result_rows(summary: Summary) -> tuple[Cells, ...]:
-    """A line per baseline that is known, the default plan, the best plan."""
+    """Return a row for each known baseline, the default plan and the best plan."""
     rows = []
     if summary.sequential_ms is not None:
         rows.append(_row("sequential C", summary.sequential_ms, summary))
@@ -46,7 +44,7 @@ def _row(name: str, ms: float | None, summary: Summary) -> Cells:
 
 
 def openmp_words(threads: int) -> str:
-    """`your OpenMP, 2 threads`."""
+    """Return the label of the OpenMP baseline, such as `your OpenMP, 2 threads`."""
     return f"your OpenMP, {_threads(threads)}"
 
 
@@ -55,7 +53,7 @@ def _threads(count: int | None) -> str:
 
 
 def result_notes(summary: Summary) -> Iterator[str]:
-    """What the times in the table are: device time or wall-clock time, which compiler, options and threads."""
+    """Yield what the times in the table mean: device time or wall-clock time, which compiler, options and threads."""
     wall = (
         ""
         if summary.best_wall_ms is None
@@ -74,10 +72,10 @@ def result_notes(summary: Summary) -> Iterator[str]:
 
 
 def _disturbed(summary: Summary) -> Iterator[str]:
-    """Where the ratio of the times and the ratio within the rounds of the final differ, the machine did other
-    things as well.
+    """Yield a warning if the speedup by the times and the speedup within the rounds of the final differ: the machine
+    was busy.
     """
-    if summary.objective != TIME:  # whose ratios the rounds tell
+    if summary.objective != TIME:  # the rounds' ratios are those of the objective, not of times
         return
     default = next((f for f in summary.final.finalists if f.evaluation == 0), None) if summary.final else None
     over = summary.speedup_over_default

@@ -1,12 +1,12 @@
-"""Known results of other runs (`tune --reuse DIR`): which runs may lend theirs, and which outcomes count here.
+"""Results of other runs (`tune --reuse DIR`): which runs qualify, and which of their outcomes hold here.
 
-A time is worth something in another run only if it would come out the same: the same program (its digest: statements,
-sizes, types), device (model, limits, driver), compiler and code generator, the same state of the caches, and at least
-the precision that is wanted now. What differs is said, and nothing is taken. What is taken is copied into the new run's
-store, so that the other directory may go.
+A time is reused only if measuring again would give the same: the same program (its digest: statements, sizes, types),
+device (model, limits, driver), compiler, code generator and state of the caches, and at least the requested precision.
+If something differs, the error names it and nothing is reused. Reused results are copied into the new run's store, so
+the other directory may be deleted.
 
-A reused outcome takes the place of a measurement in the search: it is an evaluation like any other and counts in the
-budget, but costs no time. The default plan and the finals are always measured.
+A reused outcome replaces a measurement in the search: it counts as an evaluation in the budget but costs no time. The
+default plan and the finals are always measured.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ from runners.many import model_key
 
 
 def check_runs(directories: Sequence[str]) -> None:
-    """Raise InputError unless all of them are runs that can be read; quick, unlike finding out whether their
-    results hold.
-    """
+    """Raise InputError unless all `directories` are readable runs. It does not check whether their results hold."""
     for directory in directories:
         read_store(Path(directory)).close()
 
@@ -42,10 +40,11 @@ def check_runs(directories: Sequence[str]) -> None:
 def known_results(
     directories: Sequence[str], subject: Subject, device: DeviceInfo, timing: Timing
 ) -> tuple[Known, ...]:
-    """What the runs in `directories` know that holds for `subject` on `device`, each plan once: the first directory's.
+    """Return the outcomes of the runs in `directories` that hold for `subject` on `device`. If several runs have a
+    plan, the first directory's outcome is returned.
 
     Raises:
-        InputError: one of them is no run, cannot be read, or is of another program, device or toolchain.
+        InputError: a directory is not a run, cannot be read, or has another program, device or toolchain.
     """
     known: dict[str, Known] = {}
     for directory in directories:
@@ -63,7 +62,7 @@ def _lent(results: Iterable[Result], directory: str) -> list[Known]:
 
 
 def difference(store: Store, subject: Subject, device: DeviceInfo, timing: Timing) -> str | None:
-    """Why results of `store` mean nothing for `subject` on `device`, in words; None when they do."""
+    """Return why results of `store` do not hold for `subject` on `device`; None if they do."""
     info, now = store.info(), current_environment()
     if info.subject.digest != subject.digest:
         return f"another program ({info.subject.name} of {info.options.file}, or other sizes)"
@@ -114,12 +113,12 @@ def _other_timing(before: Timing, now: Timing) -> str | None:
 
 
 def usable(outcome: Outcome, limits: Limits, bounds: Bounds) -> bool:
-    """True when the same would be found out now.
+    """Return True if measuring now would give the same outcome.
 
-    A plan that ran into a time limit may pass with a larger one; a crash may have had other reasons than the plan.
+    A plan that timed out may succeed with a longer limit, and a crash may have had a cause other than the plan.
     """
     match outcome:
-        case Timed(stopped_early=True):  # how slow it is exactly was of no interest there
+        case Timed(stopped_early=True):  # only a lower bound of its time is known
             return limits.give_up < inf
         case Timed() | Illegal() | CompileFailed() | LaunchFailed() | WrongResult():
             return True

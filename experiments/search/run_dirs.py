@@ -1,4 +1,4 @@
-"""Where runs live: finding them and naming new ones."""
+"""Find run directories and name new ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNS_ROOT = Path("antune-runs")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run as `antune list` shows it; `summary` is None when `status` says why it cannot be read."""
+    """A run as `antune list` shows it; `summary` is None if the run cannot be read, and `status` then says why."""
 
     directory: Path
     status: str
@@ -26,10 +26,9 @@ class Listed:
 
 @contextmanager
 def claimed_directory(root: Path, name: str) -> Iterator[Path]:
-    """The first of root/name-1, root/name-2, ... that does not exist, made so that nobody else who starts now gets the
-    same.
+    """Create and yield the first of root/name-1, root/name-2, ... that does not exist; no other process gets the same.
 
-    It goes again if nothing is in it in the end. Raises InputError where it cannot be made.
+    The directory is removed at the end if it is empty. Raises InputError if it cannot be created.
     """
     made = [root] if not root.exists() else []
     try:
@@ -41,7 +40,7 @@ def claimed_directory(root: Path, name: str) -> Iterator[Path]:
         yield directory
     finally:
         for folder in (directory, *made):
-            with suppress(OSError):  # it holds something
+            with suppress(OSError):  # the directory is not empty
                 folder.rmdir()
 
 
@@ -54,7 +53,7 @@ def _made(path: Path) -> bool:
 
 
 def find_runs(places: Sequence[Path]) -> list[Path]:
-    """The runs among `places` and directly below them, sorted by path; one that is there by several names counts once.
+    """Return the runs among `places` and directly below them, sorted by path. A run with several paths appears once.
 
     Raises:
         InputError: a place is not a directory.
@@ -70,7 +69,7 @@ def find_runs(places: Sequence[Path]) -> list[Path]:
 
 
 def list_run(directory: Path) -> Listed:
-    """The state of one run; a run that cannot be read is listed with the reason."""
+    """Return the state of one run. If the run cannot be read, the status says why."""
     try:
         with read_store(directory) as store:
             summary = summarize(store)

@@ -1,4 +1,4 @@
-"""Plans measured in turns, for as many sittings as are wanted: the long look at a few of them."""
+"""Measure a few plans in turns, over several sittings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ FEWEST = 3
 
 def hold_sittings(runner: Runner, jobs: Sequence[Job], seed: int, count: int, limit_s: float = math.inf,
                   clock: Callable[[], float] = time.monotonic) -> tuple[Mapping[int, Outcome], ...]:
-    """The outcomes of `count` sittings of about a second, by job number; fewer, but `FEWEST`, after `limit_s` by
-    `clock`.
+    """Measure `jobs` in `count` sittings of about a second each; return each sitting's outcomes by job number.
+
+    After `limit_s` seconds by `clock` no further sitting begins, but at least `FEWEST` are held.
     """
     begin = clock()
     found: list[Mapping[int, Outcome]] = []

@@ -1,11 +1,11 @@
-"""The walks to the plans worth measuring first.
+"""The walks to the plans that a search measures first.
 
-The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an
-opening (a schedule worth a try) to its end first, and `generator.lowering.heuristics.starts` makes plans for the
-kernels that it meets. What these ask for and the space has not is replaced by the nearest that it has
-(`generator.decisions.deciding`); then a walk reaches each plan exactly.
+A plan's sizes belong to kernels, and the schedule determines the kernels. So a walk first follows an opening (a
+promising schedule) to its end, and `generator.lowering.heuristics.starts` makes plans for the resulting kernels. Values
+that the space does not offer are replaced by the nearest ones that it does (`generator.decisions.deciding`), so that a
+walk reaches each plan exactly.
 
-`parts` imports this module late: it needs isl.
+`parts` imports this module inside a function because it loads isl.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from graph.reaching import Reachable, walk_to
 from graph.walk import Walk
 
 FEW = 2
-"""Plans for a schedule that is not the first one to try: with statements apart, more of them may keep results in
+"""Plans per schedule after the first schedule. When statements are separate, more of them can keep results in
 registers.
 """
 
@@ -57,12 +57,12 @@ registers.
 def starts(
     program: Program, target: Target, options: RunOptions, space: Reachable, steps: Sequence[int]
 ) -> Sequence[Walk]:
-    """The walks through `space` to the first plans of a search, most promising first.
+    """Return the walks through `space` to the start plans of a search, most promising first.
 
-    `steps`: how many time steps a launch may run.
+    `steps`: the offered numbers of time steps per launch.
 
     Raises:
-        NotOnOffer: a start is not in the space, a fault of antune's.
+        NotOnOffer: a start plan is not in the space, which is a bug in antune.
     """
     made = _Starts(program, target, options, space, steps)
     plans = (made.on_offer(plan) for plan in made.plans())
@@ -71,7 +71,7 @@ def starts(
 
 @dataclass(frozen=True, slots=True)
 class _Starts:
-    """What a search starts from; the fields are as for `starts`."""
+    """Makes the start plans of a search; the fields are the arguments of `starts`."""
 
     program: Program
     target: Target
@@ -80,7 +80,7 @@ class _Starts:
     steps: Sequence[int]
 
     def on_offer(self, plan: Plan) -> Plan:
-        """The plan of the space that is closest to `plan`, with the same schedule."""
+        """Return the plan of the space that is closest to `plan` and has the same schedule."""
         wide = self.options.space != "paper"
         shapes = kernel_shapes(self.program, plan.scheduled, self.target.dialect)
         return replace(
@@ -89,7 +89,9 @@ class _Starts:
         )
 
     def plans(self) -> Iterator[Plan]:
-        """The plans, most promising first; where that is allowed, the first one that can do so on tensor cores, too."""
+        """Yield the plans, most promising first. The first plan is followed by its tensor-core versions, if the target
+        has any.
+        """
         found = list[Plan]()
         for plan in self._plain():
             yield plan
@@ -98,7 +100,7 @@ class _Starts:
                 yield from found
 
     def _plain(self) -> Iterator[Plan]:
-        """The plans, most promising first."""
+        """Yield the plans without tensor cores, most promising first."""
         if self.options.space == "pipeline":
             yield from self._of_stages()
         elif self.options.level == "o1":
@@ -116,23 +118,23 @@ class _Starts:
                 yield from plans
 
     def _in_rows(self) -> tuple[str, ...]:
-        """The reductions that sum up rows, where devices gain by that."""
+        """Return the reductions that sum up rows; empty if the device does not gain from running them in parallel."""
         reductions = parallel_reductions(self.program, self.options.strict_float)
         return row_sums(self.program, reductions) if self.target.shares_host_cores else ()
 
     def _times(self) -> Iterator[Plan]:
-        """Several time steps per launch."""
+        """Return plans that run several time steps per launch."""
         return (time_plan(self.program, self.target, number) for number in self.steps[1::2])
 
     def _openings(self) -> Sequence[Preferences]:
-        """Schedules worth a try."""
+        """Return promising schedules, as preferences for their decisions."""
         whole = preferences_of_partition(default_partition(self.program), partial(level, self.program))
         return (
             [whole, {}] if self.options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(self.program))]
         )
 
     def _of_schedules(self) -> list[Sequence[Plan]]:
-        """For every schedule that an opening leads to its plans."""
+        """Return the plans of each distinct schedule that the openings lead to."""
         found: dict[Schedule, Sequence[Plan]] = {}
         for opening in self._openings():
             opened = self._schedule(opening)
@@ -143,33 +145,35 @@ class _Starts:
         return list(found.values())
 
     def _with_serial(self, schedule: Schedule) -> Sequence[Schedule]:
-        """`schedule`, before it with those loops in one thread whose launches would take longer than their work."""
+        """Return `schedule`, preceded by a version that runs loops in one thread if their launches cost more than their
+        work.
+        """
         if self.options.space != "wide":
             return (schedule,)
         return tuple(dict.fromkeys((serial_schedule(self.program, self.target, schedule), schedule)))
 
     def _of_sums(self) -> Iterator[Plan]:
-        """A plan that sums up rows, statements apart."""
+        """Yield a plan that sums up rows in parallel and keeps statements separate, if there is one."""
         in_rows = self._in_rows()
         schedule = self._schedule(preferences_of_reductions(in_rows)) if in_rows else None
         if schedule is not None:
             yield sum_plan(self.program, self.target, schedule)
 
     def _schedule(self, opening: Preferences) -> Schedule | None:
-        """The schedule at the end of a walk that begins with `opening`."""
+        """Return the schedule of a walk that begins with `opening`; None if there is no such walk."""
         walk = OptimizationGraph().walk(self.space, prefer(opening, apart))
         return None if walk is None else walk.plan.schedule
 
     def _of_stages(self) -> Iterator[Plan]:
-        """Every way to place the stages in the first style of kernels, then in the others."""
+        """Yield the plans of all placements of the stages: first in the first style of kernels, then in the others."""
         found = []
         for schedule in dict.fromkeys(stage_openings(stage_facts(self.program), self.target,
                                                      computed_arrays(self.program))):
-            with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
+            with suppress(IllegalPlan):  # a kernel has loops in which a block cannot synchronise
                 found.append(start_plans(self.program, self.target, schedule))
         return (plan for style in zip_longest(*found) for plan in style if plan is not None)
 
 
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:
-    """Those that use registers, then the others."""
+    """Return at most `FEW` plans, those that use registers first."""
     return sorted(plans, key=lambda plan: not any(kernel.registers for kernel in plan.kernels))[:FEW]

@@ -1,6 +1,6 @@
-"""What a run came to, and the files that scripts rely on: summary.json, results.csv, best.json.
+"""The summary of a run, and the files that scripts read: summary.json, results.csv, best.json.
 
-They are functions of the store, written again after every session, also when nothing valid was found.
+The files depend on the store only. They are written again after every session, even if no plan was valid.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
 
 TOO_WIDE = 0.1
-"""A tie within more than this share says that the machine was too noisy."""
+"""If tied plans differ by more than this fraction, the machine was too noisy to compare them."""
 NO_RATIO = 1e6
-"""A ratio above this is one over a winner whose objective is 0."""
+"""Larger ratios are not printed: they arise when the winner's objective is 0."""
 RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan", "reused_from")
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the worker time was spent, as fractions of its total (all 0 when nothing was measured)."""
+    """Fractions of the worker time spent in each phase (all 0 when nothing was measured)."""
 
     generate: float
     compile: float
@@ -51,9 +51,10 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A plan that was measured again, by its evaluation; `ratio` is its time over the winner's (see `metrics.finals`).
+    """A plan that was measured again in the final. `ratio` is its time divided by the winner's (see `metrics.finals`).
 
-    `verdict`: the winner, a tie with it, slower, or failed (then its times are those of the sittings before).
+    `verdict`: the winner, a tie with the winner, slower, or failed. The times of a failed plan are from the sittings
+    before the failure.
     """
 
     evaluation: int
@@ -69,10 +70,10 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True)
 class FinalSummary:
-    """The plans measured again in turns at the end, the winner first. `ties` counts the winner and what equals it.
+    """The outcome of the final, winner first. `ties` is the number of plans tied for first place, the winner included.
 
-    Those differ by less than the share `tied_within`, as far as the measurement can tell. `failed`: what went wrong, by
-    evaluation.
+    The tied plans differ by at most the fraction `tied_within`, as far as the measurement can tell. `failed` maps
+    evaluation numbers to what went wrong.
     """
 
     sittings: int
@@ -84,21 +85,20 @@ class FinalSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The run in numbers: times in milliseconds, None when there is no valid value.
+    """The results of a run. Times are in milliseconds; None means that there is no valid value.
 
-    Where a final was held, the times of the best and of the default plan, and who is best, are what it says (`final`).
-    `reason` says why the latest session ended, None if it was killed or goes on.
-    `devices`: how many outcomes come from which device, where a run has several.
-    `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
-    the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
+    After a final, the best plan and the times of the best and the default plan are those of the final (`final`).
+    `reason` says why the latest session ended; None if it was killed or is still running. `devices` counts the outcomes
+    of each device. `evaluations` excludes the default plan, `outcomes` includes it. `best_plan` is the digest of a
+    Plan. Metrics are those of the whole program: means over its kernels, weighted by their times (see
+    `metrics.static_model`); empty if unknown.
 
-    Times of plans are device time, except the `wall` ones: what the host waited for all kernels. `objective`: what was
-    sought, the most (`objective_higher`) or the least of it; `default_value` and `best_value` are its values (of the
-    time, milliseconds), by which the best plan is the best.
-    `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that
-    with the file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began
-    the run. `products`: in which precision tensor cores might multiply, `best_products` in which those of the best plan
-    do (`full`: that of the program).
+    Times of plans are device times, except the `wall` times: how long the host waited for all kernels. `objective` is
+    what was maximised (if `objective_higher`) or minimised; `default_value` and `best_value` are its values
+    (milliseconds if it is the time). `compiler` built the sequential program of `sequential_ms`. `sequential_o3_ms` is
+    the time with plain -O3, `openmp_ms` the time with the file's own OpenMP pragmas on `openmp_threads` threads; None
+    if there is no such build or if an older version started the run. `products` is the precision that tensor cores were
+    allowed to use, `best_products` the one that the best plan uses (`full`: the program's own).
     """
 
     name: str
@@ -143,7 +143,7 @@ class Summary:
 
 
 def summarize(store: Store) -> Summary:
-    """The summary of what is in the store now."""
+    """Return the summary of the current contents of the store."""
     info, results = store.info(), store.results()
     final = store.finals.latest()
     sought = sought_for(info.options.objective, info.subject)
@@ -171,14 +171,14 @@ def summarize(store: Store) -> Summary:
 
 
 def _value(sought: Sought, result: Result | None, timed: Timed | None) -> float | None:
-    """The objective of a result that took what `timed` says; None where it has no value."""
+    """Return the objective of a result with the times `timed`; None if it has no value."""
     with suppress(InputError):
         return None if result is None or timed is None else sought.value(result.evaluation.plan, timed)
     return None
 
 
 def _products(best: Result | None) -> str:
-    """`fp16`: in which precision kernels of the best plan compute products; `full` where none has a lower one."""
+    """Return the precision of the products in the best plan, such as `fp16`; `full` if no kernel lowers it."""
     kernels = best.evaluation.plan.kernels if best else ()
     return next((kernel.products for kernel in kernels if kernel.products != "full"), "full")
 
@@ -188,7 +188,7 @@ def _baseline_ms(baseline: Baseline | None) -> float | None:
 
 
 def _reason(store: Store, results: Sequence[Result]) -> str | None:
-    """Why the latest session ended. It follows from the results, as the end did."""
+    """Return why the latest session ended, computed again from the results."""
     match store.ending():
         case "finished":
             info = store.info()
@@ -197,7 +197,7 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
             spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
             budget = store.budget()
             reached = budget.reached(spent)
-            # the clock goes on while no result arrives
+            # time passes even if no result arrives
             return reached or (budget.time_is_up if budget.minutes else None)
         case "exhausted":
             return "every plan was tried"
@@ -208,12 +208,12 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
 
 
 def best_result(results: Sequence[Result], summary: Summary) -> Result | None:
-    """The best plan of a run, as its summary names it."""
+    """Return the result that the summary names as the best."""
     return next((r for r in results if r.evaluation.number == summary.best_evaluation), None)
 
 
 def _time(result: Result | None, final: Mapping[int, Timed]) -> Timed | None:
-    """How long a plan takes: by the `final` if it took part, else by its own evaluation."""
+    """Return the times of a result: those of the final if it took part, else those of its own evaluation."""
     if result is None or not isinstance(result.outcome, Timed):
         return None
     return final.get(result.evaluation.number, result.outcome)
@@ -264,7 +264,7 @@ def _metrics(result: Result | None) -> dict[str, float]:
 
 
 def shares_of(results: Sequence[Result]) -> Shares:
-    """How the time of all evaluations was spent."""
+    """Return how the worker time of all evaluations was divided between the phases."""
     spent = [r.outcome.durations for r in results]
     sums = (sum(d.generate_s for d in spent), sum(d.compile_s for d in spent), sum(d.check_s for d in spent),
             sum(d.time_s for d in spent))
@@ -273,8 +273,9 @@ def shares_of(results: Sequence[Result]) -> Shares:
 
 
 def results_csv(results: Sequence[Result], sought: Sought = BY_TIME) -> str:
-    """One line per evaluation in ask order; times in milliseconds, empty where there is none. With another objective
-    than the time, its value is in a last column, and the best so far is the best by that.
+    """Return one line per evaluation in ask order. Times are in milliseconds, empty if there is none.
+
+    If the objective is not the time, the last column holds its value, and the best so far is the best by the objective.
     """
     text, own = io.StringIO(), not sought.objective.is_time
     rows = csv.writer(text, lineterminator="\n")
@@ -292,7 +293,7 @@ def results_csv(results: Sequence[Result], sought: Sought = BY_TIME) -> str:
 
 
 def write_summary(store: Store, directory: Path) -> Summary:
-    """Write summary.json and results.csv, and best.json when something valid was found."""
+    """Write summary.json and results.csv, and best.json if a valid plan was found."""
     summary, results = summarize(store), store.results()
     write_atomically(directory / "summary.json", json.dumps(asdict(summary), indent=2) + "\n")
     info = store.info()
@@ -324,8 +325,8 @@ def _objective_words(objective: Objective) -> list[str]:
 
 
 def reproduce_command(info: RunInfo) -> str:
-    """The shell command that makes this run again; where a Python program built what was tuned, the program to run, and
-    what its `antune.tune` was told.
+    """Return the shell command that repeats this run. If a Python program started it, the command runs that program,
+    and a comment lists the options that it passed to `antune.tune`.
     """
     file, flags = info.options.file, shlex.join(_flags(info.options))
     if info.options.from_python:
@@ -334,7 +335,7 @@ def reproduce_command(info: RunInfo) -> str:
 
 
 def _flags(options: RunOptions) -> list[str]:
-    """The options of a run as those of `antune tune`."""
+    """Return the options of a run as options of `antune tune`."""
     words, compilation = list[str](), options.compilation
     for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
                          ("--source", compilation.sources),

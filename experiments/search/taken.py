@@ -1,7 +1,7 @@
-"""Plans of wisdom in the space of a run: what is known of near sizes and sister devices, fitted to what is on offer.
+"""Fit plans from wisdom, known for similar sizes or devices, to the space of a run.
 
-Fitting happens once, when a run begins; the fitted plans are stored with its options. So a resumed run begins with the
-same walks, whatever wisdom has learned since.
+Fitting happens once, when a run begins, and the fitted plans are stored with its options. So a resumed run begins with
+the same walks, even if wisdom has changed since.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from graph.walk import Walk
 
 def fitted(plans: Iterable[Plan], subject: Subject, target: Target, options: RunOptions,
            most: int) -> Mapping[Plan, Plan]:
-    """The plans of the space that are nearest to `plans`, at most `most`, and for each the one that it was; those that
-    the space has no way to are left out.
+    """Map the nearest plans of the space to the `plans` that they came from, for at most `most` of them.
+
+    Plans that the space cannot reach are left out.
     """
     found: dict[Plan, Plan] = {}
     walks = _of_template(plans, subject) if isinstance(subject, Template) else _of_program(
@@ -44,7 +45,7 @@ def fitted(plans: Iterable[Plan], subject: Subject, target: Target, options: Run
 
 
 def taken_walks(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to the plans of wisdom that the run began with. Raises InputError as `plan_from_json`."""
+    """Return the walks to the plans from wisdom that the run began with. Raises InputError as `plan_from_json`."""
     plans = [plan_from_json(text) for text in options.wisdom]
     if isinstance(subject, Template):
         return tuple(walk for _, walk in _of_template(plans, subject))
@@ -63,8 +64,8 @@ def _of_program(plans: Iterable[Plan], program: Program, target: Target,
 
 
 def _walk(plan: Plan, program: Program, target: Target, options: RunOptions, space: Reachable) -> Walk | None:
-    """The walk to the nearest plan with the same schedule; None where that schedule is not on offer here."""
-    with suppress(IllegalPlan, InputError, KeyError):  # of statements, arrays or loops that this program does not have
+    """Return the walk to the nearest plan with the same schedule; None if the space does not offer that schedule."""
+    with suppress(IllegalPlan, InputError, KeyError):  # the program lacks statements, arrays or loops
         shapes = kernel_shapes(program, plan.scheduled, target.dialect)
         wide = options.space != "paper"
         near = replace(plan, kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, target, wide))

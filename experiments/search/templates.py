@@ -1,4 +1,4 @@
-"""What a search needs to know of a kernel template: its space, where it begins, and the answer to compare with."""
+"""The search space of a kernel template, its first plan, and the expected results."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from runners.registry import find_devices, is_deterministic
 from runners.tasks import Make
 
 _CHANCE = 1e-3
-"""Below this probability, elements that are as before have not been written."""
+"""If chance leaves that many elements unchanged with a lower probability than this, they were not written."""
 
 
 def template_space(template: Template) -> TemplateSpace:
-    """The space of a template. Raises InputError: nothing is legal, or a restriction makes no sense."""
+    """Return the space of a template. Raises InputError if no configuration is legal or a restriction is invalid."""
     return TemplateSpace(template.parameters, template.restrictions)
 
 
 def first_plan(template: Template, space: TemplateSpace | None = None) -> Plan:
-    """The configuration that a search begins with: the template's own, where it is legal, else the first one.
+    """Return the configuration that a search starts with: the template's own if it is legal, else the first legal one.
 
     Raises:
-        InputError: nothing is legal.
+        InputError: no configuration is legal.
     """
     preferred: Preferences = {(name, ()): value for name, value in template.first}
     walk = OptimizationGraph().walk(space or template_space(template), prefer(preferred, first))
@@ -50,17 +50,18 @@ def first_plan(template: Template, space: TemplateSpace | None = None) -> Plan:
 
 def answered(problem: Problem, place: Place, limits: Limits, workdir: Path, make: Make | None = None,
              plan: Plan | None = None) -> Problem:
-    """The problem of a template with an answer: where it has none, what its first configuration computes.
+    """Return the problem of a template with expected results: if it has none, those of its first configuration.
 
-    It runs on a device of `place` on this machine. `plan`: that configuration; `make`: see `runners.batch.Batch`.
+    That configuration runs on a device of `place` on this machine. `plan` overrides it; `make`: see
+    `runners.batch.Batch`.
 
     Raises:
-        InputError: that configuration does not run, or leaves elements of an output as they were.
+        InputError: the configuration does not run, or leaves elements of an output unwritten.
     """
     template = problem.subject
     if not isinstance(template, Template) or problem.reference.origin != "first":
         return problem
-    if place.devices and is_deterministic(place.devices[0]):  # it compares nothing
+    if place.devices and is_deterministic(place.devices[0]):  # the deterministic device compares no results
         zeros = {array.name: np.zeros(array.extents, NUMPY_TYPES[array.type]) for array in template.outputs}
         return Problem(template, replace(problem.reference, outputs=zeros))
     if all(array.name in problem.reference.outputs for array in template.outputs):
@@ -80,19 +81,19 @@ def answered(problem: Problem, place: Place, limits: Limits, workdir: Path, make
 
 
 def _odd(array: Array) -> NDArray[Any]:
-    """Contents that no kernel writes by chance: random bytes."""
+    """Return random bytes as an array: contents that a kernel is very unlikely to write."""
     dtype = np.dtype(NUMPY_TYPES[array.type])
     drawn = np.random.default_rng(array.elements).bytes(array.elements * dtype.itemsize)
     return np.frombuffer(drawn, dtype).reshape(array.extents)
 
 
 def _check_written(array: Array, before: NDArray[Any], after: NDArray[Any], plan: Plan) -> None:
-    """Raise InputError where elements are as they were before, more of them than would be by chance."""
+    """Raise InputError if more elements are unchanged than chance explains (see `_CHANCE`)."""
     size = before.dtype.itemsize
     words = [np.frombuffer(one.tobytes(), f"V{size}") for one in (before, after)]
     same = np.flatnonzero(words[0] == words[1])
     by_chance = len(same) * -8 * size * log(2) + lgamma(array.elements + 1) - lgamma(len(same) + 1) - lgamma(
-        array.elements - len(same) + 1)  # the logarithm of the probability, at most
+        array.elements - len(same) + 1)  # an upper bound of the probability's logarithm
     if len(same) and by_chance < log(_CHANCE):
         place = "".join(f"[{index}]" for index in np.unravel_index(int(same[0]), array.extents))
         raise InputError(f"{_first(plan)} leaves {len(same)} of {array.elements} elements of `{array.name}` unwritten, "

@@ -1,4 +1,4 @@
-"""What must be known of a run before its code is run: that it is this user's own, or that it can do no harm."""
+"""Checks before the code of a stored run is executed: the run is the user's own, or its code is provably harmless."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _REMEDY = "begin a run of your own from the source, or give --trust if you know 
 
 
 def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
-    """The problem of a stored run, whose kernels may be run.
+    """Return the problem of a stored run after checking that its kernels may be executed.
 
-    Every run is checked: subscripts stay inside their arrays, data fit them. Where only data tell where an access goes
-    and they prove nothing, the run must be one's own or `trusted`.
+    Every run is checked: subscripts stay inside their arrays, and the data fit the arrays. If a subscript depends on
+    data and the data do not prove that it stays inside, the run must be the user's own or `trusted`.
 
     Raises:
-        InputError: the program or the data are not sound, or trust is missing.
+        InputError: the program or the data are unsound, or the run is not trusted.
     """
     problem = Problem(info.subject, store.reference())
     _check_data(store.directory, problem)
@@ -44,8 +44,9 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
 
 
 def open_questions(problem: Problem) -> tuple[str, ...]:
-    """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as
-    `unproven`.
+    """Return descriptions of the accesses that the data do not prove to stay inside their arrays.
+
+    Raises InputError as `unproven`.
     """
     if isinstance(problem.subject, Template):
         return ()
@@ -55,14 +56,14 @@ def open_questions(problem: Problem) -> tuple[str, ...]:
 
 
 def _check_template(directory: Path, trusted: bool) -> None:
-    """Raise InputError where the text of somebody else's kernel would run."""
+    """Raise InputError if the kernel text comes from another user and is not trusted."""
     if not trusted and not is_own(directory):
         raise InputError(f"{directory} was not begun by you on this machine, and its kernel is text that could run any "
                          f"code; {_REMEDY}")
 
 
 def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: bool) -> None:
-    """Raise InputError where somebody else's run names a cluster: its scheduler could run any code here."""
+    """Raise InputError if another user's run names a cluster: its scheduler could run any code here."""
     address = info.options.cluster
     if address is not None and elsewhere.cluster is None and not trusted and not is_own(directory):
         raise InputError(
@@ -88,7 +89,7 @@ def _check_data(directory: Path, problem: Problem) -> None:
 
 
 def _ranges(program: Program, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Interval]:
-    """The least and the greatest value of every input that is only read and holds numbers."""
+    """Return the least and greatest value of each input that is only read and whose values are all finite."""
     found = {}
     for array in program.arrays:
         values = inputs.get(array.name)

@@ -1,4 +1,4 @@
-"""Reads a run's start plans from the wisdom database and stores its best plan there. A broken database stops no run."""
+"""Read a run's start plans from the wisdom database and store its best plan there. A broken database stops no run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from runners.registry import is_deterministic
 
 def taking_wisdom(options: RunOptions, subject: Subject, device: DeviceInfo,
                   tell: Callable[[str], None]) -> RunOptions:
-    """`options` with the plans that wisdom has for `subject` on `device`, fitted to the space; `tell` hears of them."""
+    """Return `options` with the plans that wisdom has for `subject` on `device`, fitted to the space.
+
+    `tell` receives a message about them.
+    """
     path = wisdom_file()
     if path is None:
         tell("wisdom is off ($ANTUNE_WISDOM): the search begins as usual")
@@ -44,11 +47,11 @@ def taking_wisdom(options: RunOptions, subject: Subject, device: DeviceInfo,
 
 
 def keep_wisdom(info: RunInfo, summary: Summary, best: Result | None, tell: Callable[[str], None]) -> None:
-    """Keep the winner of the final of a run whose results were checked on a device.
+    """Store the winner of a run's final in the wisdom database, if its results were checked on a device.
 
-    Without a final (none was asked for, or Ctrl-C ended it) the best time of the search is the luckiest, too low to be
-    compared with those of other runs: nothing is kept. Nor is the best by another objective than the time, nor a plan
-    that multiplies in a lower precision: it is no plan for those who did not allow that.
+    Nothing is stored without a final (none was asked for, or Ctrl-C ended it): the lowest of many noisy times is too
+    low to compare with other runs. Nor is a plan stored that is best by an objective other than the time, or that
+    multiplies in a lower precision, because other runs may not allow that.
     """
     path = wisdom_file()
     if path is None or best is None or not summary.best_ms or is_deterministic(info.device.key):

@@ -1,4 +1,4 @@
-"""The plans that a beam finds by a cost model alone, for other searches to begin with."""
+"""Plans that beam search finds with a cost model alone, as start plans for other searches."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from graph.reaching import Reachable
 from metrics.costs.constants import Calibration
 
 SAMPLES = 8
-"""Greedy runs for every further plan."""
+"""Greedy runs for each plan after the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`count` plans of `program`, as walks of `space`, which belongs to the other fields."""
+    """A request for `count` plans of `program`; `space` follows from the other fields."""
 
     program: Program
     target: Target
@@ -37,10 +37,10 @@ class Asked:
 
 @lru_cache(maxsize=8)
 def beam_plans(asked: Asked) -> ModelPlans:
-    """The plan of a whole beam search, and the best of some greedy runs with dropout.
+    """Return the plan of a full beam search and the best plans of greedy runs with dropout.
 
     Raises:
-        InputError: no walk leads to a plan that the model can judge.
+        InputError: the beam search finds no plan that the model can judge.
     """
     scorer = scorer_of(asked.target, asked.calibration)
     guided = guided_space(asked.space, asked.program, asked.target, scorer)

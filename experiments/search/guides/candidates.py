@@ -1,4 +1,6 @@
-"""Ways to cut a kernel that a beam looks at (Anderson et al. 2021, section 4.2; for CPUs ours)."""
+"""The ways to tile a kernel that a beam search considers (Anderson et al. 2021, section 4.2; those for CPUs are our
+own).
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,20 @@ from metrics.costs.groups import Numbers
 from metrics.costs.learned.layout import Sizes
 
 THREADS_X, THREADS_Y, SERIAL = (16, 32, 64), (1, 2, 4, 8), (1, 2, 4)
-"""Of GPUs: threads along x and y, points of a thread in each of them."""
+"""On GPUs: threads along x, threads along y, and points per thread along each of them."""
 HOST_X, HOST_Y, VECTOR = (64, 512, 4096), (1, 4, 16, 64), 32
-"""Of CPUs: points of a tile; `VECTOR` threads along x, or one."""
+"""On CPUs: points of a tile along x and y; a block has `VECTOR` threads along x, or one."""
 SHORT = 16
-"""A dimension outside of x and y is whole in a tile where it is no longer, else one point of it is."""
+"""Dimensions other than x and y lie wholly in a tile if they are at most this long; otherwise a tile has one point of
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Points and threads of a block along the parallel `axes` of the output (outermost first), and how it is shared."""
+    """The points and threads of a block along the parallel `axes` of the output, outermost first, and how stages are
+    shared.
+    """
 
     tile: tuple[int, ...]
     block: tuple[int, ...]
@@ -34,7 +40,7 @@ class Way:
 
 
 def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way, ...]:
-    """All of them for parallel dimensions of these extents; `stages`: its blocks compute some."""
+    """Return all ways for parallel dimensions of the given extents; `stages`: the kernel's blocks compute stages."""
     plain = dict.fromkeys(_host(extents) if device.host else _gpu(extents))
     variants: list[tuple[Level, int]] = [("block", 0)]
     if stages and len(extents) > 1:
@@ -46,7 +52,7 @@ def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way,
 
 
 def _steps(tile: Sequence[int], block: Sequence[int], walk: int) -> bool:
-    """Whether there is more than one step, of whole rows of threads."""
+    """Return whether a walk has more than one step and each step has whole rows of threads."""
     y = walked(len(tile))
     return tile[y] > walk and walk % block[y] == 0
 
@@ -81,12 +87,14 @@ def _whole(extent: int) -> int:
 
 
 def _cover(extent: int) -> int:
-    """The least power of two that is at least `extent`."""
+    """Return the least power of two that is at least `extent`."""
     return 1 << max(0, extent - 1).bit_length()
 
 
 def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> Sizes:
-    """These ways (which differ in tile and block only) for an output of these extents with these parallel axes."""
+    """Return the ways `found`, which differ in tile and block only, as arrays for an output with these extents and
+    axes.
+    """
     tile, block = _column(extents, len(found)), np.ones((len(extents), len(found)))
     for k, way in enumerate(found):
         for axis, points, threads in zip(axes, way.tile, way.block, strict=True):

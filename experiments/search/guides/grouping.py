@@ -1,4 +1,4 @@
-"""Which kernels a prefix has so far: each choice of where a stage is computed changes few of them."""
+"""The kernels of a prefix: each choice of where a stage is computed changes few of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from generator.dataflow import Dataflow, Node, Reach
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernels:
-    """The kernels so far, by what they store, and where a stage is computed besides: `inside` names these kernels.
+    """The kernels of a prefix, by the array that each stores. `inside` maps a stage to the kernels that compute it.
 
-    What is not decided yet costs nothing, nor does it to read it.
+    Stages that are not decided yet cost nothing, and reading them costs nothing.
     """
 
     keys: Mapping[str, KernelKey]
@@ -22,13 +22,13 @@ class Kernels:
 
 
 def first_kernels(flow: Dataflow, stages: frozenset[str]) -> Kernels:
-    """The kernels of arrays that are no `stages`: nothing is decided about those."""
+    """Return the kernels of the arrays that are not `stages`, before any decision."""
     alone = [node.array for node in flow.nodes if node.array not in stages]
     return Kernels({array: KernelKey(array, free=_stages_read(flow, array)) for array in alone}, {})
 
 
 def with_stage(kernels: Kernels, flow: Dataflow, stage: str, place: str) -> Kernels:
-    """What becomes of the kernels when `stage`, all whose readers are decided, is computed at `place`."""
+    """Return the kernels after `stage`, whose readers are all decided, is placed at `place`."""
     readers = frozenset[str]().union(*(kernels.inside.get(one, frozenset([one])) for one in flow.readers(stage)))
     keys, reads = dict(kernels.keys), _stages_read(flow, stage)
     for output in readers & keys.keys():
@@ -47,8 +47,9 @@ def with_stage(kernels: Kernels, flow: Dataflow, stage: str, place: str) -> Kern
 
 @lru_cache(maxsize=8)
 def always_inlined(flow: Dataflow) -> frozenset[str]:
-    """The stages with one reader that needs the element at its own place, once: it would be no use to keep them
-    (Anderson et al. 2021, section 4.1; a stage with updates is kept).
+    """Return the stages that are always inlined: one reader reads one element once, at its own index.
+
+    Storing such a stage would gain nothing (Anderson et al. 2021, section 4.1). Stages with updates are not inlined.
     """
     plain = (node for node in flow.nodes if node.stage and not node.reduces)
     return frozenset(node.array for node in plain if _only_pointwise(flow, node))
@@ -65,7 +66,7 @@ def _only_pointwise(flow: Dataflow, node: Node) -> bool:
 
 
 def _stages_read(flow: Dataflow, array: str) -> frozenset[str]:
-    """The stages among what an array is computed from."""
+    """Return the stages that an array is computed from."""
     node = flow.node(array)
     found = (flow.node(source) for source in node.sources) if node is not None else ()
     return frozenset(one.array for one in found if one is not None and one.stage)

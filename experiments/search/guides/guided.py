@@ -1,4 +1,4 @@
-"""The space `pipeline` with a guide for beams."""
+"""The space `pipeline` with a guide for beam search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metrics.costs.scoring import Scorer, SioutasScorer
 
 @dataclass(frozen=True, slots=True)
 class GuidedSpace:
-    """The space `inside`, which has states, with a guide."""
+    """The stepwise space `inside` with a guide."""
 
     inside: Reachable
     guide: Guide | None
@@ -51,22 +51,24 @@ class GuidedSpace:
 
 def guided_space(inside: Reachable, program: Program, target: Target, scorer: Scorer,
                  memoised: bool = True) -> GuidedSpace:
-    """`inside` with a guide by the costs of `scorer`; without `memoised` it forgets what kernels cost."""
+    """Return `inside` with a guide that uses the costs of `scorer`; `memoised`: kernel costs are cached."""
     return GuidedSpace(inside, stage_guide(program, target, scorer, memoised))
 
 
 def stage_guide(program: Program, target: Target, scorer: Scorer, memoised: bool = True) -> StageGuide:
-    """The guide."""
+    """Return a guide that uses the costs of `scorer`."""
     return StageGuide(program, Tables(dataflow(program), cost_device(target), scorer, memoised))
 
 
 def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:
-    """The model that guides on a device: on CPUs the learned one, unless constants were fitted; else Sioutas'."""
+    """Return the model for beam search on a device: the learned one on CPUs without a calibration, else that of Sioutas
+    et al.
+    """
     if target.shares_host_cores and calibration is None:
         return shipped_model()
     return sioutas_scorer(target, calibration)
 
 
 def sioutas_scorer(target: Target, calibration: Calibration | None) -> Scorer:
-    """Sioutas' model for a device."""
+    """Return the model of Sioutas et al. for a device."""
     return SioutasScorer(sioutas_of(calibration, cost_device(target)))

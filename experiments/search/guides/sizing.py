@@ -1,4 +1,4 @@
-"""What a prefix says of the sizes of the kernel that it decides about, and which ways to cut it are left."""
+"""What a prefix has decided about the sizes of the current kernel, and which ways to tile it remain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ORDER, _WALK, _SIZES, _LEVEL = (KERNEL_DECISIONS.index(one) for one in (X_DIMEN
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What is decided: `sizes` are tile x, block x, tile y, ... as far as they are; None: not decided."""
+    """The decisions so far. `sizes` are tile x, block x, tile y, ... up to the last decided one; None: not decided."""
 
     order: tuple[int, ...]
     walk: int | None = None
@@ -32,7 +32,7 @@ class Sizing:
     level: Level | None = None
 
     def left(self, table: Table) -> NDArray[np.bool_]:
-        """Which ways of a table are left."""
+        """Return a mask of the ways of `table` that agree with the decisions."""
         known = table.left.get(self)
         if known is None:
             known = table.left[self] = np.array([self._allows(way) for way in table.ways], dtype=bool)
@@ -44,7 +44,7 @@ class Sizing:
 
 
 def in_order(way: Way) -> tuple[int, ...]:
-    """Its sizes in the order in which they are asked for."""
+    """Return the sizes of a way in the order of the decisions."""
     return tuple(_alternating(way.tile, way.block))
 
 
@@ -55,7 +55,7 @@ def _alternating(tile: tuple[int, ...], block: tuple[int, ...]) -> Iterator[int]
 
 
 def sizing_of(decided: Deciding) -> Sizing:
-    """What the answers so far say."""
+    """Return the decisions that the answers so far make."""
     values, answers = decided.values, decided.answers
     place = len(values)
     order = values[_ORDER] if place > _ORDER else _order_of(decided)
@@ -71,7 +71,7 @@ def sizing_of(decided: Deciding) -> Sizing:
 
 
 def _order_of(decided: Deciding) -> tuple[int, ...]:
-    """The order that an answer about the x dimension means; () where there is none."""
+    """Return the loop order that the answer about the x dimension implies; () without such an answer."""
     count = len(decided.shape.extents)
     if not decided.answers or not isinstance(x := decided.answers[0], int) or x == count - 1:
         return ()
@@ -79,10 +79,10 @@ def _order_of(decided: Deciding) -> tuple[int, ...]:
 
 
 def sizing_of_plan(kernel: KernelPlan) -> Sizing:
-    """That of a finished kernel."""
+    """Return the decisions of a finished kernel."""
     return Sizing(kernel.order, kernel.walk, tuple(_alternating(kernel.tile, kernel.block)), kernel.level)
 
 
 def way_of(kernel: KernelPlan) -> Way:
-    """The way in which a finished kernel is cut."""
+    """Return the way in which a finished kernel is tiled."""
     return Way(kernel.tile, kernel.block, kernel.level, kernel.walk)

@@ -1,9 +1,9 @@
-"""The guide of the space `pipeline` (`graph.guiding.Guide`): prefixes cost what a model says of their kernels.
+"""The guide of the space `pipeline` (`graph.guiding.Guide`): a cost model judges prefixes by their kernels.
 
-A prefix costs the sum over the kernels that it has so far, each cut in the best way that its answers leave. What is not
-decided yet costs nothing, nor does it to read it: the paper's optimism, which puts such a stage where it costs least.
-Decisions that the model knows nothing of are answered as in the plans that learned models learn from: by their
-defaults, x along rows, sums in registers.
+The cost of a prefix is the sum over its kernels so far, each tiled in the best way that its answers leave. Stages that
+are not decided yet cost nothing, and reading them costs nothing, so that such a stage counts as placed where it is
+cheapest (as in the paper). Decisions outside the model are answered as in the training data of the learned models: by
+their defaults, x along rows, sums in registers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from metrics.costs.groups import flat
 
 STAGE = "stage"
 MANY = 24
-"""Stages from which on freezing saves more time than it loses good plans."""
+"""From this number of stages on, freezing is worthwhile: the time saved outweighs the good plans lost."""
 _COARSE: tuple[Option, ...] = ("root", "inline")
 _DECISIONS: Mapping[str, KernelDecision[object]] = MappingProxyType({one.name: one for one in KERNEL_DECISIONS})
 _YES = (REGISTERS.name, POINTS_INSIDE.name)
@@ -48,9 +48,9 @@ Subject = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note:
-    """What a prefix has: its kernels, and what each costs.
+    """The kernels of a prefix and the cost of each.
 
-    `details`: the sizes of its finished kernels as seen at a depth; notes with the same ones share it.
+    `details` caches the sizes of the finished kernels at a depth; notes with the same sizes share it.
     """
 
     kernels: Kernels
@@ -59,13 +59,13 @@ class Note:
 
     @property
     def total(self) -> float:
-        """The sum; above 0, as costs have to be."""
+        """The sum of the costs, at least 1e-12 because costs must be positive."""
         return sum(self.costs.values()) or 1e-12
 
 
 @dataclass(slots=True)
 class StageGuide:
-    """See the module. `settled`: answers that are not asked any more. `coarse_only`: stages are stored or inlined."""
+    """See the module. `settled`: answers that are fixed. `coarse_only`: stages are only stored or inlined."""
 
     program: Program
     tables: Tables
@@ -107,7 +107,10 @@ class StageGuide:
 
     def _left(self, prefix: Prefix, stored: Stored, decided: Deciding, name: str,
               options: tuple[Option, ...]) -> tuple[Option, ...]:
-        """The answers that some way to cut the kernel takes; the nearest to the best one where none is on offer."""
+        """Return the answers that lead to a possible way to tile the kernel.
+
+        If the space offers none of them, return the largest offered size that is not above that of the best way.
+        """
         table = self._table(prefix, stored, sizing_of(decided).order)
         if table is None:
             return options[:1]
@@ -148,7 +151,9 @@ class StageGuide:
         return note
 
     def _finished(self, note: Note, prefix: Prefix) -> Note:
-        """The note with the costs of kernels that are decided now: some of their decisions had no alternative."""
+        """Return the note with the exact costs of newly finished kernels; several may finish at once without an
+        alternative.
+        """
         known = prefix.state.known
         if not isinstance(known, KernelsKnown):
             return note
@@ -165,7 +170,7 @@ class StageGuide:
         return Note(note.kernels, costs) if done else note
 
     def _after(self, note: Note, prefix: Prefix) -> Note:
-        """The note of a prefix from that of its parent."""
+        """Return the note of a prefix, computed from that of its parent."""
         assert prefix.choice is not None
         decision, known = prefix.choice.decision, prefix.state.known
         if decision.name == STAGE:
@@ -193,7 +198,7 @@ class StageGuide:
     def _best(self, kernels: Kernels, output: str) -> float:
         node = self.tables.flow.node(output)
         if node is None or node.refusal:
-            return 0.0  # it is there in every plan
+            return 0.0  # every plan has this kernel
         return self.tables.table(kernels.keys[output]).best
 
     def _table(self, prefix: Prefix, stored: Stored, order: tuple[int, ...]) -> Table | None:
@@ -201,15 +206,15 @@ class StageGuide:
         return self.tables.table(key, turned(stored.axes, order)) if key is not None else None
 
     def _of(self, schedule: Schedule) -> Mapping[tuple[str, ...], Stored]:
-        """The kernels of a schedule by their statements."""
+        """Return the kernels of a schedule by their statements."""
         if schedule not in self._stored:
             found = stored_kernels(self.program, schedule, self.tables.flow)
             self._stored[schedule] = {one.statements: one for one in found}
         return self._stored[schedule]
 
     def structure(self, prefix: Prefix, depth: int) -> Hashable:
-        """See Guide. The kernels; 1: which of their dimensions are cut; 2: how, and what their blocks compute besides;
-        3: whether there are several threads; 4: how many, and what is inlined.
+        """See Guide. Depth 0: the kernels; 1: the dimensions in which they are tiled; 2: tile sizes and the stages in
+        blocks; 3: whether there are several threads; 4: how many, and the inlined stages.
         """
         note, known = self._note(prefix), prefix.state.known
         keys = note.kernels.keys
@@ -229,16 +234,18 @@ class StageGuide:
         return tuple(seen)
 
     def is_heavy(self, prefix: Prefix) -> bool:
-        """See Guide: behind the last stage the kernels are found, with isl."""
+        """See Guide. After the last stage the kernels are computed with isl."""
         return isinstance(prefix.state.known, Placed) and prefix.state.known.complete
 
     def coarse(self) -> Guide | None:
-        """See Guide: stages are stored or inlined; of few stages nothing needs to be frozen."""
+        """See Guide. Stages are stored or inlined; None if the stages are too few for freezing."""
         many = sum(node.stage for node in self.tables.flow.nodes) >= MANY
         return replace(self, coarse_only=True) if many else None
 
     def frozen(self, end: Prefix) -> Guide:
-        """See Guide: all but log2(N) of the stages, the cheapest, keep their places, and those stored their sizes."""
+        """See Guide. All but the log2(N) most expensive stages keep their places, and those of them that are stored
+        their sizes.
+        """
         costs = self.stage_costs(self._note(end))
         count = max(0, int(len(costs) - log2(len(costs)))) if costs else 0
         kept = set(sorted(costs, key=lambda stage: costs[stage])[:count])
@@ -251,7 +258,7 @@ class StageGuide:
         return replace(self, settled=settled, coarse_only=False)
 
     def stage_costs(self, note: Note) -> Mapping[str, float]:
-        """What each stage costs: its kernel, as far as it is the stage's own arithmetic."""
+        """Return the cost of each stage: its part of the costs of the kernels that compute it."""
         found: dict[str, float] = {}
         for output, key in note.kernels.keys.items():
             group = self.tables.group(key)
@@ -261,7 +268,7 @@ class StageGuide:
 
 
 def _shares(stages: Sequence[str], inlined: frozenset[str], guide: StageGuide) -> Iterator[tuple[str, float]]:
-    """How the arithmetic of a kernel is shared out among its stages, by points that are stored."""
+    """Yield each stage of a kernel with its fraction of the kernel's arithmetic."""
     flow, parts = guide.tables.flow, dict[str, float]()
     for stage in stages:
         node = flow.node(stage)
@@ -278,7 +285,7 @@ def _shares(stages: Sequence[str], inlined: frozenset[str], guide: StageGuide) -
 
 
 def _detail(sizes: Sequence[int], depth: int) -> Iterator[Hashable]:
-    """Tile and block sizes, alternating, as far as they are seen at a depth."""
+    """Yield tile and block sizes, alternating, as precisely as the depth shows them."""
     for place, size in enumerate(sizes):
         shift = 0 if place % 2 == 0 else 2
         yield size if depth >= 2 + shift else size > 1 if depth >= 1 + shift else None

@@ -1,4 +1,6 @@
-"""What kernels cost in each of the ways to cut them, once per kernel (the paper's memoised features, section 4.5)."""
+"""The costs of a kernel for each way to tile it, computed once per kernel (memoised features, section 4.5 of the
+paper).
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ from metrics.costs.learned.layout import Layout, layout
 from metrics.costs.scoring import Scorer
 
 EXCESS = 10.0
-"""A stage that is computed so many times as often as it has to be is out of the question."""
+"""Ways that compute a stage's points more than this many times as often as necessary are excluded."""
 MOST_COPIES = 256
-"""Expressions of what is inlined in one text."""
+"""The most expressions that inlining may put into one stage."""
 UNROLLED, SERIAL, REGISTER_BYTES = 16, 64, 128
-"""On GPUs: points of a thread where its tiles are its own, and of any; bytes that a thread keeps in registers."""
+"""Limits on GPUs: points per thread at level `thread`, points per thread otherwise, register bytes per thread."""
 PARALLEL = 3
 
 
 @dataclass(frozen=True, slots=True)
 class KernelKey:
-    """A kernel: what it stores, what its blocks compute besides, and what its threads do.
+    """A kernel: the array that it stores, the stages that its blocks compute, and the stages that are inlined.
 
-    `free`: what its stages read that is not decided yet; nobody knows what that will cost, so that it costs nothing.
+    `free`: stages that it reads and that are not decided yet; their costs are unknown and count as 0.
     """
 
     output: str
@@ -41,9 +43,9 @@ class KernelKey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Ways to cut a kernel along `axes` of its output, and what each costs.
+    """The ways to tile a kernel along the parallel `axes` of its output, and the cost of each.
 
-    `left` remembers which of them are left after some answers (`sizing.Sizing`).
+    `left` caches which ways remain after some answers (`sizing.Sizing`).
     """
 
     axes: tuple[int, ...]
@@ -53,21 +55,21 @@ class Table:
 
     @property
     def best(self) -> float:
-        """The least cost; infinite where all ways are impossible."""
+        """The least cost; infinite if no way is possible."""
         return float(self.costs.min()) if len(self.costs) else float("inf")
 
 
 def usual_axes(extents: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions that are parallel in all likelihood: the last three with several elements."""
+    """Return the dimensions that are probably parallel: the last three with more than one element."""
     several = [d for d, extent in enumerate(extents) if extent > 1] or list(range(len(extents)))
     return tuple(several[-PARALLEL:])
 
 
 @dataclass(slots=True)
 class Tables:
-    """The tables of a program's kernels. Without `memoised` each is made whenever it is asked for.
+    """The tables of a program's kernels. Without `memoised`, each is computed again at every request.
 
-    `made` counts those that were made.
+    `made` counts the computed tables.
     """
 
     flow: Dataflow
@@ -79,7 +81,7 @@ class Tables:
     _flows: dict[tuple[frozenset[str], frozenset[str]], Dataflow] = field(default_factory=dict)
 
     def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
-        """The table of a kernel; `axes` where its parallel dimensions are known."""
+        """Return the table of a kernel; `axes` are its parallel dimensions, if known."""
         extents = self.flow.array(key.output).extents
         along = usual_axes(extents) if axes is None else axes
         known = self._known.get((key, along)) if self.memoised else None
@@ -90,19 +92,19 @@ class Tables:
         return known
 
     def cost(self, key: KernelKey, axes: tuple[int, ...], way: Way) -> float:
-        """What one way costs, which need not be one of the table's."""
+        """Return the cost of one way, which may be missing in the table."""
         table = self.table(key, axes)
         if way in table.ways:
             return float(table.costs[table.ways.index(way)])
         return self._made(key, axes, (way,)).best
 
     def group(self, key: KernelKey) -> Group:
-        """The kernel as cost models see it."""
+        """Return the kernel in the form that cost models use."""
         members = tuple(node.array for node in self.flow.nodes if node.array in key.members)
         return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined)
 
     def _without(self, key: KernelKey) -> Dataflow:
-        """The data flow without what the stages of a kernel read that is free."""
+        """Return the data flow without the kernel's reads of free stages."""
         own = frozenset({key.output, *key.members, *key.inlined})
         if (known := self._flows.get((own, key.free))) is not None:
             return known
@@ -125,7 +127,7 @@ class Tables:
 
 
 def _possible(made: Layout) -> NDArray[np.bool_]:
-    """Which ways are legal and not out of the question (the paper's pruning, section 4.6)."""
+    """Return a mask of the ways that are legal and not pruned (section 4.6 of the paper)."""
     device, kept = made.device, kept_by_team(made)
     fine = np.ones(made.sizes.count, dtype=bool)
     own = made.sizes.level == "thread"
