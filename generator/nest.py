@@ -27,7 +27,8 @@ class For:
     most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
     iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `points`: it is over so many points of
     a thread, which registers tell apart (0: another loop). `rolled`: compilers are told not to unroll it
-    (`emit/rolled.py`). `in_order`: they are told not to vectorize it (`emit/in_order.py`).
+    (`emit/rolled.py`). `in_order`: they are told not to vectorize it (`emit/in_order.py`). `wanted`: the factor that
+    the plan has for this loop alone (0: none).
     """
 
     iterator: str
@@ -42,6 +43,7 @@ class For:
     rolled: bool = False
     in_order: bool = False
     points: int = 0
+    wanted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

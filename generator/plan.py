@@ -33,6 +33,7 @@ from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
+from generator.decisions.unrolls import UNROLLS, Factors
 from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
@@ -85,6 +86,7 @@ class KernelPlan:
     asynchronous: bool = ASYNCHRONOUS.default
     in_registers: int = IN_REGISTERS.default
     products: Products = PRODUCTS.default
+    unrolls: Factors = UNROLLS.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """The fields, but for statements, sizes and those `honoured`, that are not the default."""
@@ -110,6 +112,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     UNCOPIED,
     VECTOR,
     INNER_TILE,
+    UNROLLS,
     AHEAD,
     PADDING,
     ASYNCHRONOUS,
@@ -228,8 +231,11 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     NAMES.require(data, where, "statements")
     for decision in KERNEL_DECISIONS:
         decision.check(data, where)
-    members: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    return KernelPlan(**members)
+    return KernelPlan(**{name: _frozen(value) for name, value in data.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _is_value(value: object) -> bool:

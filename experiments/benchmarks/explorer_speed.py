@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
-from generator.decisions.shape import Shape
+from generator.decisions.shape import Loops, Shape
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
@@ -48,6 +48,10 @@ class TwoDimensional:
     def walking(self, rows: int) -> TwoDimensional:
         """Nobody asks."""
         raise AssertionError(f"{rows} rows per step")
+
+    def loops(self, decided: Loops) -> tuple[str, ...]:
+        """Their unroll factors are no question."""
+        return ()
 
     def along_diagonals(self) -> TwoDimensional:
         """Nobody asks."""

@@ -16,6 +16,19 @@ class LaneRoom:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """What decides which loops the threads of a kernel have."""
+
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    run: int
+    inner_tile: int
+    points_inside: bool
+    shared: bool
+    uncopied: tuple[str, ...]
+
+
 class Shape(Protocol):
     """A kernel before its decisions (generator.lowering.analysis.shapes.KernelShape)."""
 
@@ -95,6 +108,9 @@ class Shape(Protocol):
         """The bytes of an element of each shared copy, but those of arrays that are `uncopied`, that is made anew for
         each tile of a sequential loop: of these the next tile can be on its way.
         """
+
+    def loops(self, decided: Loops) -> tuple[str, ...]:
+        """What the loops of a thread are called, the outermost first (generator.lowering.naming.loop_keys)."""
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int

@@ -33,6 +33,30 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
     return tuple(names)
 
 
+def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], str]:
+    """What plans call the loops of a statement, by its name and the depth: `k_tile`, `i_point`, `k`.
+
+    These are the names of `loop_names`, but where several branches share one, or a name is taken.
+    """
+    match tree:
+        case Band(members=members, child=child, notes=notes):
+            found = dict[tuple[str, int], str]()
+            for offset, member in enumerate(members):
+                base = iterator_of(member.intersect_domain(domain), program) or "c"
+                kind = notes[offset] if notes else ""
+                key = f"{base}_{SHORT.get(kind, kind)}" if kind else base
+                found |= dict.fromkeys(((name, depth + offset) for name in statements_of(domain)), key)
+            return found | loop_keys(child, domain, program, depth + len(members))
+        case Sequence(filters, children):
+            parts = zip(filters, children, strict=True)
+            return {at: key for part, child in parts
+                    for at, key in loop_keys(child, domain.intersect(part), program, depth).items()}
+        case Mapping(child=child) | Fill(child=child):
+            return loop_keys(child, domain, program, depth)
+        case Leaf() | Launch():
+            return {}
+
+
 def fresh_name(name: str, taken: set[str]) -> str:
     """`name`, longer if it is in `taken` or reserved (generator.emit.names); added to `taken`."""
     free = free_name(name, taken)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.decisions.candidate_sizes import caps, geometry
-from generator.decisions.shape import Shape
+from generator.decisions.shape import Loops, Shape
 from generator.decisions.size_lists import HOST, PAPER, WIDE, CandidateSizes
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan
@@ -66,6 +66,9 @@ class FakeShape:
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
     ) -> None:
         return
+
+    def loops(self, decided: Loops) -> tuple[str, ...]:
+        return ()
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         return (4,)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.shape import LaneRoom
+from generator.decisions.shape import LaneRoom, Loops
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
 from generator.lowering.memory.sub_tiles import SubTiles
+from generator.lowering.naming import loop_keys
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
@@ -22,6 +24,7 @@ from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import StagedArray, fill_points
+from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.memory.private import private_updates, update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -93,6 +96,28 @@ class BlockSums:
         return tuple(one.extent for one in found.part.parallel)
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadLoops:
+    """The loops of a kernel's threads, which depend on its sizes and on the order of its parallel dimensions."""
+
+    program: Program
+    part: KernelPart
+
+    def names(self, decided: Loops, order: tuple[int, ...]) -> tuple[str, ...]:
+        """What they are called, the outermost first."""
+        return _loops(self.program, self.part, decided, order)
+
+
+@lru_cache(maxsize=4096)
+def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[str, ...]:
+    part = reordered(part, order)
+    plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
+                      points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied)
+    tree = map_kernel(part, plan, fill_points(program, part)).tree
+    keys = loop_keys(tree, part.domain, program)
+    return tuple(dict.fromkeys(key for _, key in sorted(keys.items(), key=lambda one: one[0][1])))
+
+
 Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
 
 
@@ -134,7 +159,7 @@ class KernelShape:
     there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged array: its copy is all
     that is made at that point. `copies`: what `staged` and `alone` are in another order; None where blocks copy
     nothing in any. `contraction`: see Shape, `sums` says it for other orders than
-    `order`, the present one.
+    `order`, the present one. `threads`: what `loops` tells; None for kernels without isl's loops.
     """
 
     statements: tuple[str, ...]
@@ -154,6 +179,7 @@ class KernelShape:
     contraction: tuple[int, int] | None = None
     sums: BlockSums | None = None
     order: tuple[int, ...] = ()
+    threads: ThreadLoops | None = None
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -188,6 +214,10 @@ class KernelShape:
             for (footprint, element, tiled), alone in zip(self.staged, self.alone, strict=False)
             if alone and footprint.array not in uncopied and any(extent > inner_tile for extent in tiled)
         )
+
+    def loops(self, decided: Loops) -> tuple[str, ...]:
+        """See Shape."""
+        return self.threads.names(decided, self.order) if self.threads else ()
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
@@ -304,6 +334,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         copies=copies,
         contraction=rows_and_columns,
         sums=sums if rows_and_columns else None,
+        threads=ThreadLoops(program, part),
     )
 
 

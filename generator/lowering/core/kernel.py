@@ -22,6 +22,7 @@ from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.vectors import is_vector
+from generator.lowering.core.wanted_unrolls import Named, with_wanted
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
@@ -122,7 +123,7 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     except BarrierRefused:
         if not plan.shared:
             raise
-        return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
+        return lower_exactly(program, part, frame, replace(plan, shared=False, unrolls=()), dialect)  # other loops
 
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
@@ -196,6 +197,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
                                                            tuple(points.dim for points in mapped.several)))
     owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
+    nest = with_wanted(nest, names, Named(staged.program, staged.part, staged.mapped.tree), plan)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     computing = Computing(staged.program, staged.computed, plan.block, taken)
@@ -376,14 +378,16 @@ def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mappi
 
 
 def _with_factors(node: Node, factor: int, whole: bool) -> Node:
-    """Innermost loops get the unroll factor; those over points are unrolled completely if `whole`."""
+    """Innermost loops get the unroll factor, but for those with one of their own; those over points are unrolled
+    completely if `whole`.
+    """
     match node:
         case For(unroll=0):
             return node
         case For():
             points = node.points if whole else 0
             inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
-            count = points or (1 if inner else factor)
+            count = points or node.wanted or (1 if inner else factor)
             vector = points > 0 and is_vector(node, count)
             return replace(node, unroll=count, vector=vector,
                            body=tuple(_with_factors(n, factor, whole) for n in node.body))

@@ -1,0 +1,98 @@
+"""Unroll factors of single loops, by what the loop is called in the text (ours; the paper has a factor per inner loop).
+
+`unroll` is for all innermost loops, others are not unrolled; what is named here has its own factor: the loop over tiles
+of k (`k_tile`), over k in a tile (`k`), over a thread's points along i (`i_point`) or over a run of them (`i_next`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeAlias
+
+from generator.decisions.base import Decided, KernelDecision, Known, Offer, Option, Question, Row
+from generator.decisions.diagonals import DIAGONALS
+from generator.decisions.in_registers import IN_REGISTERS
+from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.points_inside import POINTS_INSIDE
+from generator.decisions.products import PRODUCTS
+from generator.decisions.registers import REGISTERS
+from generator.decisions.run import RUN
+from generator.decisions.shape import Loops
+from generator.decisions.shared import SHARED
+from generator.decisions.sizes import SIZES
+from generator.decisions.uncopied import UNCOPIED
+from generator.decisions.unroll import UNROLL
+from generator.decisions.walk import WALK
+from generator.forms import Form, are_pairs, is_positive
+
+Factors: TypeAlias = tuple[tuple[str, int], ...]
+FACTORS = (1, 2, 4)
+POINTS = ("_point", "_next")
+"""Ends of the names of loops over points of a thread."""
+_TILES = "_tile"
+
+
+def _text(factors: Factors) -> str:
+    return ", ".join(f"{loop} {factor}" for loop, factor in factors) or "as others"
+
+
+def _is_factors(value: object) -> bool:
+    return are_pairs(is_positive, value) and isinstance(value, list) and value == sorted(value)
+
+
+def _offer(known: Known) -> Offer[Factors]:
+    """One loop at a time, where there are several. Loops over points whose results are in registers unroll completely;
+    OpenCL's compilers do not unroll loops with barriers.
+    """
+    none: Factors = ()
+    plain = not (known[WALK] or known[DIAGONALS] or known[IN_REGISTERS] or known.shape.timed or known.shape.skewed
+                 or known.shape.coarse or known[PRODUCTS] != PRODUCTS.default)
+    if not (plain and known.wide) or known.target.shares_host_cores:
+        return Offer((none,))
+    sizes = known[SIZES]
+    loops = known.shape.loops(Loops(sizes.tile, sizes.block, known[RUN], known[INNER_TILE], known[POINTS_INSIDE],
+                                    known[SHARED], known[UNCOPIED]))
+    if len(loops) < 2:
+        return Offer((none,))
+    ends = (*(POINTS if known[REGISTERS] else ()),
+            *((_TILES,) if known[SHARED] and known.target.dialect == "opencl" else ()))
+    factors = [factor for factor in FACTORS if factor > 1 or known[UNROLL] > 1]
+    offered = (none, *(((loop, factor),) for loop in loops if not loop.endswith(ends) for factor in factors
+                       if factor != known[UNROLL]))
+    return Offer(offered, (("offered", "; ".join(map(_text, offered))),))
+
+
+class _Unrolls(KernelDecision[Factors]):
+    """The options are told as texts."""
+
+    def ask(self, known: Known) -> Generator[Question, Option, Factors]:
+        """See KernelDecision."""
+        offer = self.offer(known)
+        if len(offer.options) == 1:
+            return offer.options[0]
+        by_text = {_text(factors): factors for factors in offer.options}
+        answer = yield Question(self.name, tuple(by_text), offer.depends)
+        return by_text[str(answer)]
+
+    def answers(self, kernel: Decided) -> dict[str, Option]:
+        """See KernelDecision."""
+        return {self.name: _text(self.of(kernel))}
+
+
+UNROLLS = _Unrolls(
+    "unrolls",
+    "unroll factor of one loop",
+    (),
+    Form(_is_factors, "a sorted list of [loop, factor], each loop once, each factor a positive integer"),
+    _offer,
+    Row(
+        "as others; any loop by its name in the text, 1, 2 or 4",
+        "a loop with a factor of its own: over the tiles of k (`k_tile`), over k inside a tile (`k`), over a thread's "
+        "points (`i_point`) or over a run of them (`i_next`); plans by hand name several loops: `[[\"k\", 4], "
+        "[\"k_tile\", 2]]`",
+        "wide, on GPUs, kernels with several loops",
+    ),
+    _text,
+    title="unroll factors of single loops",
+    younger=True,
+)

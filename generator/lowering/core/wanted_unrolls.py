@@ -1,0 +1,66 @@
+"""Loops whose unroll factor the plan gives by name (`generator.decisions.unrolls`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from generator.errors import IllegalPlan
+from generator.lowering.naming import loop_keys
+from generator.nest import For, If, Instance, Node, walk
+from generator.plan import KernelPlan
+from generator.polyhedral.kit.ast import LoopName
+from generator.polyhedral.kit.tree import Tree
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.program import Program
+
+Keys: TypeAlias = Mapping[tuple[str, int], str]
+"""What plans call loops, by statement and depth (`naming.loop_keys`)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A kernel whose loops plans name: its `tree` of blocks and threads."""
+
+    program: Program
+    part: KernelPart
+    tree: Tree
+
+
+def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Named,
+                plan: KernelPlan) -> tuple[Node, ...]:
+    """Loops of generated code with the factors that `plan` has for them; `names` are those of loops by depth.
+
+    Raises:
+        IllegalPlan: the plan names a loop that the kernel does not have.
+    """
+    if not plan.unrolls:
+        return nodes
+    keys = loop_keys(kernel.tree, kernel.part.domain, kernel.program)
+    _check_named(plan, keys)
+    depths = {loop.name: depth for depth, loop in enumerate(names)}
+    return tuple(_wanted(node, depths, keys, dict(plan.unrolls)) for node in nodes)
+
+
+def _wanted(node: Node, depths: Mapping[str, int], keys: Keys, factors: Mapping[str, int]) -> Node:
+    match node:
+        case For():
+            depth = depths.get(node.iterator, -1)
+            inside = (keys.get((one.name, depth)) for one in walk(node.body) if isinstance(one, Instance))
+            key = next(filter(None, inside), "")
+            return replace(node, wanted=factors.get(key, 0),
+                           body=tuple(_wanted(one, depths, keys, factors) for one in node.body))
+        case If(condition, then, otherwise):
+            return If(condition, tuple(_wanted(one, depths, keys, factors) for one in then),
+                      tuple(_wanted(one, depths, keys, factors) for one in otherwise))
+        case _:
+            return node
+
+
+def _check_named(plan: KernelPlan, keys: Keys) -> None:
+    there = tuple(dict.fromkeys(keys.values()))
+    for loop, _ in plan.unrolls:
+        if loop not in there:
+            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: with these sizes no loop is called "
+                              f"{loop}; it has {', '.join(there) or 'none'}")

@@ -1,0 +1,145 @@
+"""Unroll factors of single loops, which plans name as the text does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from generator.decisions.base import Known, Option, Question
+from generator.decisions.deciding import decide, kernel_words, nearest
+from generator.decisions.unrolls import UNROLLS
+from generator.errors import IllegalPlan, InputError
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.plan import KERNEL_DECISIONS, KernelPlan, Plan, plan_from_json
+from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
+from generator.target import Target
+from tests.support.programs import program_of, scop
+from tests.support.suite import ODD_SIZES, problem
+from tests.support.targets import CPU, HOPPER, RDNA
+from tests.support.tensor_cores import float_problem
+
+GEMM = KernelPlan(("S0", "S1"), (32, 32), (8, 16), shared=True, inner_tile=8, unroll=4)
+ARRAYS = "float A[40][40], B[40][40], C[40][40], D[40][40]; int l;"
+TWO_SUMS = ("for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) { "
+            "for (k = 0; k < 40; k++) C[i][j] += A[i][k] * B[k][j]; "
+            "for (l = 0; l < 40; l++) D[i][j] += C[i][j] * A[l][j]; }")
+
+
+def pragmas(program: Program, kernel: KernelPlan, target: Target = HOPPER) -> dict[str, int]:
+    """The factor of each loop that is to be unrolled."""
+    text = lower(program, Plan(ScheduleChoice(), (kernel,)), target).source
+    found = re.findall(r"#pragma unroll (\d+)\n *for \(int (\w+)", text)
+    assert len(found) == text.count("#pragma unroll")
+    return {loop: int(factor) for factor, loop in found}
+
+
+@pytest.mark.parametrize(("unrolls", "expected"), [
+    ((), {"k": 4}),
+    ((("k_tile", 2),), {"k": 4, "k_tile": 2}),
+    ((("i_point", 2), ("k", 8), ("k_tile", 4)), {"i_point": 2, "k": 8, "k_tile": 4}),
+    ((("k", 1),), {})])
+def test_loops_of_a_kernel_have_their_own_factors(unrolls: tuple[tuple[str, int], ...],
+                                                  expected: dict[str, int]) -> None:
+    assert pragmas(float_problem("gemm").program, replace(GEMM, unrolls=unrolls)) == expected
+
+
+def test_so_have_inner_loops_beside_each_other() -> None:
+    program = program_of(scop(TWO_SUMS, ARRAYS))
+    kernel = KernelPlan(("S0", "S1"), (16, 16), (8, 16), unroll=2, unrolls=(("l", 8),))
+    text = lower(program, Plan(Partition((Group(("S0", "S1")),)), (kernel,)), HOPPER).source
+    assert re.findall(r"#pragma unroll (\d).*\n.*\n *([CD])\[", text) == [("2", "C"), ("8", "D")]
+
+
+def test_registers_keep_their_loops_unrolled_completely() -> None:
+    kernel = replace(GEMM, registers=True, points_inside=True, unrolls=(("i_point", 2), ("k_tile", 2)))
+    found = pragmas(float_problem("gemm").program, kernel)
+    assert (found["i_point"], found["k_tile"], found["k"]) == (4, 2, 4)
+
+
+def test_a_loop_with_a_factor_of_its_own_is_cut_into_vectors() -> None:
+    """As it is by `unroll`."""
+    program = program_of(scop("for (i = 0; i < 64; i++) for (k = 0; k < 64; k++) s[i] += A[i][k] * r[k];",
+                              "float A[64][64], r[64], s[64];"))
+    kernel = KernelPlan(("S0",), (32,), (32,), vector=4)
+
+    def text(kernel: KernelPlan) -> str:
+        return lower(program, Plan(ScheduleChoice(), (kernel,)), HOPPER).source
+
+    assert "float4" not in text(kernel)
+    assert "float4" in text(replace(kernel, unrolls=(("k", 4),))) == text(replace(kernel, unroll=4))
+
+
+@pytest.mark.parametrize(("unrolls", "words"), [
+    ((("l", 2),), r"no loop is called l; it has k_tile, i_point, j_point, k"),
+    ((("c_tile", 2), ("k", 2)), "no loop is called c_tile")])
+def test_unknown_loops_are_refused(unrolls: tuple[tuple[str, int], ...], words: str) -> None:
+    with pytest.raises(IllegalPlan, match=words):
+        pragmas(float_problem("gemm").program, replace(GEMM, unrolls=unrolls))
+
+
+def test_what_makes_its_loops_itself_has_none() -> None:
+    plan = Plan(ScheduleChoice(), (KernelPlan(
+        ("S0", "S1"), (32, 32), (2, 32), inner_tile=32, products="fp16", unrolls=(("k", 2),)),))
+    with pytest.raises(IllegalPlan, match="leave out `unrolls`"):
+        lower(float_problem("gemm").program, plan, HOPPER)
+
+
+def test_json() -> None:
+    old = Plan(ScheduleChoice(), (GEMM,))
+    assert "unrolls" not in old.to_json() and plan_from_json(old.to_json()) == old
+    new = replace(old, kernels=(replace(GEMM, unrolls=(("i_point", 2), ("k_tile", 2))),))
+    assert plan_from_json(new.to_json()) == new and '"unroll":4,"unrolls":[["i_point",2],["k_tile",2]]' in new.to_json()
+    assert "unroll factors of single loops i_point 2, k_tile 2" in kernel_words(new.kernels[0])
+    for bad in ("4", '[["k", 0]]', '[["k", 2], ["i", 2]]', '[["k", 2], ["k", 4]]', '[["k"]]', '{"k": 2}'):
+        with pytest.raises(InputError, match=r"plan.kernels\[0\].unrolls is .*; use a sorted list of \[loop, factor\]"):
+            plan_from_json(old.to_json().replace('"unroll":4', f'"unroll":4,"unrolls":{bad}'))
+
+
+def offered(program: Program, kernel: KernelPlan, target: Target) -> tuple[Option, ...]:
+    """The options where `kernel` has decided everything before; none where nothing is asked."""
+    [shape] = [s for s in kernel_shapes(program, ScheduleChoice(), target.dialect) if s.statements == kernel.statements]
+    given = {name: option for one in KERNEL_DECISIONS for name, option in one.answers(kernel).items()}
+    asked = dict[str, tuple[Option, ...]]()
+
+    def answer(question: Question) -> Option:
+        asked[question.name] = question.options
+        return given[question.name]
+
+    decide(Known(shape, target, True), answer)
+    return asked.get(UNROLLS.name, ())
+
+
+def test_what_is_offered() -> None:
+    program = float_problem("gemm").program
+    assert offered(program, GEMM, HOPPER) == (
+        "as others", "k_tile 1", "k_tile 2", "i_point 1", "i_point 2", "j_point 1", "j_point 2", "k 1", "k 2")
+    assert offered(program, replace(GEMM, registers=True, points_inside=True), HOPPER) == (
+        "as others", "k_tile 1", "k_tile 2", "k 1", "k 2")
+    assert offered(program, GEMM, replace(RDNA, dialect="opencl")) == (
+        "as others", "i_point 1", "i_point 2", "j_point 1", "j_point 2", "k 1", "k 2")
+    assert offered(program, GEMM, CPU) == ()
+
+
+@pytest.mark.parametrize("name", ["gemm", "2mm", "jacobi-2d", "correlation"])
+def test_all_that_is_offered_can_be_lowered(name: str) -> None:
+    program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(3), 0
+    for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 4:
+        kernel = decide(Known(shape, HOPPER, True), lambda q: (
+            q.options[int(rng.integers(len(q.options)))] if q.name != UNROLLS.name else q.options[-1]))
+        kernels = sorted((kernel, *_others(program, shape.statements)), key=lambda k: k.statements)
+        lower(program, Plan(ScheduleChoice(), tuple(kernels)), HOPPER)
+        assert nearest(kernel, Known(shape, HOPPER, True)) == kernel
+        count += bool(kernel.unrolls)
+    assert count
+
+
+def _others(program: Program, but: tuple[str, ...]) -> list[KernelPlan]:
+    return [nearest(KernelPlan(shape.statements, (16,) * len(shape.extents), (8,) * len(shape.extents)),
+                    Known(shape, HOPPER, True))
+            for shape in kernel_shapes(program, ScheduleChoice(), "cuda") if shape.statements != but]
