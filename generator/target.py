@@ -24,12 +24,12 @@ class Language:
     `declared_shared_bytes`: the most shared memory of a block in declared arrays; what needs more is dynamic memory,
     which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are
     arguments; otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that
-    is the same in all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a
-    multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
-    otherwise only threads of one row are known to form one. `most_blocks`: how many blocks of a launch devices count
-    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`). `copies_from`: from which
-    compute capability on threads can let copies to shared memory go on by themselves (None: never). `tensor_cores`:
-    it has the C++ API `nvcuda::wmma`.
+    is the same in all threads of a block. `unrolled_barriers`: loops with barriers may be unrolled. `cache_preference`:
+    kernels may prefer shared memory or L1 cache where a multiprocessor divides one memory between them.
+    `rows_in_sub_groups`: sub-groups are neighbours in x, then in y; otherwise only threads of one row are known to form
+    one. `most_blocks`: how many blocks of a launch devices count along x, y and z (None: as many as there may be;
+    OpenCL counts in `size_t`). `copies_from`: from which compute capability on threads can let copies to shared memory
+    go on by themselves (None: never). `tensor_cores`: it has the C++ API `nvcuda::wmma`.
     """
 
     title: str
@@ -38,6 +38,7 @@ class Language:
     declared_shared_bytes: int | None
     constant_arguments: bool
     uniform_branches: bool
+    unrolled_barriers: bool
     cache_preference: bool
     rows_in_sub_groups: bool
     most_blocks: tuple[int, int, int] | None = None
@@ -55,13 +56,15 @@ MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 LANGUAGES: Mapping[Dialect, Language] = {
     # PoCL 3 miscompiles barriers under uniform conditions, too
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
-                       uniform_branches=False, cache_preference=False, rows_in_sub_groups=False),
+                       uniform_branches=False, unrolled_barriers=False, cache_preference=False,
+                       rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
-                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS,
-                     copies_from=(8, 0), tensor_cores=True),
+                     uniform_branches=True, unrolled_barriers=True, cache_preference=True,
+                     rows_in_sub_groups=True, most_blocks=MOST_BLOCKS, copies_from=(8, 0), tensor_cores=True),
     # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
-                    uniform_branches=True, cache_preference=False, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
+                    uniform_branches=True, unrolled_barriers=True, cache_preference=False,
+                    rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def _is_factors(value: object) -> bool:
 
 def _offer(known: Known) -> Offer[Factors]:
     """One loop at a time, where there are several. Loops over points whose results are in registers unroll completely;
-    OpenCL's compilers do not unroll loops with barriers.
+    loops with barriers are not unrolled in OpenCL (`Language.unrolled_barriers`).
     """
     none: Factors = ()
     plain = not (known[WALK] or known[DIAGONALS] or known[IN_REGISTERS] or known.shape.timed or known.shape.skewed
@@ -55,7 +55,7 @@ def _offer(known: Known) -> Offer[Factors]:
     if len(loops) < 2:
         return Offer((none,))
     ends = (*(POINTS if known[REGISTERS] else ()),
-            *((_TILES,) if known[SHARED] and known.target.dialect == "opencl" else ()))
+            *((_TILES,) if known[SHARED] and not known.target.language.unrolled_barriers else ()))
     factors = [factor for factor in FACTORS if factor > 1 or known[UNROLL] > 1]
     offered = (none, *(((loop, factor),) for loop in loops if not loop.endswith(ends) for factor in factors
                        if factor != known[UNROLL]))

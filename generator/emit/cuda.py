@@ -5,6 +5,7 @@ from __future__ import annotations
 from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
 from generator.emit.words import Function, Words
+from generator.target import LANGUAGES
 
 _INFINITY = "__int_as_float(0x7f800000)"
 
@@ -74,7 +75,7 @@ CUDA = Words(
     sub_groups="",
     sub_group_preamble="",
     # NVRTC, which includes no headers, has no INFINITY.
-    unrolled_barriers=True,
+    unrolled_barriers=LANGUAGES["cuda"].unrolled_barriers,
     no_contraction="",
     generic_extrema=False,
     inlined=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.half import half_functions
 from generator.emit.words import Function, Words
+from generator.target import LANGUAGES
 
 _INTEGER = {
     TO_FLOAT: Function(TO_FLOAT),
@@ -105,7 +106,7 @@ OPENCL = Words(
     "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one;
     # compilers for GPUs unroll such a loop themselves
-    unrolled_barriers=False,
+    unrolled_barriers=LANGUAGES["opencl"].unrolled_barriers,
     no_contraction="  #pragma OPENCL FP_CONTRACT OFF",
     generic_extrema=True,
     inlined=True,

@@ -120,10 +120,10 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
         {"A": (90, 19), "B": (19, 80), "C": (90, 80)},
         ("for (int i = 0; i < 90; i++) for (int j = 0; j < 80; j++) { C[i][j] += 1; "
         "if (i + 20 < 2 * j && 2 * j < i + 60) for (int k = 0; k < 19; k++) C[i][j] += A[i][k] * B[k][j]; }")),
-    "triangles that shrink": (
-        {"A": (3, 50, 12), "B": (12, 50), "C": (50, 50), "D": (50, 50)},
-        ("for (int t = 0; t < 3; t++) { for (int i = 0; i < 50; i++) for (int j = 0; j < i - 14 * t; j++) "
-        "for (int k = 0; k < 12; k++) C[i][j] += A[t][i][k] * B[k][j]; "
+    "triangles that grow": (
+        {"A": (3, 50, 12), "B": (12, 40), "C": (50, 50), "D": (50, 50)},
+        ("for (int t = 0; t < 3; t++) { for (int i = 0; i < 50; i++) for (int j = 0; j < 40; j++) if (j <= i + 9 * t) "
+        "{ C[i][j] = 0; for (int k = 0; k < 12; k++) C[i][j] += A[t][i][k] * B[k][j]; } "
         "for (int i = 0; i < 50; i++) for (int j = 0; j < 50; j++) D[i][j] += C[49 - i][49 - j] + C[i][j]; }")),
     "steps of a host loop": (
         {"A": (4, 20, 12), "B": (12, 20), "C": (20, 20), "D": (20, 20)},
