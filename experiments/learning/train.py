@@ -2,8 +2,9 @@
 K]`.
 
 Every K-th pipeline is left out of the training, and tells how good the model is there: Spearman's rank correlation of
-predicted and measured times, and the regret of the plan that is predicted to be fastest (1: it is), beside those of the
-formula with constant coefficients and of Sioutas' model.
+predicted and measured times, and the regret (1: none) of the plan that is predicted to be fastest, and of the best of
+the five that are, beside those of the formula with constant coefficients and of Sioutas' model. The pipelines before
+these decide how many epochs are best.
 """
 
 from __future__ import annotations
@@ -26,53 +27,95 @@ from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
-from metrics.costs.device import cost_device
+from metrics.costs.device import CostDevice, cost_device
 from metrics.costs.learned.file import Trained, Training
+from metrics.costs.learned.network import Weights
 from metrics.costs.learned.training import constants, train
 from metrics.costs.learned.training import predicted as predicted_ms
 from runners.base import DeviceInfo
 
+FEW = 5
+"""Plans that somebody measures who does not trust the first one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How well a model ranks the plans of some pipelines: means over these; regrets as a geometric mean."""
+    """How well a model ranks the plans of some pipelines: means over these; regrets as a geometric mean.
+
+    `regret` of the plan that it takes for the fastest, `of_few` of the best of FEW.
+    """
 
     rank: float
     regret: float
+    of_few: float
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Pipelines to learn from, those that end the training, and those that judge it."""
+
+    learned: tuple[Pipeline, ...]
+    ending: tuple[Pipeline, ...]
+    unseen: tuple[Pipeline, ...]
 
 
 def main(database: Annotated[Path, typer.Argument(show_default=False)],
          out: Annotated[Path, typer.Option(metavar="MODEL.json", show_default=False)],
-         epochs: Annotated[int, typer.Option(min=1)] = 200,
-         held_out: Annotated[int, typer.Option(min=2, help="Every so many-th pipeline is left out.")] = 5,
+         epochs: Annotated[int, typer.Option(min=1)] = 100,
+         held_out: Annotated[int, typer.Option(min=3, help="Every so many-th pipeline is left out.")] = 5,
          seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
     key, name = device_of(database)
     device = find_device(key)
     with closing(Database(database, key, name)) as base:
-        found = list(pipelines(base, cost_device(device.target)))
-    learned, unseen = parted(found, held_out)
-    if not learned or not unseen:
-        raise InputError(f"{database} has plans of {len(found)} pipelines; {held_out} are the fewest to train on")
-    batches = [one.batch for one in learned]
-    weights = train(batches, epochs, np.random.default_rng(seed))
-    plans = sum(len(one.plans) for one in learned)
+        parts = parted(_read(base, cost_device(device.target)), held_out)
+    if not all((parts.learned, parts.ending, parts.unseen)):
+        raise InputError(f"{database} has too few pipelines with enough plans; {held_out} are the fewest to train on")
+    batches = [one.batch for one in parts.learned]
+    weights = train(batches, epochs, np.random.default_rng(seed), None, _say, lambda made: _rating(made, parts.ending))
+    plans = sum(len(one.plans) for one in parts.learned)
     command = f"python -m experiments.learning.train {database.name} --epochs {epochs} --held-out {held_out}"
-    write_model(out, Trained(Training(key, name, plans, len(learned), epochs, command), weights))
+    write_model(out, Trained(Training(key, name, plans, len(batches), epochs, command), weights))
+    print(f"trained on {plans} plans of {len(batches)} pipelines; {len(parts.ending)} others ended the training "
+          f"({sum(len(one.plans) for one in parts.ending)} plans), and {len(parts.unseen)} are held out "
+          f"({sum(len(one.plans) for one in parts.unseen)} plans)")
     fixed = constants(batches)
-    print(f"trained on {plans} plans of {len(learned)} pipelines; {len(unseen)} others held out "
-          f"({sum(len(one.plans) for one in unseen)} plans)")
-    for title, some in (("trained on", learned), ("held out", unseen)):
-        show(title, "learned", [[*map(float, predicted_ms(weights, one.batch))] for one in some], some)
+    for title, some in (("trained on", parts.learned), ("held out", parts.unseen)):
+        show(title, "learned", _by_weights(weights, some), some)
         show(title, "constants", [[*map(float, one.batch.by_plan(one.batch.by_kernel(one.batch.terms @ fixed)))]
                                   for one in some], some)
-    show("held out", "sioutas", [by_sioutas(one, device) for one in unseen], unseen)
+    show("held out", "sioutas", [by_sioutas(one, device) for one in parts.unseen], parts.unseen)
 
 
-def parted(found: Sequence[Pipeline], every: int) -> tuple[list[Pipeline], list[Pipeline]]:
-    """Pipelines to learn from, and every so many-th, which is left out."""
-    return ([one for k, one in enumerate(found) if k % every != every - 1],
-            [one for k, one in enumerate(found) if k % every == every - 1])
+def _read(base: Database, device: CostDevice) -> list[Pipeline]:
+    """All pipelines; a line for every tenth."""
+    found = []
+    for one in pipelines(base, device):
+        found.append(one)
+        if len(found) % 10 == 0:
+            print(f"{len(found)} pipelines, {sum(len(known.plans) for known in found)} plans read", flush=True)
+    return found
+
+
+def _say(epoch: int, mean: float) -> None:
+    if epoch % 10 == 9:
+        print(f"epoch {epoch + 1}: loss {mean:.4f}", flush=True)
+
+
+def _by_weights(weights: Weights, some: Sequence[Pipeline]) -> list[list[float]]:
+    return [[*map(float, predicted_ms(weights, one.batch))] for one in some]
+
+
+def _rating(weights: Weights, some: Sequence[Pipeline]) -> float:
+    found = quality(_by_weights(weights, some), some)
+    return -found.rank + float(np.log(found.regret) + np.log(found.of_few))
+
+
+def parted(found: Sequence[Pipeline], every: int) -> Parts:
+    """Of every so many, the last one is left out, and the one before it ends the training."""
+    return Parts(tuple(one for k, one in enumerate(found) if k % every < every - 2),
+                 tuple(one for k, one in enumerate(found) if k % every == every - 2),
+                 tuple(one for k, one in enumerate(found) if k % every == every - 1))
 
 
 def by_sioutas(one: Pipeline, device: DeviceInfo) -> list[float]:
@@ -87,13 +130,21 @@ def quality(costs: Sequence[Sequence[float]], some: Sequence[Pipeline]) -> Quali
     times = [[float(ms) for ms in one.batch.plan_ms] for one in some]
     ranks = [rank_correlation(mine, ms) for mine, ms in zip(costs, times, strict=True)]
     regrets = [regret(mine, ms) for mine, ms in zip(costs, times, strict=True)]
-    return Quality(float(np.mean(ranks)), float(np.exp(np.mean(np.log(regrets)))))
+    few = [regret_of_few(mine, ms, FEW) for mine, ms in zip(costs, times, strict=True)]
+    return Quality(float(np.mean(ranks)), float(np.exp(np.mean(np.log(regrets)))), float(np.exp(np.mean(np.log(few)))))
+
+
+def regret_of_few(costs: Sequence[float], times: Sequence[float], count: int) -> float:
+    """Time of the best of the `count` plans of the lowest costs, over that of the best of all."""
+    first = sorted(range(len(costs)), key=lambda k: costs[k])[:count]
+    return min(times[k] for k in first) / min(times)
 
 
 def show(title: str, model: str, costs: Sequence[Sequence[float]], some: Sequence[Pipeline]) -> None:
     """A line."""
     found = quality(costs, some)
-    print(f"{title:12} {model:10} rank correlation {found.rank:5.2f}, regret {found.regret:5.2f}")
+    print(f"{title:12} {model:10} rank correlation {found.rank:5.2f}, regret {found.regret:5.2f}, of the best of {FEW} "
+          f"{found.of_few:5.2f}")
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKern
     group = Refused(stored.refusal) if stored.refusal else Group(flow, stored.output, stored.members,
                                                                  frozenset(stored.inlined))  # fmt: skip
     return PlannedKernel(
-        stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers
+        stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers, cut.sums
     )
 
 

@@ -51,7 +51,7 @@ class PlannedKernel:
     stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
     `level`: who shares a tile. `step`: of blocks that walk down their tiles the dimension and the points of it that
     they compute at a time (None: the whole tile). `facts` are those of its generated text, where there is one.
-    `in_registers`: tenths of a warp's tile.
+    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers.
     """
 
     statements: tuple[str, ...]
@@ -62,6 +62,7 @@ class PlannedKernel:
     step: tuple[int, int] | None
     facts: KernelFacts | None
     in_registers: int = 0
+    sums: bool = False
 
     @property
     def team(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class Cut:
     """How a plan cuts the output of a kernel: points and threads of a block per dimension of the array.
 
     `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: they do not).
-    `in_registers`: tenths of a warp's tile.
+    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers.
     """
 
     stored: Stored
@@ -47,6 +47,7 @@ class Cut:
     level: Level
     step: tuple[int, int] | None = None
     in_registers: int = 0
+    sums: bool = False
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
@@ -117,7 +118,7 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
     for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):
         tile[axis], block[axis] = min(points, extents[axis]), threads
     step = (axes[walked(len(axes))], kernel.walk) if kernel.walk else None
-    return Cut(stored, tuple(tile), tuple(block), kernel.level, step, kernel.in_registers)
+    return Cut(stored, tuple(tile), tuple(block), kernel.level, step, kernel.in_registers, kernel.registers)
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The 73 schedule features of each stage of a kernel (`names`), for many ways to cut it at once.
+"""The schedule features of each stage of a kernel (`names`), for many ways to cut it at once.
 
 Definitions: Anderson et al. 2021, appendix A, for our kernels as `layout` reads them. Where the paper's loops have
 padded extents ours are guarded, so that points count that exist. Stages in the order of `stages_of`.
@@ -44,7 +44,7 @@ def kernel_features(made: Layout) -> Table:
 def looped_features(made: Layout, stage: str) -> dict[str, Numbers]:
     """The features of a stage with loops: the output, or a member."""
     return {**_points(made, stage), **_sizes(made, stage), **_read(made, stage), **_working_sets(made, stage),
-            **_threads(made, made.active(stage)), **_transactions(made, stage),
+            **_threads(made, made.active(stage)), **_transactions(made, stage), **_own(made, stage),
             "num_threads_per_block": made.active(stage),
             "expr_branching": made.ones() * flat(made.flow, stage, made.group.inlined).registers}  # fmt: skip
 
@@ -135,6 +135,23 @@ def _allocations(made: Layout, stage: str) -> tuple[Numbers, Numbers, Numbers]:
     return found[0], found[1], found[2]
 
 
+def _own(made: Layout, stage: str) -> dict[str, Numbers]:
+    one, node, output = made.ones(), made.node(stage), made.is_output(stage)
+    box, along = made.thread_box(stage), made.work.along[stage]
+    block = made.sizes.block if output else made.sizes.team
+    threads = block[along[-1]] if along and along[-1] >= 0 else one
+    waits = made.sizes.level != "thread" and bool(made.group.members)
+    kept = output and made.sizes.sums
+    return {
+        "threads_along_x": threads,
+        "points_per_thread_along_x": box[-1] if len(box) else one,
+        "steps_per_tile": made.steps,
+        "barriers": one * waits * made.blocks * made.teams * made.steps * len(made.group.members),
+        "arithmetic_per_point": one * node.arithmetic,
+        "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces and not kept else 0.0),
+    }
+
+
 def _by_memory(pattern: str, values: tuple[Numbers, Numbers, Numbers]) -> dict[str, Numbers]:
     return {pattern.format(place): value for place, value in zip(("global", "shared", "register"), values, strict=True)}
 
@@ -215,7 +232,8 @@ def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
             "points_computed_per_thread": per_thread, "num_threads_per_block": active,
             "points_computed_minimum": one * minimum_points(made.flow, stage), "outer_parallelism": made.blocks,
             "inner_parallelism": one, "bytes_at_root": one * node.points * node.element,
-            "expr_branching": one * node.registers}  # fmt: skip
+            "expr_branching": one * node.registers, "arithmetic_per_point": one * node.arithmetic,
+            "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces else 0.0)}  # fmt: skip
 
 
 def rounds_of(flow: Dataflow, stage: str) -> float:

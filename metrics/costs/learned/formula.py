@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 
 
 def terms(features: Array, units: int) -> Array:
-    """What each coefficient is multiplied by: rows of the 73 features to rows of COEFFICIENTS terms.
+    """What each coefficient is multiplied by: rows of features to rows of COEFFICIENTS terms.
 
-    `units` of the device. Term 23 is not used.
+    `units` of the device. The paper does not use term 23; ours is the operations of all points.
     """
     rows = features.reshape(-1, len(FEATURES))
 
@@ -50,6 +50,7 @@ def terms(features: Array, units: int) -> Array:
     found[:, 21] = blocks * of("num_global_mem_stores_per_block") / _used(of("global_mem_store_efficiency"), inlined)
     parallel = of("inner_parallelism") > 1
     found[:, 22] = parallel * of("num_scalars") / np.maximum(1.0, of("global_innermost_bytes_at_task"))
+    found[:, 23] = of("num_scalars") * of("arithmetic_per_point")
     found[:, 24] = of("num_realizations")
     found[:, 25] = of("num_productions") * parallel
     found[:, 26] = of("num_productions") * np.maximum(0.0, of("inner_parallelism") - 1.0)

@@ -25,7 +25,7 @@ MOST_THREADS, MOST_WARPS, MOST_BLOCKS = 1024, 64, 32
 class Sizes:
     """Ways to cut one kernel: points and threads of a block by dimension of its output (dimensions x ways).
 
-    `team`: the threads that share a tile; `level` and `step` as in PlannedKernel, the same for all ways.
+    `team`: the threads that share a tile; `level`, `step` and `sums` as in PlannedKernel, the same for all ways.
     """
 
     tile: Numbers
@@ -33,6 +33,7 @@ class Sizes:
     team: Numbers
     level: Level
     step: tuple[int, int] | None
+    sums: bool = True
 
     @property
     def count(self) -> int:
@@ -42,7 +43,8 @@ class Sizes:
 
 def sizes_of(kernel: PlannedKernel) -> Sizes:
     """The only way that a plan has."""
-    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, kernel.step)
+    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, kernel.step,
+                 kernel.sums)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +141,7 @@ def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
         steps, kept = np.ceil(shared[axis] / walking[axis]), tile_work(group, walking)
     threads = sizes.block.prod(axis=0)
     return Layout(
-        group, device, Sizes(tile, sizes.block, sizes.team, sizes.level, sizes.step),
+        group, device, Sizes(tile, sizes.block, sizes.team, sizes.level, sizes.step, sizes.sums),
         np.ceil(extents / tile).prod(axis=0), threads, threads / sizes.team.prod(axis=0), steps,
         work, kept or work, tile_work(group, np.broadcast_to(extents, tile.shape).copy()),
         device.lanes if device.host else device.warp)  # fmt: skip

@@ -50,8 +50,8 @@ class Learned:
         features, counts = kernel_features(made), counts_of(made)
         ways, stages, width = features.shape
         rows = features.reshape(-1, width)
-        coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
         with np.errstate(over="ignore", invalid="ignore"):  # refused by those who ask
+            coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
             found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
         return found
 

@@ -1,4 +1,5 @@
-"""The schedule features of a stage, in the order in which they are stored (Anderson et al. 2021, appendix A).
+"""The schedule features of a stage, in the order in which they are stored: those of Anderson et al. 2021, appendix A,
+and `OWN`.
 
 `global`, `shared` and `register` are where something lies. A *realization* is one allocation of a stage, a *production*
 one computation of it, a *task* a block.
@@ -11,7 +12,7 @@ def _each(pattern: str, places: tuple[str, ...] = ("global", "shared", "register
     return tuple(pattern.format(place) for place in places)
 
 
-FEATURES = (
+_PAPER = (
     "num_realizations",
     "num_productions",
     "points_computed_per_realization",
@@ -65,4 +66,18 @@ FEATURES = (
     "num_threads_per_block",
     "expr_branching",
 )
-"""73 names; `features.looped_features` and `features.inlined_features` have their definitions."""
+"""73 names."""
+OWN = (
+    "threads_along_x",
+    "points_per_thread_along_x",
+    "steps_per_tile",
+    "barriers",
+    "arithmetic_per_point",
+    "sums_in_memory",
+)
+"""What the paper's schedules do not have, or GPUs do not mind: threads of a team along the innermost dimension of a
+stage and points of each there (what a CPU's compiler makes vectors of), steps in which a team walks down its tile, how
+often all teams wait, the operations of an element, and the rounds of sums that are kept in memory (0: in registers).
+"""
+FEATURES = (*_PAPER, *OWN)
+"""All names; `features.looped_features` and `features.inlined_features` have their definitions."""

@@ -1,6 +1,6 @@
 """The network that gives each stage the coefficients of the formula, forward and backward, in numpy.
 
-The paper's sizes: 280 counts to 8 channels with positive bounded weights (a sigmoid), 73 schedule features to 24
+The paper's sizes: 280 counts to 8 channels with positive bounded weights (a sigmoid), the schedule features to 24
 channels, both to 32 channels. Ours: counts go through ln(1 + x), too; features are standardised; a coefficient is
 exp(channel) times a scale, the constant that fits best without any network, instead of a rectified channel.
 """

@@ -1,11 +1,13 @@
-"""Training: relative throughput as in the paper, with the logarithm of times beside it, by Adam.
+"""Training: relative throughput as in the paper, with the logarithms of times beside it, by Adam.
 
-A batch is the plans of one pipeline. With p and r the predicted and the measured time over that of the fastest plan of
-the batch, the loss of a plan is
+A batch is the plans of one pipeline. Its *shift* is 0.9 times the mean of ln(predicted / measured) over its plans: how
+much too slow a machine was for all of them, or the model for this pipeline, says little about which plan to take. With
+p and r the predicted (less the shift) and the measured time over that of the fastest plan of the batch, the loss is
 
-    (1 / p - 1 / r)^2 + 0.1 * (ln p - ln r)^2,   and 0.1 * (ln p_k - ln t_k)^2 for each of its kernels
+    0.2 * mean of (1 / p - 1 / r)^2 + 0.3 * mean of (ln p - ln r)^2 over the plans, + mean of (ln p_k - ln t_k)^2 over
+    all kernels that take long enough, with the same shift
 
-The paper has the first part only; where a kernel's own time is known, so is more (ours).
+The paper has the first part only, without a shift; where a kernel's own time is known, so is more (ours).
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from scipy.optimize import nnls
 from metrics.costs.learned.network import FIXED, Weights, backward, forward, untrained
 
 Array = NDArray[np.float64]
-LOGARITHM, KERNELS = 0.1, 0.1
-RATE, BETAS, EPSILON = 1e-3, (0.9, 0.999), 1e-5
+THROUGHPUT, LOGARITHM, KERNELS, SHIFTED = 0.2, 0.3, 1.0, 0.9
+RATE, BETAS, EPSILON = 1e-2, (0.9, 0.999), 1e-5
 LEAST_MS = 1e-3
 """Shorter kernels are mostly noise."""
 
@@ -59,19 +61,24 @@ def predicted(weights: Weights, batch: Batch) -> Array:
 
 
 def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
-    """The mean loss of the plans of a batch, and its gradient."""
+    """The loss of a batch, and its gradient."""
     made = forward(weights, batch.counts, batch.features)
     kernels = np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), 1e-9)
     plans, count = batch.by_plan(kernels), len(batch.plan_ms)
+    ratio = np.log(plans / batch.plan_ms)
+    shift = SHIFTED * float(ratio.mean())
     best = batch.plan_ms.min()
-    p, r = plans / best, batch.plan_ms / best
-    apart, ratio = 1.0 / p - 1.0 / r, np.log(p / r)
+    p, r = plans * np.exp(-shift) / best, batch.plan_ms / best
+    apart, off = 1.0 / p - 1.0 / r, ratio - shift
     long = batch.kernel_ms >= LEAST_MS
-    each = np.where(long, np.log(kernels / np.where(long, batch.kernel_ms, 1.0)), 0.0)
-    value = float((apart**2 + LOGARITHM * ratio**2).sum() + KERNELS * (each**2).sum()) / count
-    by_plan = (-2.0 * apart / p**2 + 2.0 * LOGARITHM * ratio / p) / best / count
-    by_kernel = by_plan[batch.plan] + 2.0 * KERNELS * each / kernels / count
-    return value, backward(weights, made, by_kernel[batch.kernel][:, None] * batch.terms)
+    each = np.where(long, np.log(kernels / np.where(long, batch.kernel_ms, 1.0)) - shift, 0.0)
+    value = (float((THROUGHPUT * apart**2 + LOGARITHM * off**2).sum()) / count
+             + KERNELS * float((each**2).sum()) / len(kernels))
+    by_plan = 2.0 * (LOGARITHM * off - THROUGHPUT * apart / p) / count  # by the logarithm of a plan's time
+    by_kernel = 2.0 * KERNELS * each / len(kernels)
+    by_plan -= SHIFTED * (by_plan.sum() + by_kernel.sum()) / count
+    slope = (by_plan / plans)[batch.plan] + by_kernel / kernels
+    return value, backward(weights, made, slope[batch.kernel][:, None] * batch.terms)
 
 
 def constants(batches: Sequence[Batch]) -> Array:
@@ -93,19 +100,27 @@ def constants(batches: Sequence[Batch]) -> Array:
 
 
 def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start: Weights | None = None,
-          tell: Callable[[int, float], None] = lambda _epoch, _loss: None) -> Weights:
-    """Weights after so many epochs over all batches, from `start` (None: untrained)."""
+          tell: Callable[[int, float], None] = lambda _epoch, _loss: None,
+          judged: Callable[[Weights], float] | None = None) -> Weights:
+    """Weights after up to so many epochs over all batches, from `start` (None: untrained).
+
+    `judged` rates weights, lower is better: those of the best epoch are returned (without: of the last). `tell` hears
+    the number of an epoch and the mean loss.
+    """
     every = np.concatenate([batch.features for batch in batches])
     weights = dict(start) if start is not None else untrained(every, constants(batches), rng)
     adam = _Adam({name: value for name, value in weights.items() if name not in FIXED})
+    best, least = dict(weights), np.inf if judged is None else judged(weights)
     for epoch in range(epochs):
         total = 0.0
         for place in rng.permutation(len(batches)):
             value, slope = loss(weights, batches[place])
             weights |= adam.stepped(weights, slope, RATE * (1.0 - 0.9 * epoch / epochs))
             total += value
+        if judged is not None and (rating := judged(weights)) < least:
+            best, least = dict(weights), rating
         tell(epoch, total / len(batches))
-    return weights
+    return weights if judged is None else best
 
 
 class _Adam:

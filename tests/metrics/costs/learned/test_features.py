@@ -18,7 +18,7 @@ from metrics.costs.learned.features import kernel_features, stages_of
 from metrics.costs.learned.file import Trained
 from metrics.costs.learned.layout import Layout, Sizes, layout, layout_of
 from metrics.costs.learned.model import Learned, shipped_model
-from metrics.costs.learned.names import FEATURES
+from metrics.costs.learned.names import FEATURES, OWN
 from tests.support.costs import CPU, GTX_1080_TI
 
 DEVICE = GTX_1080_TI
@@ -68,8 +68,30 @@ def agrees(found: Mapping[str, float], wanted: Mapping[str, float]) -> None:
     assert {name: found[name] for name in wanted} == pytest.approx(dict(wanted))
 
 
-def test_there_are_73_of_them() -> None:
-    assert len(FEATURES) == len(set(FEATURES)) == 73
+def test_there_are_73_of_the_paper_and_our_own() -> None:
+    assert len(FEATURES) == len(set(FEATURES)) == 73 + len(OWN)
+
+
+def test_what_makes_vectors_and_waits_on_cpus() -> None:
+    found = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (4, 8), step=(0, 4)))
+    blocks = 4 * 2
+    agrees(found["out"], {"threads_along_x": 8, "points_per_thread_along_x": 4, "steps_per_tile": 2,
+                          "barriers": blocks * 2, "sums_in_memory": 0})
+    agrees(found["mid"], {"threads_along_x": 8, "points_per_thread_along_x": 5, "steps_per_tile": 2,
+                          "barriers": blocks * 2, "sums_in_memory": 0})  # 34 along x for 8 threads
+    alone = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (4, 8), level="thread"))
+    agrees(alone["mid"], {"threads_along_x": 1, "barriers": 0, "steps_per_tile": 1})
+
+
+def test_sums_are_kept_in_registers_or_in_memory() -> None:
+    flow = summing()
+    group, node = Group(flow, "total"), flow.node("total")
+    assert node is not None
+    for sums, rounds in ((False, 5.0), (True, 0.0)):
+        made = layout_of(PlannedKernel(("S",), group, (8, 32), (4, 8), "block", None, None, sums=sums), DEVICE)
+        assert isinstance(made, Layout)
+        agrees(features(made)["total"], {"sums_in_memory": rounds, "arithmetic_per_point": node.arithmetic})
+    agrees(features(cut(Group(flow, "out", ("total",)), (8, 32), (4, 8)))["total"], {"sums_in_memory": 5})
 
 
 def test_a_stencil_of_what_another_kernel_stores() -> None:

@@ -18,6 +18,8 @@ from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import COUNTS, FIXED, Weights, untrained
 from metrics.costs.learned.training import Batch, constants, loss, predicted, train
 
+WIDTH = len(FEATURES)
+
 
 def features(rng: np.random.Generator, rows: int) -> Any:
     """Rows as if of stages with loops, of all sizes."""
@@ -101,12 +103,12 @@ def test_a_model_is_there_again(tmp_path: Path) -> None:
     (lambda data: data["weights"].pop("trunk"), "`weights` are not those"),
     (lambda data: data["weights"].update(trunk=[[1.0]]), "`weights.trunk` are not 32 x 30 numbers"),
     (lambda data: data["weights"].update({"trunk bias": ["a"] * 30}), "`weights.trunk bias` are not 30 numbers"),
-    (lambda data: data["weights"].update(mean=[float("nan")] * 73), "`weights.mean` are not 73 numbers"),
+    (lambda data: data["weights"].update(mean=[float("nan")] * WIDTH), "`weights.mean` are not 79 numbers"),
     (lambda data: data["weights"].update(scale=[-1.0] * 30), "negative"),
-    (lambda data: data["weights"].update(mean=[10**400] * 73), "`weights.mean` are not 73 numbers"),
-    (lambda data: data["weights"].update(mean=["1"] * 73), "`weights.mean` are not 73 numbers"),
-    (lambda data: data["weights"].update(mean=[True] * 73), "`weights.mean` are not 73 numbers"),
-    (lambda data: data["weights"].update(spread=[0.0] * 73), "`weights.spread` has numbers below"),
+    (lambda data: data["weights"].update(mean=[10**400] * WIDTH), "`weights.mean` are not 79 numbers"),
+    (lambda data: data["weights"].update(mean=["1"] * WIDTH), "`weights.mean` are not 79 numbers"),
+    (lambda data: data["weights"].update(mean=[True] * WIDTH), "`weights.mean` are not 79 numbers"),
+    (lambda data: data["weights"].update(spread=[0.0] * WIDTH), "`weights.spread` has numbers below"),
     (lambda data: data["weights"].update(scale=[1e308] * 30), "`weights.scale` has numbers beyond"),
     (lambda data: data["weights"].update({"trunk bias": [1e308] * 30}), "`weights.trunk bias` has numbers beyond"),
     (lambda data: data.update(plans=10**400), "`plans` is not between"),
