@@ -1,4 +1,4 @@
-"""The store of one run, open: what it holds, and what is added to it."""
+"""The open store of one run: what it contains, and how results are added."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from runners.base import DeviceInfo
 
 SCHEMA_VERSION = 4
 READABLE = (1, 2, 3, SCHEMA_VERSION)
-"""Older versions lack what schema_2.sql and schema_3.sql add; they are brought up to date when they are written to."""
+"""Readable store versions. Older ones lack what schema_2.sql and later add; opening them for writing upgrades them."""
 STORE_FILE = "run.sqlite"
 REFERENCE_FILE = "reference.npz"
 INSERT_SESSION = "INSERT INTO session (started_at, budget, environment, driver) VALUES (?, ?, ?, ?)"
@@ -49,18 +49,20 @@ _TOLD = """
 
 
 def utc_now() -> str:
-    """The time as ISO 8601 text in UTC. For people only: a clock may jump, so nothing is computed from it."""
+    """Return the current time in UTC as ISO 8601 text. For display only: clocks may jump, so nothing is computed from
+    it.
+    """
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Store:
     """The results of one run. Made by `create_store`, `open_store` or `read_store`; close it after use.
 
-    Results never change once they are stored, so that each is read once, however often `results` is called.
+    Stored results never change, so each is read once, however often `results` is called.
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: TextIO | None) -> None:
-        """Internal: use the functions of `experiments.store`. The one who writes has a `lock`."""
+        """Internal: use the functions of `experiments.store`. Only a writer has a `lock`."""
         self.directory = directory
         self._path = directory / STORE_FILE
         self._db = connection
@@ -74,17 +76,17 @@ class Store:
         self._place = _identity(self._path) if lock is not None else None
 
     def __enter__(self) -> Self:
-        """The store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the store."""
         self.close()
 
     def close(self) -> None:
-        """Give the file and the lock back; a writer leaves one file without a journal beside it."""
+        """Release the file and the lock. A writer leaves one file without a journal."""
         if self._lock is not None:
-            with suppress(sqlite3.OperationalError):  # somebody is reading: the journal stays, to no harm
+            with suppress(sqlite3.OperationalError):  # another process is reading: the journal stays, which is harmless
                 self._db.execute("PRAGMA busy_timeout = 100")
                 self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
@@ -92,7 +94,7 @@ class Store:
             self._lock.close()
 
     def info(self) -> RunInfo:
-        """The fixed facts of the run."""
+        """Return the facts of the run that never change."""
         row = self._row("SELECT * FROM run")
         program = subject_from_json(row["program"])
         if program.digest != row["program_digest"]:
@@ -104,7 +106,9 @@ class Store:
                            take_baselines(json.loads(dict(row).get("baselines") or "[]")))
 
     def reference(self) -> Reference:
-        """The inputs, the expected outputs and the sequential baseline. Raises InputError when they are lost."""
+        """Return the inputs, the expected outputs and the sequential baseline. Raises InputError if they cannot be
+        read.
+        """
         path = self.directory / REFERENCE_FILE
         try:
             return load_reference(path)
@@ -112,7 +116,7 @@ class Store:
             raise InputError(f"{path} cannot be read: {error}; start a new run") from None
 
     def begin_session(self, budget: Budget, driver: str) -> None:
-        """Record that this process works on the run from now on, within `budget`."""
+        """Record that this process continues the run from now on, within `budget`."""
         with self._writing():
             self._db.execute(INSERT_SESSION, (utc_now(), to_json(budget), to_json(current_environment()), driver))
 
@@ -123,56 +127,56 @@ class Store:
                              (ending,))
 
     def budget(self) -> Budget:
-        """The budget of the latest session."""
+        """Return the budget of the latest session."""
         row = self._row("SELECT budget FROM session ORDER BY number DESC")
         return from_json(row["budget"], Budget)
 
     def environment(self) -> Environment:
-        """The environment of the latest session."""
+        """Return the environment of the latest session."""
         row = self._row("SELECT environment FROM session ORDER BY number DESC")
         return from_json(row["environment"], Environment)
 
     def environments(self) -> tuple[Environment, ...]:
-        """The environments of all sessions, in their order."""
+        """Return the environments of all sessions, in order."""
         return tuple(from_json(row["environment"], Environment)
                      for row in self._rows("SELECT environment FROM session ORDER BY number"))
 
     def driver(self) -> str:
-        """The device's driver in the latest session."""
+        """Return the device's driver in the latest session."""
         return str(self._row("SELECT driver FROM session ORDER BY number DESC")["driver"])
 
     def ending(self) -> Ending | None:
-        """How the latest session ended; None when it was killed or is still at work."""
+        """Return how the latest session ended; None if it was killed or is still running."""
         row = self._row("SELECT ending FROM session ORDER BY number DESC")
         ending: Ending | None = row["ending"]
         return ending
 
     def asked(self, iteration: int) -> int | None:
-        """How many walks the explorer was asked for in `iteration`, None when it has not begun."""
+        """Return how many walks the explorer was asked for in `iteration`; None if the iteration has not begun."""
         rows = self._rows("SELECT asked FROM iteration WHERE number = ?", iteration)
         return int(rows[0]["asked"]) if rows else None
 
     def iterations(self) -> int:
-        """The number of iterations that were begun, without that of the default plan."""
+        """Return the number of iterations begun, not counting that of the default plan."""
         return int(self._row("SELECT count(*) FROM iteration WHERE number > 0")[0])
 
     def add_batch(self, iteration: int, asked: int, batch: Sequence[Evaluation]) -> None:
-        """Record what an iteration will evaluate, before it does."""
+        """Record the evaluations of an iteration before they are measured."""
         rows = [(e.number, e.iteration, e.ant, e.walk, e.plan.to_json(), e.plan.digest) for e in batch]
         with self._writing():
             self._db.execute("INSERT INTO iteration VALUES (?, ?)", (iteration, asked))
             self._db.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def batch(self, iteration: int) -> tuple[Evaluation, ...]:
-        """What `iteration` asked for, in ask order."""
+        """Return the evaluations of `iteration`, in ask order."""
         rows = self._rows("SELECT * FROM evaluation WHERE iteration = ? ORDER BY number", iteration)
         with entry_errors(self._path):
             return tuple(_evaluation(row) for row in rows)
 
     def add_result(self, number: int, outcome: Outcome, elapsed_s: float, reused_from: str | None = None) -> None:
-        """Record the outcome of evaluation `number`; it survives whatever happens next.
+        """Record the outcome of evaluation `number` durably.
 
-        `reused_from` is the run that measured it, if this one did not.
+        `reused_from` is the run that measured the outcome, if it was not this one.
         """
         row = outcome_to_row(outcome) | {"evaluation": number, "finished_at": utc_now(), "elapsed_s": elapsed_s,
                                          "reused_from": reused_from}
@@ -181,13 +185,13 @@ class Store:
             self._db.execute(f"INSERT INTO outcome ({names}) VALUES ({marks})", tuple(row.values()))
 
     def forget_result(self, number: int) -> None:
-        """Remove the outcome of evaluation `number`, as if it had not finished: it tells nothing about its plan."""
+        """Remove the outcome of evaluation `number`, as if it had not finished; it says nothing about the plan."""
         with self._writing():
             self._db.execute("DELETE FROM outcome WHERE evaluation = ?", (number,))
         self._known.pop(number, None)
 
     def results(self) -> tuple[Result, ...]:
-        """Every finished evaluation, by number."""
+        """Return all finished evaluations, by number."""
         finished = [row[0] for row in self._rows("SELECT evaluation FROM outcome ORDER BY evaluation")]
         missing = [number for number in finished if number not in self._known]
         if missing:
@@ -199,34 +203,34 @@ class Store:
         return tuple(self._known[number] for number in finished)
 
     def walks(self) -> dict[int, str]:
-        """The walks of all finished evaluations, by number."""
+        """Return the walks of all finished evaluations, by number."""
         rows = self._rows(
             "SELECT number, walk FROM evaluation JOIN outcome ON outcome.evaluation = number ORDER BY number"
         )
         return {row["number"]: row["walk"] for row in rows}
 
     def finished(self) -> int:
-        """How many evaluations have an outcome."""
+        """Return the number of evaluations that have an outcome."""
         return int(self._row("SELECT count(*) FROM outcome")[0])
 
     def outcomes(self, first: int, last: int) -> dict[int, Outcome]:
-        """The outcomes of the finished evaluations from `first` to `last`, by number, in their order."""
+        """Return the outcomes of the finished evaluations from `first` to `last`, by number, in order."""
         rows = self._rows("SELECT * FROM outcome WHERE evaluation BETWEEN ? AND ? ORDER BY evaluation", first, last)
         with entry_errors(self._path):
             return {row["evaluation"]: row_to_outcome(dict(row)) for row in rows}
 
     def told(self, first: int, last: int) -> Iterator[tuple[object, ...]]:
-        """Per finished evaluation from `first` to `last`: all that an explorer is told of it, as it is stored."""
+        """Yield a row for each finished evaluation from `first` to `last`: all that an explorer is told, as stored."""
         with database_errors(self._path):
             for row in self._db.execute(_TOLD, (first, last)):
                 yield tuple(row)
 
     def elapsed_s(self) -> float:
-        """Active seconds of the run so far, over all sessions."""
+        """Return the active seconds of the run so far, over all sessions."""
         return float(self._row("SELECT coalesce(max(elapsed_s), 0) FROM outcome")[0])
 
     def check(self) -> None:
-        """Raise InputError when the file was made by another version, or is no store at all."""
+        """Raise InputError if the file is not a store or was made by an unknown version."""
         version = self._row("PRAGMA user_version")[0]
         if version in (0, *READABLE) and not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
             raise damaged(self._path, "it is empty, cut off, or no run of antune")
@@ -251,7 +255,7 @@ class Store:
             return self._db.execute(query, values).fetchall()
 
     def _row(self, query: str) -> sqlite3.Row:
-        """The first row; a sound store has one."""
+        """Return the first row; a sound store has one."""
         rows = self._rows(query)
         if not rows:
             raise damaged(self._path, "an entry is missing")
@@ -259,7 +263,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """All or nothing of what is written inside."""
+        """Write everything inside the block in one transaction."""
         with database_errors(self._path), self._db:
             yield
         if self._place is not None and _identity(self._path) != self._place:
@@ -270,7 +274,7 @@ class Store:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file that is; None for none."""
+    """Return the device and inode of a file; None if it does not exist."""
     try:
         status = path.stat()
     except OSError:

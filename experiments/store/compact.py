@@ -1,4 +1,4 @@
-"""Results that are kept by the ten thousand: what many of them say is one object."""
+"""Save memory when tens of thousands of results are loaded: equal parts become one object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metrics.outcome import KernelTime, Outcome, Timed
 
 
 def compact_plan(plan: Plan, interning: Interning) -> Plan:
-    """An equal plan whose schedule, and what its kernels consist of, are shared with other plans."""
+    """Return an equal plan that shares its schedule, its placement and the parts of its kernels with other plans."""
     return replace(plan, schedule=interning.shared(plan.schedule), placement=interning.shared(plan.placement),
                    kernels=tuple(_kernel(kernel, interning) for kernel in plan.kernels))
 
@@ -20,7 +20,7 @@ def _kernel(kernel: KernelPlan, interning: Interning) -> KernelPlan:
 
 
 def compact_outcome(outcome: Outcome, interning: Interning) -> Outcome:
-    """An equal outcome whose names of kernels and metrics are shared with other outcomes."""
+    """Return an equal outcome that shares the names of kernels and metrics with other outcomes."""
     if not isinstance(outcome, Timed):
         return outcome
     return replace(outcome, kernels=tuple(_time(kernel, interning) for kernel in outcome.kernels))

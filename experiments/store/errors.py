@@ -1,4 +1,4 @@
-"""Errors of a run's database as errors that a user can mend: no space, no access, or a damaged file."""
+"""Turn errors of a run's database into messages that a user can act on: no space, no access, or a damaged file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from generator.errors import InputError
 _UNUSABLE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
              sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 MOST_WORDS = 200
-"""Characters of a message that are shown."""
-_PRIMARY = 0xFF  # the bits of SQLite's error codes that say which kind
+"""The number of characters of a message that are shown."""
+_PRIMARY = 0xFF  # the bits of SQLite's extended error codes that hold the primary code
 
 
 def damaged(path: Path, reason: object) -> InputError:
-    """The error for a database that holds something else than it should."""
-    words = " ".join(str(reason).split())  # SQLite may quote what is damaged, over many lines
+    """Return the error for a database with unexpected contents."""
+    words = " ".join(str(reason).split())  # SQLite may quote the damaged text, over many lines
     return InputError(
         f"{path} is damaged: {words if len(words) <= MOST_WORDS else words[:MOST_WORDS] + ' ...'}; start a new run"
     )
@@ -27,12 +27,10 @@ def damaged(path: Path, reason: object) -> InputError:
 
 @contextmanager
 def database_errors(path: Path, begun: bool = True) -> Iterator[None]:
-    """Raise InputError for whatever SQLite complains about while it uses `path`; `begun`: there is a run to go on
-    with.
-    """
+    """Raise InputError for any SQLite error inside the block. `begun`: there is a run that can be resumed."""
     try:
         yield
-    except UnicodeError as error:  # of a message that quotes the damage
+    except UnicodeError as error:  # SQLite's message quotes damaged text
         raise damaged(path, error) from None
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & _PRIMARY not in _UNUSABLE:
@@ -47,7 +45,7 @@ def database_errors(path: Path, begun: bool = True) -> Iterator[None]:
 
 @contextmanager
 def entry_errors(path: Path) -> Iterator[None]:
-    """Raise InputError for an entry of `path` that does not have its shape."""
+    """Raise InputError if an entry of `path` cannot be decoded inside the block."""
     try:
         yield
     except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:

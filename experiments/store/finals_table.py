@@ -1,4 +1,4 @@
-"""The finals of a run in its store: who was measured again, and what came of each sitting."""
+"""The finals of a run in its store: the plans measured again and the outcomes of each sitting."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
 from metrics.outcome import Outcome
 
 Final: TypeAlias = tuple[Mapping[int, Outcome], ...]
-"""One final: its sittings in order, each with the outcomes by evaluation."""
+"""One final: its sittings in order, each a mapping from evaluations to outcomes."""
 
 
 class FinalsTable:
-    """The tables `final` and `finalist` of a store. A store of version 1 has none of them, and no final."""
+    """The tables `final` and `finalist` of a store. Stores of version 1 have no such tables and no finals."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """`path` is for messages."""
+        """Use an open connection; `path` appears in error messages."""
         self._db, self._path = connection, path
 
     def begin(self) -> int:
-        """Record that a final begins; returns its number."""
+        """Record that a final begins, and return its number."""
         with database_errors(self._path), self._db:
             number = self._db.execute("INSERT INTO final (started_at) VALUES (?)",
                                       (datetime.now(UTC).isoformat(timespec="milliseconds"),)).lastrowid
@@ -32,7 +32,7 @@ class FinalsTable:
         return number
 
     def add_sitting(self, final: int, sitting: int, outcomes: Mapping[int, Outcome]) -> None:
-        """Record a whole sitting; it survives whatever happens next."""
+        """Record a whole sitting durably."""
         with database_errors(self._path), self._db:
             for evaluation, outcome in outcomes.items():
                 row = outcome_to_row(outcome) | {"final": final, "sitting": sitting, "evaluation": evaluation}
@@ -40,7 +40,7 @@ class FinalsTable:
                                  tuple(row.values()))
 
     def latest(self) -> Final:
-        """The last final that has a sitting, () when there is none."""
+        """Return the last final that has a sitting; () if there is none."""
         with database_errors(self._path):
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'finalist'").fetchall():
                 return ()

@@ -1,4 +1,4 @@
-"""Who works on a run: a lock that the operating system drops when the process dies."""
+"""The lock of a run, which the operating system releases when the process dies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LOCK_FILE = "run.lock"
 
 
 def is_busy(directory: Path) -> bool:
-    """True when some process is working on the run in `directory`."""
+    """Return True if a process is working on the run in `directory`."""
     try:
         handle = (directory / LOCK_FILE).open()
-    except OSError:  # nobody ever worked here, or nobody can
+    except OSError:  # no process has locked the run yet, or none can
         return False
     with handle:
         try:
@@ -28,10 +28,10 @@ def is_busy(directory: Path) -> bool:
 
 
 def take_lock(directory: Path) -> TextIO:
-    """An exclusive lock that ends with this process; workers do not inherit it.
+    """Take an exclusive lock that ends with this process; workers do not inherit it.
 
     Raises:
-        InputError: another process has it.
+        InputError: another process has the lock.
         OSError: the directory cannot be written.
     """
     handle = (directory / LOCK_FILE).open("a+")
@@ -52,7 +52,7 @@ def _locked(handle: TextIO) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            time.sleep(0.05)  # a reader asking `is_busy`, or a killed process that is not quite gone
+            time.sleep(0.05)  # held for a moment by `is_busy` or by a process that is just ending
         else:
             return True
     return False

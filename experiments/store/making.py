@@ -1,4 +1,4 @@
-"""New stores, and opening those that exist: for writing by one process, for reading by any."""
+"""Create stores, and open existing ones: for writing by one process, for reading by any number."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _UPDATES = {2: "schema_2.sql", 3: "schema_3.sql", 4: "schema_4.sql"}
 
 
 def is_run(directory: Path) -> bool:
-    """True when `directory` holds a run."""
+    """Return True if `directory` contains a run."""
     return (directory / STORE_FILE).is_file()
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A locked directory for a new run; `made` are the folders that did not exist before, outermost first."""
+    """A locked directory for a new run; `made` are the folders that had to be created, outermost first."""
 
     directory: Path
     lock: TextIO
@@ -48,10 +48,10 @@ class Reservation:
 
 
 def reserve(directory: Path, source_hash: str) -> Reservation:
-    """Make `directory` where needed and lock it for a new run; `create_store` takes the lock over.
+    """Create `directory` if necessary and lock it for a new run; `create_store` takes over the lock.
 
     Raises:
-        InputError: the directory holds a run already, is in use, or cannot be written.
+        InputError: the directory already contains a run, is in use, or cannot be written.
     """
     made = tuple(path for path in (*reversed(directory.parents), directory) if not path.exists())
     try:
@@ -67,7 +67,7 @@ def reserve(directory: Path, source_hash: str) -> Reservation:
 
 
 def abandon(reserved: Reservation) -> None:
-    """Undo `reserve` when no run came of it: what it made disappears unless it holds something else."""
+    """Undo `reserve` when no run was created: remove what it created, except folders that contain other files."""
     reserved.lock.close()
     if is_run(reserved.directory):
         return
@@ -81,9 +81,9 @@ def abandon(reserved: Reservation) -> None:
 
 def create_store(reserved: Reservation, info: RunInfo, reference: Reference, driver: str,
                  known: Sequence[Known] = ()) -> Store:
-    """A new run in the reserved directory, with what is known from other runs.
+    """Create a run in the reserved directory, with outcomes from other runs in `known`.
 
-    Raises InputError when it cannot be written.
+    Raises InputError if the directory cannot be written.
     """
     directory = reserved.directory
     try:
@@ -96,12 +96,12 @@ def create_store(reserved: Reservation, info: RunInfo, reference: Reference, dri
 
 
 def open_store(directory: Path) -> Store:
-    """The run in `directory`, for writing.
+    """Open the run in `directory` for writing.
 
     Raises:
-        InputError: there is no run, another version made it, another process works on it, or it cannot be written.
+        InputError: there is no run, another version made it, another process is using it, or it cannot be written.
     """
-    read_store(directory).close()  # nothing is written to what is no store of ours
+    read_store(directory).close()  # raises unless it is a store, before anything is written
     _refuse_links(directory)
     try:
         lock = take_lock(directory)
@@ -120,7 +120,7 @@ def open_store(directory: Path) -> Store:
 
 
 def read_store(directory: Path | str) -> Store:
-    """The run in `directory`, for reading only: possible at any time. Raises InputError like `open_store`."""
+    """Open the run in `directory` for reading, which is always possible. Raises InputError as `open_store`."""
     directory = Path(directory)
     _check_run(directory)
     try:
@@ -128,7 +128,7 @@ def read_store(directory: Path | str) -> Store:
     except InputError:
         if (directory / f"{STORE_FILE}-wal").exists():
             raise
-        return _read(directory, "immutable=1")  # a place that cannot be written, where SQLite wants to put a journal
+        return _read(directory, "immutable=1")  # SQLite cannot create its journal in a read-only directory
 
 
 def _read(directory: Path, how: str) -> Store:
@@ -148,7 +148,7 @@ def _quoted(directory: Path) -> str:
 
 
 def _refuse_links(directory: Path) -> None:
-    """Raise InputError where files of a run are links: antune would write to other places."""
+    """Raise InputError if a file of the run is a symbolic link: antune would write outside the directory."""
     if links := sorted(path.name for path in directory.iterdir() if path.is_symlink()):
         raise InputError(
             f"{directory / links[0]} is a link; antune does not write through links: put the file itself there"
@@ -166,13 +166,13 @@ def _connect(directory: Path) -> sqlite3.Connection:
     with database_errors(path):
         connection = sqlite3.connect(path, timeout=10)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a result survives a power cut too: it cost a second to get
+        connection.execute("PRAGMA synchronous = FULL")  # results survive even a power failure
         connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
 def _update(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a store of an older version up to date, all or nothing."""
+    """Upgrade a store of an older version, in one transaction."""
     with database_errors(path):
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         scripts = [_script(name) for number, name in _UPDATES.items() if number > version]
@@ -212,7 +212,7 @@ def _save_reference(reference: Reference, path: Path) -> None:
 
 
 def _unfinished(name: str) -> str:
-    """The name of a file until it is complete; np.savez wants the suffix to stay."""
+    """Return the name of a file while it is incomplete; np.savez needs the suffix to stay."""
     return f"new-{name}"
 
 

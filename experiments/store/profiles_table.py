@@ -1,4 +1,4 @@
-"""What profilers counted, in the store of a run."""
+"""Profiler counters in the store of a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Counted: TypeAlias = Profile | NoProfile
 
 
 class ProfilesTable:
-    """The table `profile` of a store. A store of version 1 has none, and no profile."""
+    """The table `profile` of a store. Stores of version 1 have no such table and no profiles."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """`path` is for messages."""
+        """Use an open connection; `path` appears in error messages."""
         self._db, self._path = connection, path
 
     def add(self, evaluation: int, counted: Counted) -> None:
-        """Record what came of profiling `evaluation`, in place of what was known before."""
+        """Record the profile of `evaluation`, replacing any earlier one."""
         row: tuple[int, str | None, str | None, str | None]
         match counted:
             case Profile(source, kernels):
@@ -32,7 +32,7 @@ class ProfilesTable:
             self._db.execute("INSERT OR REPLACE INTO profile VALUES (?, ?, ?, ?)", row)
 
     def all(self) -> dict[int, Counted]:
-        """What is known, by evaluation."""
+        """Return the profiles, by evaluation."""
         with database_errors(self._path):
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'profile'").fetchall():
                 return {}

@@ -1,4 +1,4 @@
-"""Known outcomes of other runs, in the store of the run that uses them, and which part of a history was adopted."""
+"""Known outcomes from other runs, in the store of the run that reuses them, and which iterations were adopted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metrics.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a plan, by its digest, came to in the run in directory `source`."""
+    """The outcome of a plan, given by its digest, in the run in directory `source`."""
 
     plan: str
     outcome: Outcome
@@ -26,11 +26,11 @@ class ReusedTable:
     """The tables `known` and `adopted` of a store. Stores before version 3 have neither."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """`path` is for messages."""
+        """Use an open connection; `path` appears in error messages."""
         self._db, self._path = connection, path
 
     def all(self) -> dict[str, Known]:
-        """What is known, by a plan's digest."""
+        """Return the known outcomes, by the digest of the plan."""
         rows = self._rows("known", "SELECT * FROM known")
         with entry_errors(self._path):
             return {
@@ -38,17 +38,17 @@ class ReusedTable:
             }
 
     def add(self, known: Iterable[Known]) -> None:
-        """Add what is not known yet."""
+        """Add the outcomes of plans that are not in the table yet."""
         with database_errors(self._path), self._db:
             insert_known(self._db, known)
 
     def adopted(self) -> int:
-        """The last iteration that was told as somebody else's; 0 when the explorer asked for all of them."""
+        """Return the last adopted iteration; 0 if the explorer itself asked for all iterations."""
         rows = self._rows("adopted", "SELECT max(iteration) AS last FROM adopted")
         return int(rows[0]["last"] or 0) if rows else 0
 
     def adopt(self, iteration: int) -> None:
-        """From now on, iterations up to this one are told as somebody else's."""
+        """Record that the iterations up to `iteration` are adopted: told to the explorer without being asked for."""
         with database_errors(self._path), self._db:
             self._db.execute("INSERT OR REPLACE INTO adopted VALUES (?, ?)",
                              (iteration, datetime.now(UTC).isoformat(timespec="milliseconds")))
@@ -61,7 +61,7 @@ class ReusedTable:
 
 
 def insert_known(connection: sqlite3.Connection, known: Iterable[Known]) -> None:
-    """Enter what a store does not know yet."""
+    """Insert the outcomes of plans that are not in the table yet."""
     for entry in known:
         row = outcome_to_row(entry.outcome) | {"plan_digest": entry.plan, "source": entry.source}
         connection.execute(f"INSERT OR IGNORE INTO known ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",

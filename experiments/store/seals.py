@@ -1,7 +1,7 @@
-"""Which runs this user began on this machine: their directories hold a seal that nobody else can make.
+"""Seals of run directories: they show which runs this user started on this machine, and nobody else can make them.
 
-It is a keyed hash (HMAC-SHA-256) over what a run is a function of. The key lies in the user's cache, and only the user
-can read it.
+A seal is a keyed hash (HMAC-SHA-256) of everything that determines a run. The key is in the user's cache directory and
+is readable only by the user.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ _FACTS = "SELECT created_at, options, source_hash, source_text, program, device,
 
 
 def seal(directory: Path) -> None:
-    """Mark the run in `directory` as begun here. Without a place for the key it stays as if somebody else had begun
-    it.
-    """
+    """Mark the run in `directory` as started here. If the key cannot be stored, the run stays unmarked."""
     key = _key(make=True)
     if key is not None:
         (directory / SEAL_FILE).write_text(_sum(directory, key) + "\n", encoding="utf-8")
 
 
 def is_own(directory: Path) -> bool:
-    """Whether this user began that run on this machine, and its program, options and data are those of then."""
+    """Return whether this user started the run on this machine and its program, options and data are unchanged."""
     key = _key(make=False)
     try:
         return key is not None and hmac.compare_digest(
@@ -53,7 +51,7 @@ def _sum(directory: Path, key: bytes) -> str:
 
 
 def _key(make: bool) -> bytes | None:
-    """The user's key; None where there is none and none is made or can be."""
+    """Return the user's key, created if `make` is True and there is none; None if it is missing or unreadable."""
     try:
         path = user_cache() / _KEY_FILE
         if make and not path.exists():

@@ -1,4 +1,4 @@
-"""The machine and the versions a run was made with: recorded, shown in reports, compared on resume."""
+"""The machine and the software versions of a run: recorded, shown in reports, compared on resume."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-di
             "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",
             "scipy", "scikit-learn", "deap")
 SETTINGS = ("POCL_", "DPCPP_CPU_", "CL_CONFIG_", "CUDA_LAUNCH_", "CUDA_MODULE_")
-"""How the variables begin that tell PoCL, Intel's CPU runtime and CUDA how to run kernels..."""
+"""Prefixes of the environment variables that affect how PoCL, Intel's CPU runtime and CUDA run kernels."""
 NO_MATTER = ("DEBUG", "CACHE", "TRACING", "TEMP_FILES", "_DIR", "_PATH")
-"""... and what is in the names of those that change no times."""
+"""Variables with one of these words in their names are ignored: they do not affect times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code.
+    """Where a process ran. `packages` are (name, version) of installed packages, `rooms` (name, hash) of antune's own
+    code.
 
-    `settings` are the environment variables (name, value) that tell drivers how to run kernels, by the user's wish or
-    antune's; on a cluster those of the machine that searches. None: they were not recorded.
+    `settings` are environment variables (name, value) that affect how drivers run kernels, set by the user or by
+    antune; on a cluster they are those of the machine that runs the search. None: they were not recorded.
     """
 
     python: str
@@ -36,7 +37,7 @@ class Environment:
 
 
 def package_version(name: str) -> str | None:
-    """The installed version of a distribution, None when it is absent."""
+    """Return the installed version of a distribution; None if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -44,8 +45,8 @@ def package_version(name: str) -> str | None:
 
 
 def current_environment() -> Environment:
-    """The environment of this process."""
-    from experiments.values.versions import room_digests  # it needs Environment
+    """Return the environment of this process."""
+    from experiments.values.versions import room_digests  # that module imports Environment
 
     found = ((name, package_version(name)) for name in PACKAGES)
     packages = tuple((name, version) for name, version in found if version is not None)

@@ -1,7 +1,7 @@
-"""What a search is after: the time of a plan, or the value of an expression over its time and metrics.
+"""The objective of a search: the time of a plan, or an expression over its time and metrics.
 
-Explorers, finals and reports compare costs, of which less is better, by ratios. The cost of a plan is the value of the
-objective; where more is better, its reciprocal. Of a time it is the time itself.
+Explorers, finals and reports compare costs by their ratios; a lower cost is better. The cost of a plan is the value of
+the objective, or its reciprocal if the objective is maximised. If the objective is the time, the cost is the time.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 TIME = "time"
 HIGHER = ("GFLOP/s", "TFLOP/s", "GB/s", "TB/s", "GFLOPS/W", "TFLOPS/W", "GFLOP/J", "TFLOP/J")
-"""Objectives of which more is better where the user does not say."""
+"""Objectives that are maximised unless the user says otherwise."""
 LOWER = (TIME, "energy", "fitness", "cost", "loss")
 RATES = (("GFLOP/s", "operations / time / 1e6"), ("GB/s", "bytes / time / 1e6"))
-"""Metrics of every program, unless the user defines them otherwise."""
+"""Metrics of every program, unless the user defines metrics with these names."""
 MEASURED = (TIME, "wall", "threads")
-"""What every measured plan has: milliseconds on the device and on the wall clock, threads of the largest block."""
+"""Metrics of every measured plan: device time and wall-clock time in milliseconds, threads of the largest block."""
 MODELLED = ("shared_bytes", *NAMES)
-"""What plans of programs have, beside the metrics of their kernels: the most shared memory that a block takes."""
+"""Further metrics of plans of programs; `shared_bytes` is the most shared memory that a block uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What the user asked for: most (`higher`) or least of `text`, the name of a metric or an expression.
+    """The objective that the user asked for: maximise (`higher`) or minimise `text`, a metric's name or an expression.
 
-    `metrics` are the user's own, as names and expressions; later ones may use earlier ones.
+    `metrics` are the user's own, as (name, expression); each may use those before it.
     """
 
     text: str = TIME
@@ -50,12 +50,12 @@ class Objective:
 
     @property
     def is_time(self) -> bool:
-        """Whether it is what a search is after when nobody says anything."""
+        """Whether the objective is the time, which is the default."""
         return self.text == TIME
 
     @property
     def words(self) -> str:
-        """`least time * occupancy`."""
+        """The objective in words: `least time * occupancy`."""
         return f"{'most' if self.higher else 'least'} {self.text}"
 
 
@@ -63,7 +63,7 @@ LEAST_TIME = Objective()
 
 
 def named_metrics(metrics: object) -> tuple[tuple[str, str], ...]:
-    """Metrics from Python. Raises InputError for anything but a dictionary, or None."""
+    """Return the metrics that a Python caller passed. Raises InputError unless they are a dictionary or None."""
     if metrics is None:
         return ()
     if not isinstance(metrics, Mapping):
@@ -73,10 +73,11 @@ def named_metrics(metrics: object) -> tuple[tuple[str, str], ...]:
 
 
 def parse_objective(text: str | None, higher: bool | None, metrics: Iterable[tuple[str, str]] = ()) -> Objective:
-    """The objective of a user. `higher` None: more is better of rates, and of metrics that are 1 at their best.
+    """Return the objective that a user asked for. `higher` None: maximise rates and metrics that are 1 at their best.
 
     Raises:
-        InputError: an expression that is none, or uses more than `generator.templates.expressions` allows.
+        InputError: an expression is invalid or uses more than `generator.templates.expressions` allows, or the options
+            contradict each other.
     """
     text, listed = TIME if text is None else text, list(metrics)
     for name, value in (("objective", text), *listed):
@@ -103,8 +104,9 @@ def parse_objective(text: str | None, higher: bool | None, metrics: Iterable[tup
 
 @dataclass(frozen=True)
 class Sought:
-    """An objective with all that is needed to compute it. `known`: what is the same for all plans of a run. Costs are
-    multiplied by `scale`.
+    """An objective with all that is needed to compute it.
+
+    `known`: names and values that are the same for all plans of a run. Costs are multiplied by `scale`.
     """
 
     objective: Objective = LEAST_TIME
@@ -113,7 +115,10 @@ class Sought:
     scale: float = 1.0
 
     def scaled(self, default: Plan, outcome: Outcome) -> Sought:
-        """The same with the time of the default plan as its cost, because explorers take tiny costs for equal."""
+        """Return the same objective scaled so that the default plan's cost equals its time in milliseconds.
+
+        Without scaling, explorers would take very small costs for equal.
+        """
         told = self.told(default, outcome)
         if self.objective.is_time or not isinstance(told, Timed) or not isinstance(outcome, Timed):
             return self
@@ -121,11 +126,11 @@ class Sought:
         return replace(self, scale=scale) if 0 < scale < inf else self
 
     def value(self, plan: Plan, timed: Timed, ms: float | None = None) -> float:
-        """The objective of `plan`, had it taken `ms` (None: as measured).
+        """Return the objective of `plan` if it took `ms` milliseconds (None: as measured).
 
         Raises:
-            InputError: it uses what is not known of this plan, cannot be computed, or is no number that ratios can
-                compare: less than 0, or 0 where more is better.
+            InputError: the expression uses a name without a value for this plan, or cannot be computed; or the value
+                cannot be compared by ratios: it is below 0, or 0 when maximised.
         """
         if self.objective.is_time:
             return timed.median_ms if ms is None else ms
@@ -142,12 +147,12 @@ class Sought:
         return value
 
     def cost(self, plan: Plan, timed: Timed, ms: float | None = None) -> float:
-        """The same as a cost. Raises InputError as `value`."""
+        """Return the objective as a cost. Raises InputError as `value`."""
         value = self.value(plan, timed, ms)
         return self.scale * (1 / value if self.objective.higher else value)
 
     def costs(self, plan: Plan, timed: Timed, samples_ms: Sequence[float]) -> tuple[float, ...]:
-        """The costs at these times; empty where one of them has none."""
+        """Return the costs at these times; empty if one of them has no value."""
         if self.objective.is_time:
             return tuple(samples_ms)
         try:
@@ -156,9 +161,9 @@ class Sought:
             return ()
 
     def told(self, plan: Plan, outcome: Outcome) -> Outcome:
-        """`outcome` with costs in the place of times; a failure where the objective has no value.
+        """Return `outcome` with costs instead of times, or Illegal if the objective has no value.
 
-        Kernels have the share of the cost that they have of the time.
+        Each kernel has the same fraction of the cost as of the time.
         """
         if self.objective.is_time or not isinstance(outcome, Timed):
             return outcome
@@ -173,17 +178,17 @@ class Sought:
                        kernels=kernels)
 
     def lacks(self, plan: Plan, outcome: Outcome) -> bool:
-        """Whether `plan` was timed and has no value."""
+        """Return whether `plan` was timed but has no value."""
         return isinstance(outcome, Timed) and not isinstance(self.told(plan, outcome), Timed)
 
     def judged(self, results: Sequence[Result]) -> tuple[Result, ...]:
-        """`results` with costs in the place of times."""
+        """Return `results` with costs instead of times."""
         if self.objective.is_time:
             return tuple(results)
         return tuple(replace(r, outcome=self.told(r.evaluation.plan, r.outcome)) for r in results)
 
     def without_value(self, results: Sequence[Result]) -> str | None:
-        """Why none of the plans that were timed has a value; None where one has, or none was timed."""
+        """Return why none of the timed plans has a value; None if one has, or if none was timed."""
         judged = [self.told(r.evaluation.plan, r.outcome) for r in results if isinstance(r.outcome, Timed)]
         if any(isinstance(one, Timed) for one in judged):
             return None
@@ -192,36 +197,36 @@ class Sought:
 
     @cached_property
     def axis(self) -> str:
-        """What an axis of costs is called."""
+        """The label of an axis of costs."""
         if self.objective.is_time:
             return "time [ms]"
         return f"1 / ({self.objective.text})" if self.objective.higher else self.objective.text
 
     @cached_property
     def noun(self) -> str:
-        """What costs are, in a sentence."""
+        """What costs are called in a sentence."""
         return "time" if self.objective.is_time else self.axis
 
     @cached_property
     def unit(self) -> str:
-        """What stands behind a number of the axis."""
+        """The unit after a number on the axis, with a space before it."""
         return " ms" if self.objective.is_time else ""
 
     @property
     def describe(self) -> Callable[[float | None], str]:
-        """A cost in words."""
+        """The function that writes a cost as text."""
         return describe_ms if self.objective.is_time else describe_value
 
 
 BY_TIME = Sought()
-"""What a search is after when nobody says anything."""
+"""The default objective: the least time."""
 
 
 def sought_for(objective: Objective, subject: Subject) -> Sought:
-    """`objective` for plans of `subject`.
+    """Return `objective`, made computable for plans of `subject`.
 
     Raises:
-        InputError: a name that no plan of it has.
+        InputError: the objective uses a name that no plan of `subject` has.
     """
     if objective.is_time:
         return BY_TIME
@@ -246,10 +251,10 @@ def sought_for(objective: Objective, subject: Subject) -> Sought:
 
 
 def check_names(objective: Objective, subject: Subject) -> None:
-    """Check a new objective for plans of `subject`. (Those of stored runs mean what they meant.)
+    """Check the names in a new objective for plans of `subject`. (Stored runs keep the meanings that their names had.)
 
     Raises:
-        InputError: a name that no plan of it has, or that means two things.
+        InputError: the objective uses a name that no plan has or that has two meanings.
     """
     if objective.is_time:
         return
@@ -274,7 +279,7 @@ def _example(subject: Subject) -> int:
 
 
 def _demand(program: Program, used: Iterable[str]) -> dict[str, float]:
-    """Floating-point operations and bytes that move at least, of the program as it is written, where they are used."""
+    """Return the program's floating-point operations and least moved bytes; empty if the objective uses neither."""
     if not {"operations", "bytes"} & set(used):
         return {}
     from generator.polyhedral.dependences.demand import program_demand  # here, because it loads isl
@@ -284,7 +289,7 @@ def _demand(program: Program, used: Iterable[str]) -> dict[str, float]:
 
 
 def _amounts(timed: Timed) -> dict[str, Value]:
-    """What is the most of any kernel, and the time on the wall clock."""
+    """Return the largest amount of any kernel, by name, and the wall-clock time in milliseconds."""
     found: dict[str, Value] = {"wall": timed.host_ms}
     for kernel in timed.kernels:
         for name, value in kernel.amounts:
@@ -293,7 +298,7 @@ def _amounts(timed: Timed) -> dict[str, Value]:
 
 
 def own_values(sought: Sought, result: Result) -> tuple[float, ...]:
-    """The value of an objective that is not the time; none where it is the time, or there is no value."""
+    """Return the value of an objective other than the time; empty if it is the time or has no value."""
     if sought.objective.is_time or not isinstance(result.outcome, Timed):
         return ()
     try:
@@ -303,5 +308,5 @@ def own_values(sought: Sought, result: Result) -> tuple[float, ...]:
 
 
 def describe_value(cost: float | None) -> str:
-    """A value of an objective in words."""
+    """Return a value of an objective as text."""
     return "-" if cost is None else describe_number(cost)

@@ -1,4 +1,4 @@
-"""What the user asked for: the options of a run, checked once, stored with the run."""
+"""The options of a run: checked once, stored with the run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ COMPILE_LIMIT_S, RUN_LIMIT_S = 60.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has used so far: evaluations and iterations asked, active wall seconds; and what it has got for that.
+    """What a run has used so far: evaluations, iterations and active wall-clock seconds; and what they gained.
 
-    The default plan (evaluation 0) is in none of the counts.
+    The default plan (evaluation 0) is not counted.
     """
 
     evaluations: int
@@ -40,7 +40,7 @@ class Spent:
 class Budget:
     """When a run ends: at the first limit that is reached (None: no such limit).
 
-    `stop_at`: a plan that is fast enough was found; `stagnation`: so many evaluations brought no clear improvement (see
+    `stop_at`: a plan is fast enough; `stagnation`: that many evaluations brought no clear improvement (see
     `experiments.values.stopping`). Both end a run between iterations only.
     """
 
@@ -51,7 +51,7 @@ class Budget:
     stagnation: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a limit that is no positive number (of minutes) or whole number, or without any."""
+        """Raise InputError if a limit is not a positive number (whole, except for minutes) or if there is no limit."""
         limits = (("evaluations", self.evaluations), ("iterations", self.iterations), ("minutes", self.minutes),
                   ("stagnation", self.stagnation))
         for name, value in limits:
@@ -63,13 +63,13 @@ class Budget:
             raise InputError("the run has no end: give --evaluations, --iterations, --minutes or --stagnation")
 
     def batch(self, ants: int, spent: Spent) -> int:
-        """How many walks the next iteration may ask for: at most `ants`, 0 when the budget is used up."""
+        """Return how many walks the next iteration may ask for: at most `ants`, 0 when the budget is used up."""
         if self.reached(spent) is not None:
             return 0
         return ants if self.evaluations is None else min(ants, self.evaluations - spent.evaluations)
 
     def reached(self, spent: Spent) -> str | None:
-        """Which limit has been reached, in words; None when there is room for another iteration."""
+        """Return the limit that was reached, in words; None if there is room for another iteration."""
         gains = spent.gains
         if self.stop_at is not None and gains.reaches(self.stop_at):
             return f"{self.stop_at.words} reached by evaluation {gains.surest}"
@@ -85,24 +85,24 @@ class Budget:
 
     @property
     def time_is_up(self) -> str:
-        """Why a run ends when its minutes are over, in words."""
+        """The reason, in words, for ending a run whose minutes are over."""
         return f"the budget was {self.minutes or 0:g} minute{'s' * (self.minutes != 1)}"
 
     def out_of_time(self, elapsed_s: float) -> bool:
-        """True when the minutes are over."""
+        """Return True if the minutes are over."""
         return self.minutes is not None and elapsed_s >= 60 * self.minutes
 
     def total(self, ants: int) -> int | None:
-        """The number of evaluations that this budget allows, None when only time limits it."""
+        """Return the number of evaluations that this budget allows; None if neither evaluations nor iterations are
+        limited.
+        """
         limits = [self.evaluations, None if self.iterations is None else ants * self.iterations]
         return min((limit for limit in limits if limit is not None), default=None)
 
 
 def make_budget(evaluations: int | None, iterations: int | None, minutes: float | None, stop_at: Goal | None = None,
                 stagnation: int | None = None) -> Budget:
-    """The budget of a command line: the default number of iterations applies when nothing is said that ends a run
-    surely.
-    """
+    """Return the budget of a command line; the default number of iterations applies if no option surely ends it."""
     if evaluations is None and iterations is None and minutes is None and stagnation is None:
         return Budget(iterations=DEFAULT_ITERATIONS, stop_at=stop_at)
     return Budget(evaluations, iterations, minutes, stop_at, stagnation)
@@ -110,11 +110,11 @@ def make_budget(evaluations: int | None, iterations: int | None, minutes: float 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How well times are measured.
+    """How precisely times are measured.
 
-    `precision` (percent): repeats go on until the 95 % interval of the median is that narrow to either side, for up to
-    `max_repeats` repeats. `cache`: whether the device's caches are flushed before each. `finalists`: how many plans may
-    be measured again, in turns, at the end (0: none).
+    `precision` (percent): a plan is repeated until the 95 % confidence interval of the median is that narrow on either
+    side, at most `max_repeats` times. `cache`: whether the device's caches are flushed before each repeat. `finalists`:
+    how many plans may be measured again in turns at the end (0: none).
     """
 
     precision: float = 2.0
@@ -123,7 +123,7 @@ class Timing:
     finalists: int = 5
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number that makes no sense."""
+        """Raise InputError for a number out of range."""
         if not 0 < self.precision <= 100:
             raise InputError(f"--precision is {self.precision:g}; use a number of percent above 0, up to 100")
         if not 1 <= self.max_repeats <= MOST_REPEATS:
@@ -134,21 +134,21 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Everything that a run is a function of, beside the device and the machine.
+    """Everything that determines a run, except the device and the machine.
 
-    `file` is absolute. `device` is the user's selector (None: the best one found), `more_devices` are further ones;
-    `cluster` is where to find them if not on this machine (see `runners.many.Place`). `level` says who decides which
-    statements share loops (o1: isl's scheduler, o2: the search) and what these loops are (o3: the search);
-    `strict_float` keeps the order of floating sums. `compile_limit_s` and `run_limit_s` are the most that one plan may
-    take, `memory_limit_gb` (10^9 bytes) what the process that compiles or runs it may hold (None: a share of the
-    machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
-    also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
-    makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
-    models (None: the defaults). `foretell`, `foresee`: models whose costs the screening of walks begins with, and
-    that guide the ants (`graph.foretelling`). `from_python`: the program was built by the Python program that began
-    the run, whose file is `file`, if it has one: nothing else can build it again. `wisdom`: plans (JSON) that the run
-    begins with: the best known ones of near sizes or sister devices (`experiments.search.taken`). `objective`: what is
-    sought. `products`: in which precision tensor cores may multiply (`experiments.search.lower_precision`).
+    `file` is absolute. `device` is the user's selector (None: the best device found), `more_devices` are further ones;
+    `cluster` is where they are if not on this machine (see `runners.many.Place`). `level` determines who decides which
+    statements share loops (o1: isl's scheduler, o2: the search) and what these loops are (o3: the search).
+    `strict_float` keeps the order of floating-point sums. `compile_limit_s` and `run_limit_s` limit the time per plan,
+    `memory_limit_gb` (10^9 bytes) the memory of the process that compiles or runs it (None: a share of the machine's
+    memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are also run
+    under a profiler. `reuse`: runs whose results hold here too (`experiments.search.reuse`). `models`: plan makers
+    whose best plans the search starts from (`experiments.search.modelled`). `calibration`: constants of their models
+    (None: the defaults). `foretell`: the model that screens walks; `foresee`: the model that guides the ants
+    (`graph.foretelling`). `from_python`: a Python program built the tuned program and started the run; only it can
+    build the program again, and `file` is its file, if it has one. `wisdom`: plans (JSON) that the run starts from, the
+    best known for similar sizes or devices (`experiments.search.taken`). `objective`: what the search optimises.
+    `products`: the precision that tensor cores may use (`experiments.search.lower_precision`).
     """
 
     file: str
@@ -182,7 +182,7 @@ class RunOptions:
     products: Products = "full"
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number that makes no sense."""
+        """Raise InputError for a number out of range."""
         if not 1 <= self.ants <= MOST_ANTS:
             raise InputError(f"--ants is {self.ants}; use 1 to {MOST_ANTS}")
         if not 0 <= self.seed < 2**63:
@@ -198,5 +198,5 @@ class RunOptions:
 
     @property
     def place(self) -> Place:
-        """Where the run measures."""
+        """The devices and the cluster on which the run measures."""
         return Place(() if self.device is None else (self.device, *self.more_devices), self.cluster)

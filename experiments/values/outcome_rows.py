@@ -1,4 +1,4 @@
-"""Outcomes as rows of the store and back; the match is exhaustive, so a new kind of outcome cannot be lost."""
+"""Convert outcomes to rows of the store and back. The match is exhaustive, so no kind of outcome can be forgotten."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 def kind_of(outcome: Outcome) -> Kind:
-    """The word for an outcome in tables, files and the store."""
+    """Return the name of an outcome's kind in tables, files and the store."""
     match outcome:
         case Timed():
             return "timed"
@@ -48,7 +48,7 @@ def kind_of(outcome: Outcome) -> Kind:
 
 
 def outcome_to_row(outcome: Outcome) -> dict[str, Any]:
-    """The columns of table `outcome` that describe `outcome` (absent columns are NULL)."""
+    """Return the columns of table `outcome` for `outcome`; absent columns are NULL."""
     spent = outcome.durations
     row = {"kind": kind_of(outcome), "generate_s": spent.generate_s, "compile_s": spent.compile_s,
            "check_s": spent.check_s, "time_s": spent.time_s, "device": outcome.device or None}
@@ -74,9 +74,9 @@ def _timed_columns(timed: Timed) -> dict[str, Any]:
 
 
 def row_to_outcome(row: Row) -> Outcome:
-    """The outcome that `outcome_to_row` described. Raises ValueError for an unknown kind.
+    """Return the outcome that `outcome_to_row` converted. Raises ValueError for an unknown kind.
 
-    A row of a store of version 1 has no device.
+    Rows of a store of version 1 have no device.
     """
     told = {**row, "message": printable(row["message"])} if row["message"] else row
     return replace(_outcome(told), device=printable(row.get("device") or ""))
@@ -111,5 +111,5 @@ def _timed(row: Row, spent: Durations) -> Timed:
 
 def _kernel_time(statements: list[str], median_ms: float, metrics: Mapping[str, float] | None = None,
                  amounts: Mapping[str, float] | None = None) -> KernelTime:
-    """`metrics` and `amounts` are missing in stores of older versions."""
+    """Return the time of a kernel; stores of older versions have no `metrics` or `amounts`."""
     return KernelTime(tuple(statements), median_ms, tuple((metrics or {}).items()), tuple((amounts or {}).items()))

@@ -1,7 +1,7 @@
-"""Frozen dataclasses as JSON and back, without pickle: Program, device and options in the store.
+"""Convert frozen dataclasses to JSON and back without pickle: programs, devices and options in the store.
 
-Every dataclass becomes an object whose `is` names its type; tuples become lists. Only the types listed here
-are ever built, and a Program only of words that are safe to print as code, so a store is data, never code.
+A dataclass becomes an object whose key `is` names its type; a tuple becomes a list. Reading builds only the types
+listed here, and a Program only from words that are safe to print as code. So a store is data, never code.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ _TYPES: dict[str, type] = {
 
 
 def to_json(value: object) -> str:
-    """`value` as JSON text: equal values have equal text. Raises TypeError for a type that is not listed."""
+    """Return `value` as JSON text; equal values have equal text. Raises TypeError for a type that is not listed."""
     return json.dumps(_encode(value), sort_keys=True, separators=(",", ":"))
 
 
 def from_json(text: str, kind: type[T]) -> T:
-    """The value that `to_json` wrote.
+    """Return the value that `to_json` converted.
 
     Raises:
-        InputError: the text is damaged, made by a version that knows other types or fields, or holds a Program with
-            words that none has.
+        InputError: the text is damaged, was written by a version with other types or fields, or contains a Program with
+            words that are not allowed.
     """
     try:
         value = _decode(parse_json(text))
@@ -97,7 +97,7 @@ def from_json(text: str, kind: type[T]) -> T:
 
 
 def subject_from_json(text: str) -> Subject:
-    """The Program or Template that `to_json` wrote. Raises InputError as `from_json`."""
+    """Return the Program or Template that `to_json` converted. Raises InputError as `from_json`."""
     if isinstance(data := _parsed(text), dict) and data.get("is") == Template.__name__:
         return from_json(text, Template)
     return from_json(text, program.Program)
@@ -107,7 +107,7 @@ def _parsed(text: str) -> object:
     try:
         return parse_json(text)
     except ValueError:
-        return None  # from_json says what is wrong
+        return None  # from_json raises the error
 
 
 def _encode(value: object) -> object:

@@ -1,4 +1,4 @@
-"""What a run consists of, as values: who made it, what was asked, what came of it."""
+"""Values that describe a run: its fixed facts, the plans asked for, and their outcomes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Ending: TypeAlias = Literal["finished", "exhausted", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """The fixed facts of a run. `source_hash` is the SHA-256 of the tuned file when the run began.
+    """The facts of a run that never change. `source_hash` is the SHA-256 of the tuned file when the run began.
 
-    `sequential_ms` are the samples of the sequential C program, `compiler` is what compiled it, `baselines` are other
-    builds of it (none in runs that older versions began).
+    `sequential_ms` are the times of the sequential C program in milliseconds, one per repeat, and `compiler` compiled
+    it. `baselines` are other builds of the program (empty in runs that older versions began).
     """
 
     created_at: str
@@ -42,7 +42,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A plan that was asked for. `number` counts all of them in ask order; 0 is the default plan.
+    """A plan that was asked for. `number` counts plans in ask order; 0 is the default plan.
 
     `iteration` counts from 1 (0: the default plan), `ant` from 0 within its iteration.
     """
@@ -55,16 +55,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Asked):
-    """The same with the walk that led to it, as the JSON text of its choices, which is longer than all the rest."""
+    """A plan with the walk that led to it, as JSON text of the walk's choices, the largest field by far."""
 
     walk: str
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An evaluation with its outcome. `elapsed_s`: active seconds of the run when it was stored.
+    """An evaluation with its outcome. `elapsed_s`: active seconds of the run when the outcome was stored.
 
-    `reused_from`: the run directory that the outcome was taken from, if it was not measured.
+    `reused_from`: the run directory that the outcome was copied from, if it was not measured here.
     """
 
     evaluation: Asked
@@ -75,7 +75,7 @@ class Result:
 
 
 def best_of(results: Iterable[Result]) -> Result | None:
-    """The timed result of the least cost (the earliest of equals), None when nothing valid was found.
+    """Return the timed result with the least cost (the earliest if equal); None if there is no valid result.
 
     Costs are times, unless `results` are judged by another objective (`experiments.values.objective`).
     """
@@ -84,5 +84,5 @@ def best_of(results: Iterable[Result]) -> Result | None:
 
 
 def speedup(base_ms: float | None, ms: float | None) -> float | None:
-    """How many times faster `ms` is than `base_ms`; None when one of them is unknown or zero."""
+    """Return `base_ms / ms`; None if one of them is unknown or zero."""
     return base_ms / ms if base_ms and ms else None

@@ -1,8 +1,8 @@
-"""When a search has found enough, or finds nothing more: the goals of `--stop-at`, and what `--stagnation` counts.
+"""Stopping rules: the goals of `--stop-at` and the counter of `--stagnation`.
 
-Both are decided at the ends of iterations, from stored results in ask order: a resumed run decides the same. Measured
-times are a little wrong, so a plan reaches a goal when the slow end of its interval does, and improves on another one
-when their intervals do not overlap.
+Both are evaluated between iterations, from stored results in ask order, so a resumed run stops at the same point.
+Because measured times have errors, a plan reaches a goal when the upper end of its confidence interval does, and
+improves on another plan when its interval lies below the other's.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _GOAL = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+)(?P<unit>%|x|x-sequential)")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """How fast is fast enough.
+    """A speed at which the search may stop.
 
-    `value`: how many times as fast as the default plan or as the sequential program; for `roofline`, how many percent
-    of the speed that the device's ceilings allow the program. `base_ms` is the time of the sequential program, or the
-    least time by the ceilings; it is fixed when a run begins. (The default plan's is measured by the run itself.)
+    `value`: the speedup over the default plan or the sequential program; for `roofline`, a percentage of the speed that
+    the device's ceilings allow. `base_ms` is the time of the sequential program or the least time by the ceilings,
+    fixed when the run begins. The time of the default plan is measured by the run itself.
     """
 
     measure: Measure
@@ -35,14 +35,14 @@ class Goal:
     base_ms: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a value that is not positive, or that no plan can reach."""
+        """Raise InputError for a value that is not positive or that no plan can reach."""
         if not 0 < self.value < math.inf:
             raise InputError(f"--stop-at is {self.value:g}; use a number above 0")
         if self.measure == "roofline" and self.value > 100:
             raise InputError(f"--stop-at is {self.value:g} % of what the device's ceilings allow; use at most 100%")
 
     def target_ms(self, default_ms: float | None) -> float | None:
-        """The time to reach; None as long as what it is compared with has none, or has 0, which has no multiples."""
+        """Return the time to reach; None while the base time is unknown or 0."""
         base_ms = default_ms if self.measure == "default" else self.base_ms
         if not base_ms:
             return None
@@ -50,7 +50,7 @@ class Goal:
 
     @property
     def option(self) -> str:
-        """As the command line has it: `8x`, `2x-sequential`, `90%`."""
+        """The goal as on the command line: `8x`, `2x-sequential`, `90%`."""
         match self.measure:
             case "default":
                 return f"{self.value:g}x"
@@ -63,7 +63,7 @@ class Goal:
 
     @property
     def words(self) -> str:
-        """For people: `8x over the default plan`."""
+        """The goal in words: `8x over the default plan`."""
         match self.measure:
             case "default":
                 return f"{self.value:g}x over the default plan"
@@ -76,7 +76,7 @@ class Goal:
 
 
 def parse_goal(text: str) -> Goal:
-    """The goal that the option --stop-at names. Raises InputError when it names none."""
+    """Return the goal that the option --stop-at names. Raises InputError if `text` is not a goal."""
     match = _GOAL.fullmatch(text.strip().lower().replace(" ", ""))
     if match is None:
         raise InputError(
@@ -89,11 +89,11 @@ def parse_goal(text: str) -> Goal:
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """What the results have shown so far, in ask order.
+    """What the stopping rules need from the results so far, in ask order.
 
-    `surest_ms` is the lowest upper end of an interval, that of evaluation `surest`. `low_ms` is the lower end of the
-    best at its last clear improvement, which was evaluation `latest`; the default plan is the first. `last`: the last
-    evaluation.
+    `surest_ms` is the lowest upper end of a confidence interval, reached by evaluation `surest`. `latest` is the
+    evaluation of the last clear improvement (the first timed one counts as one), and `low_ms` the lower end of its
+    interval. `last` is the last evaluation.
     """
 
     default_ms: float | None = None
@@ -105,11 +105,11 @@ class Gains:
 
     @property
     def stagnant(self) -> int:
-        """Evaluations since the last clear improvement."""
+        """The number of evaluations since the last clear improvement."""
         return self.last - self.latest
 
     def reaches(self, goal: Goal) -> bool:
-        """True when a plan is fast enough."""
+        """Return True if a plan is fast enough for `goal`."""
         target_ms = goal.target_ms(self.default_ms)
         return target_ms is not None and self.surest_ms is not None and self.surest_ms <= target_ms
 
@@ -118,7 +118,7 @@ NO_GAINS = Gains()
 
 
 def gained(gains: Gains, outcomes: Iterable[tuple[int, Outcome]]) -> Gains:
-    """`gains` with what further evaluations, by number, have shown."""
+    """Return `gains` updated with further evaluations, given as (number, outcome)."""
     for number, outcome in outcomes:
         gains = replace(gains, last=number)
         if not isinstance(outcome, Timed):

@@ -1,4 +1,4 @@
-"""What may have changed since a run began: antune's own code by room, and the versions of what it uses."""
+"""Differences between the environments of two sessions: antune's own code by room, and versions of packages."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from pathlib import Path
 from experiments.values.environment import Environment
 
 SEARCH = ("explorer", "graph", "generator", "metrics", "experiments.search.guides")
-"""The rooms that decide which plans a search asks for; their models are files of numbers beside the code."""
+"""The rooms that determine which plans a search asks for. Their model files (JSON) count as code."""
 MEASURE = ("generator", "runners")
-"""The rooms that decide which code a plan becomes, and how it is timed."""
+"""The rooms that determine the code of a plan and how it is timed."""
 
 
 def room_digests() -> tuple[tuple[str, str], ...]:
-    """(room, hash of its source files) for every room that has a say in a run's results."""
+    """Return (room, hash of its source files) for every room that affects the results of a run."""
     return tuple((room, _digest(room)) for room in dict.fromkeys((*SEARCH, *MEASURE)))
 
 
 def _digest(room: str) -> str:
-    """A hash of names and contents of a room's source and model files; of an installation without sources, of
-    nothing.
+    """Return a hash of the names and contents of a room's source and model files.
+
+    Without source files, as in some installations, it is the hash of nothing.
     """
     home = import_module(room).__file__
     found = hashlib.sha256()
@@ -32,7 +33,7 @@ def _digest(room: str) -> str:
 
 
 def differences(before: Environment, now: Environment) -> tuple[str, ...]:
-    """What changed from one environment to another, one phrase each; nothing is said of what was not recorded."""
+    """Return what changed between two environments, one phrase per change. Unrecorded values are skipped."""
     named: list[tuple[str, str, str]] = [("Python", before.python, now.python), ("system", before.system, now.system)]
     known, present = dict(before.packages), dict(now.packages)
     named += [(name, known[name], present.get(name, "none")) for name in known]
@@ -44,7 +45,7 @@ def differences(before: Environment, now: Environment) -> tuple[str, ...]:
 
 
 def changed_settings(before: Environment, now: Environment) -> tuple[tuple[str, str, str], ...]:
-    """(name, old value, new value) of what drivers are told otherwise; none where the old ones were not recorded."""
+    """Return (name, old value, new value) of changed driver settings; empty if the old ones were not recorded."""
     if before.settings is None:
         return ()
     known, present = dict(before.settings), dict(now.settings or ())
@@ -53,6 +54,6 @@ def changed_settings(before: Environment, now: Environment) -> tuple[tuple[str, 
 
 
 def changed_rooms(before: Environment, now: Environment, rooms: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `rooms` whose code is another one now; none where the code was not recorded."""
+    """Return those of `rooms` whose code changed; rooms whose code was not recorded are skipped."""
     known, present = dict(before.rooms), dict(now.rooms)
     return tuple(room for room in dict.fromkeys(rooms) if room in known and known[room] != present.get(room))
