@@ -1,4 +1,4 @@
-"""Writing the files of a run directory: each appears whole or not at all."""
+"""Write the files of a run directory atomically."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content` (text is UTF-8): a reader sees the old file or the new one, never a part.
+    """Replace `path` by `content` (text is written as UTF-8). A reader sees the old file or the new one, never a part.
 
-    Names of files that this process's locale could not decode come out as the bytes that they are.
+    File names in `content` that the locale could not decode are written as their original bytes.
 
     Raises:
         OSError: the file cannot be written; `filename` is `path`.
@@ -18,12 +18,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        new.unlink(missing_ok=True)  # a link of that name in somebody else's directory would lead out of it
+        new.unlink(missing_ok=True)  # a link with this name could lead out of the directory
         with new.open("xb") as file:
             file.write(data)
         new.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        with suppress(OSError):  # a read-only place, where it was never made
+        with suppress(OSError):  # a read-only directory, in which it was not created
             new.unlink(missing_ok=True)

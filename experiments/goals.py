@@ -1,4 +1,4 @@
-"""What a goal is compared with: known before the search begins, except for the default plan's time."""
+"""The base time of a goal, known before the search begins except for goals relative to the default plan."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from runners.registry import is_deterministic
 
 
 def with_base(budget: Budget, subject: Subject, sequential_ms: Sequence[float], device: DeviceInfo) -> Budget:
-    """`budget` whose goal knows the time that it is compared with. `sequential_ms` are the samples of the C program.
+    """Return `budget` with the base time of its goal. `sequential_ms` are the times of the C program in milliseconds.
 
     Raises:
-        InputError: that time is not known: the ceilings of the device were never measured, say.
+        InputError: that time is unknown, for example because the device's ceilings were never measured.
     """
     goal = budget.stop_at
     if goal is None:
@@ -42,7 +42,7 @@ def with_base(budget: Budget, subject: Subject, sequential_ms: Sequence[float], 
 
 
 def _least_ms(program: Program, device: DeviceInfo, option: str) -> float:
-    """The least time of `program` by the ceilings of `device`."""
+    """Return the least time of `program` in milliseconds by the ceilings of `device`."""
     from experiments.ceilings.files import kept_ceilings
     from experiments.ceilings.placed import program_roof
 

@@ -1,4 +1,4 @@
-"""A run from end to end: read the program, open the device, search, write the files; and the same again on resume."""
+"""A run from end to end: read the program, open the device, search, write the files; and continue a stored run."""
 
 from __future__ import annotations
 
@@ -40,31 +40,33 @@ from runners.waiting import waits_told
 
 WORK_DIRECTORY = "work"
 MANY = 500
-"""Stored results that the user will notice being gone through."""
+"""From this number of stored results on, going through them takes a noticeable time."""
 FINAL_SHARE, FINAL_S = 0.25, (8.0, 30.0)
-"""A final may take this share of the time of the search, but at least and at most so many seconds."""
+"""A final may take this fraction of the search time, but at least and at most these numbers of seconds."""
 
 
 class Reporter(Protocol):
-    """Shows a run while it goes on."""
+    """Shows the progress of a run."""
 
     def note(self, text: str) -> None:
-        """Something the user should know: a step that takes a while, or a warning."""
+        """Show what the user should know: a step that takes a while, or a warning."""
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """The search starts; `stored` holds what an earlier session measured, in `elapsed_s` seconds."""
+        """Handle the start of the search; `stored` holds the results of earlier sessions, measured in `elapsed_s`
+        seconds.
+        """
 
     def result(self, result: Result) -> None:
-        """An evaluation was finished and stored."""
+        """Handle an evaluation that was finished and stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What may be said when a run is resumed, beside its budget and place.
+    """Further options of resuming, besides budget and place.
 
-    `anyway`: go on although the driver changed, or antune did so much that it would not ask for the stored plans again;
-    then these are told to the search as if somebody else had chosen them. `trust`: run also what somebody else's files
-    say and nothing proves harmless. `reuse`: see RunOptions.
+    `anyway`: continue although the driver changed, or although antune changed and would no longer ask for the stored
+    plans; these are then told to the explorer as adopted walks. `trust`: run code from another user's files even if it
+    is not proven harmless. `reuse`: see RunOptions.
     """
 
     anyway: bool = False
@@ -74,7 +76,7 @@ class More:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """How a session ended, and what the run came to; `best` is None when nothing valid was found."""
+    """How a session ended, and the results of the run; `best` is None if there is no valid plan."""
 
     directory: Path
     ending: Ending
@@ -86,13 +88,13 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
          text: str | None = None, wisdom: bool = False) -> Finish:
     """Start a run in `directory` and search until its budget is used up or Ctrl-C.
 
-    `text`: what is tuned, in words, where that is not the content of `options.file` (`RunOptions.from_python`).
-    `wisdom`: begin with what is known of near sizes and sister devices.
+    `text`: a description of what is tuned, if it is not the content of `options.file` (`RunOptions.from_python`).
+    `wisdom`: start from the best known plans for similar sizes and devices.
 
     Raises:
-        InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory, a goal that
-            compares with what is not known.
-        Refused: the device runs no kernel; what was found is stored.
+        InputError: invalid options, a program that cannot be tuned, an unknown device, a directory that is in use, or a
+            goal whose base time is unknown.
+        Refused: the device runs no kernel; results so far are stored.
     """
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
@@ -110,7 +112,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
                 profiling(runner)
             if wisdom:
                 options = taking_wisdom(options, problem.subject, runner.device, reporter.note)
-            parts.reasons(problem.subject, runner.device.target, options)  # raises before there is a run
+            parts.reasons(problem.subject, runner.device.target, options)  # raises before the run is created
             _tell_objective(options, problem, reporter)
             budget = with_base(options.budget, problem.subject, problem.reference.sequential_ms, runner.device)
             info = _new_info(replace(options, budget=budget), source, problem, runner.device)
@@ -124,17 +126,17 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
 
 def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts: Parts = PARTS,
            elsewhere: Place = HERE, more: More = More()) -> Finish:
-    """Go on with the run in `directory`, as if it had never stopped; `extension` replaces its budget.
+    """Continue the run in `directory`, as if it had never stopped; `extension` replaces its budget.
 
     `elsewhere` names other devices of the same model, another cluster, or "none" for this machine.
 
-    Needs nothing but the directory: the tuned file may have changed or be gone. A run that is finished is left as
-    it is, its files are written again.
+    Only the directory is needed: the tuned file may have changed or been deleted. A finished run is not continued, but
+    its files are written again.
 
     Raises:
-        InputError: no run there, it is in use, its device or driver is not the one of this machine, the stored history
-            does not fit this version, it is somebody else's and needs trust (`experiments.search.trust`), or the goal
-            is a time and the run's objective is not.
+        InputError: there is no run, it is in use, its device or driver is not that of this machine, the stored history
+            does not fit this version, it is another user's run and not trusted (`experiments.search.trust`), or the
+            goal is a time and the run's objective is not.
     """
     with open_store(directory) as store:
         info, ending = store.info(), store.ending()
@@ -159,7 +161,7 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 
 
 def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
-    """The problem of a new run; what the user should know of it is said."""
+    """Return the problem of a new run, and report what the user should know about it."""
     suffix = Path(options.file).suffix
     runs_it = "" if suffix in (".json", ".py") else ": compiling and running it once for real inputs and the reference"
     if options.from_python:
@@ -176,22 +178,22 @@ def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
 
 
 def _of_template(options: RunOptions) -> RunOptions:
-    """The options of a run of a template, whose space is its parameters. Raises InputError for another space."""
-    if options.space not in ("template", "pipeline"):  # the usual one of Python files
+    """Return the options of a template's run, whose space is its parameters. Raises InputError for another space."""
+    if options.space not in ("template", "pipeline"):  # `pipeline` is the default for Python files
         raise InputError(f"--space {options.space} is for programs; the space of a kernel template is its parameters: "
                          "leave --space out")
     return replace(options, space="template")
 
 
 def _answered(parts: Parts, problem: Problem, place: Place, options: RunOptions, reporter: Reporter) -> Problem:
-    """The problem of a template with what all configurations have to compute."""
+    """Return the problem of a template with the expected results of all configurations."""
     if problem.reference.origin == "first":
         reporter.note("no answer is given: what the first configuration computes is what all others are compared with")
     return parts.answered(problem, place, limits_of(options), Path(tempfile.gettempdir()))
 
 
 def _tell_objective(options: RunOptions, problem: Problem, reporter: Reporter) -> None:
-    """Say what is sought, where that is not the time. Raises InputError where no plan has it, or a goal is a time."""
+    """Report an objective other than the time. Raises InputError if no plan has it, or if the goal is a time."""
     objective = options.objective
     check_names(objective, problem.subject)
     _check_goal(objective, options.budget)
@@ -200,7 +202,7 @@ def _tell_objective(options: RunOptions, problem: Problem, reporter: Reporter) -
 
 
 def _check_goal(objective: Objective, budget: Budget) -> None:
-    """Raise InputError where the goal is a time and the objective is not."""
+    """Raise InputError if the goal is a time and the objective is not."""
     goal = budget.stop_at
     if goal is not None and goal.measure != "default" and not objective.is_time:
         raise InputError(f"--stop-at {goal.option} compares times, and the objective is {objective.text}; use a goal "
@@ -248,9 +250,7 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
 
 def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,
               interrupt: Interrupt, anyway: bool) -> Ending:
-    """Search on from the latest checkpoint, or from the start; with `anyway` also where the history cannot be
-    repeated.
-    """
+    """Search from the latest checkpoint or from the start; with `anyway`, also if the history cannot be repeated."""
     from threadpoolctl import threadpool_limits
 
     options, results = info.options, store.results()
@@ -270,7 +270,7 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     try:
         with threadpool_limits(
             1
-        ):  # more threads would wait for work beside what is timed, and round in other ways elsewhere
+        ):  # more threads would disturb the timing, and their results would depend on the machine
             return search.run(_first_plan(store, info, parts))
     except Diverged:
         if not anyway or store.reused.adopted() == store.iterations():
@@ -283,14 +283,14 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
 
 
 def _first_plan(store: Store, info: RunInfo, parts: Parts) -> Plan:
-    """Evaluation 0: the default plan, or what was that when the run began."""
+    """Return the plan of evaluation 0: the stored one, or the default plan for a new run."""
     if store.asked(0) is not None:
         return store.batch(0)[0].plan
     return parts.default_plan(info.subject, info.device.target, info.options)
 
 
 def _hold_final(store: Store, runner: Runner, info: RunInfo, reporter: Reporter, interrupt: Interrupt) -> None:
-    """Measure the best plans again; Ctrl-C during it ends it after the sitting, one more at once."""
+    """Measure the best plans again. Ctrl-C ends the final after the current sitting, a second one ends it at once."""
     options, asked_before = info.options, interrupt.requested
     most, sought = options.timing.finalists, sought_for(options.objective, info.subject)
     if (why := sought.without_value(store.results())) is not None:
@@ -308,18 +308,17 @@ def _finish(store: Store, ending: Ending, parts: Parts) -> Finish:
     summary = write_summary(store, store.directory)
     write_best_code(store, store.directory)
     if parts.picture:
-        from experiments.report.plots import write_convergence  # loads all the plots
+        from experiments.report.plots import write_convergence  # this imports all plots
 
         write_convergence(store, store.directory)
     return Finish(store.directory, ending, summary, best_result(store.results(), summary))
 
 
 def profile_run(directory: Path, count: int, parts: Parts = PARTS, trust: bool = False) -> dict[int, Counted]:
-    """Run the default plan and the `count` fastest of a run under a profiler; the answers by evaluation, stored as
-    well.
+    """Run the default plan and the `count` fastest plans of a run under a profiler; store and return the profiles.
 
     Raises:
-        InputError: no run there, it is in use, or its device is not here or has nothing to count.
+        InputError: there is no run, it is in use, or its device is missing or has no counters.
     """
     with open_store(directory) as store:
         info = store.info()
@@ -343,7 +342,7 @@ def _read_source(file: Path) -> bytes:
 
 @contextmanager
 def opened(parts: Parts, problem: Problem, place: Place, limits: Limits, directory: Path) -> Iterator[Runner]:
-    """A runner with an empty folder to work in; what a killed session left there is removed."""
+    """Yield a runner with an empty working directory; leftovers of a killed session are removed."""
     work = directory / WORK_DIRECTORY
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()

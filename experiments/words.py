@@ -1,4 +1,4 @@
-"""Plans, options and numbers in words, for people."""
+"""Describe plans, options and numbers in words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from generator.schedules.schedule import Schedule, schedule_words
 from graph.placement import PLACEMENT
 
 _NEXT_UNIT = 999.5
-"""Numbers below have at most three digits when they are rounded."""
+"""Numbers below this have at most three digits after rounding."""
 _MANY = 4
-"""So many kernels with the same words share a line."""
+"""From this number on, kernels with the same words share a line."""
 _MOST_NAMED = 8
-"""Of more kernels on a line only the first are named."""
+"""At most this number of kernels on a line are named."""
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
-    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel, or for
-    several that have all decisions in common; of a template one line, `block_size_x = 64, tile_size = 2`.
+    """Return a line for the schedule, one for arrays outside of global memory, if any, and one per kernel or group of
+    equal kernels. For a template, return one line: `block_size_x = 64, tile_size = 2`.
     """
     if plan.schedule is None:
         return (", ".join(f"{name} = {value}" for name, value in plan.parameters) or "no parameters",)
@@ -30,8 +30,8 @@ def describe_plan(plan: Plan) -> tuple[str, ...]:
 
 
 def _describe_kernels(kernels: Sequence[KernelPlan]) -> Iterator[str]:
-    """As `describe_kernel`; four kernels or more with the same words share a line: `kernels S0 | S1 and 147 more, each:
-    a single thread`.
+    """Yield the lines of kernels as `describe_kernel`. Four or more kernels with the same words share a line, such as
+    `kernels S0 | S1 and 147 more, each: a single thread`.
     """
     alike: dict[tuple[str, ...], list[KernelPlan]] = {}
     for kernel in kernels:
@@ -47,14 +47,14 @@ def _describe_kernels(kernels: Sequence[KernelPlan]) -> Iterator[str]:
 
 
 def describe_placement(plan: Plan) -> str:
-    """`memory placement: A B texture, x constant; all else global`."""
+    """Return the memory of arrays: `memory placement: A B texture, x constant; all else global`."""
     parts = [" ".join(name for name, memory in plan.placement if memory == kind) + f" {kind}"
              for kind in ("texture", "constant") if kind in dict(plan.placement).values()]
     return f"{PLACEMENT}: {', '.join(parts)}; all else global"
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """`schedule: algorithm pluto, serialize SCCs no, ...` or `schedule: S0 S1 | S2`.
+    """Return a schedule in words: `schedule: algorithm pluto, serialize SCCs no, ...` or `schedule: S0 S1 | S2`.
 
     The words are those of the kind of schedule (`generator.schedules`).
     """
@@ -62,23 +62,23 @@ def describe_schedule(schedule: Schedule) -> str:
 
 
 def describe_kernel(kernel: KernelPlan) -> str:
-    """`kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), unroll factor 4, shared memory`.
+    """Return a kernel in words.
 
-    The words are those of the decisions (`generator.decisions`).
+    The words are those of the decisions (`generator.decisions`), for example `kernel S0 S1: outer tile size 32x64,
+    thread block size 8x32 (4x2 points each), unroll factor 4, shared memory`.
     """
     return f"kernel {' '.join(kernel.statements)}: {', '.join(kernel_words(kernel))}"
 
 
 def command(verb: str, directory: Path) -> str:
-    """`antune resume 'my runs/gemm-1'`: a command on a run, fit for pasting into a shell."""
+    """Return a command on a run, quoted for a shell: `antune resume 'my runs/gemm-1'`."""
     return shlex.join(["antune", verb, str(directory)])
 
 
 def describe_ms(ms: float | None) -> str:
-    """A time given in milliseconds, with three significant digits in a fitting unit: `850 ns`, `25.8 us`, `3.95 ms`,
-    `1.21 s`.
+    """Return a time with three significant digits in a suitable unit: `850 ns`, `25.8 us`, `3.95 ms`, `1.21 s`.
 
-    `-` when unknown. From 1,000 s on all digits are shown.
+    `ms` is in milliseconds; None gives `-`. From 1,000 s on, all digits before the point are shown.
     """
     if ms is None:
         return "-"
@@ -89,19 +89,21 @@ def describe_ms(ms: float | None) -> str:
 
 
 def _three_digits(value: float) -> str:
-    """`9.00`, `12.3`, `457`; all digits from 1,000 on."""
+    """Return three significant digits (`9.00`, `12.3`, `457`), or all digits before the point from 1,000 on."""
     if value == 0 or abs(value) >= _NEXT_UNIT:
         return f"{value:.0f}"
     return f"{value:#.3g}".rstrip(".")
 
 
 def describe_ratio(ratio: float | None) -> str:
-    """`12.3x`, `-` when unknown."""
+    """Return a ratio such as `12.3x`; `-` if unknown."""
     return "-" if ratio is None else f"{describe_number(ratio)}x"
 
 
 def describe_percent(share: float | None) -> str:
-    """A share as `0.81 %`, `4.1 %`, `37 %`, `112 %`: two digits, or whole percents from 10 on; `-` when unknown."""
+    """Return a fraction in percent: `0.81 %`, `4.1 %`, `37 %`; two digits, or whole percents from 10 on; `-` if
+    unknown.
+    """
     if share is None:
         return "-"
     percent = round(100 * share, 2)
@@ -109,14 +111,15 @@ def describe_percent(share: float | None) -> str:
 
 
 def describe_number(value: float) -> str:
-    """Three significant digits, all digits from 1,000 on: `0.0123`, `12.3`, `1234`; never with an exponent from
-    0.0001 on.
+    """Return three significant digits, or all digits before the point from 1,000 on: `0.0123`, `12.3`, `1234`.
+
+    Numbers from 0.0001 on have no exponent.
     """
     return f"{value:.0f}" if abs(value) >= _NEXT_UNIT else f"{value:.3g}"
 
 
 def describe_seconds(seconds: float) -> str:
-    """`45 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return a duration such as `45 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -126,7 +129,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 def describe_bytes(count: int) -> str:
-    """`812 B`, `64.0 KiB`, `1.91 MiB`, with three significant digits."""
+    """Return a size such as `812 B`, `64.0 KiB`, `1.91 MiB`, with three significant digits."""
     size, unit = float(count), "B"
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1000 or unit == "GiB":
@@ -136,12 +139,12 @@ def describe_bytes(count: int) -> str:
 
 
 def describe_count(count: int, what: str) -> str:
-    """`1 evaluation`, `2,400 evaluations`."""
+    """Return a count with its noun: `1 evaluation`, `2,400 evaluations`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def describe_rate(per_s: float) -> str:
-    """`0.83/s`, `12/s`, `1200/s`, `3.2/min` when seldom."""
+    """Return a rate such as `0.83/s`, `12/s`, `1200/s`; per minute if it is low (`3.2/min`)."""
     if per_s >= 100:
         return f"{per_s:.0f}/s"
     return f"{per_s:.2g}/s" if per_s >= 0.1 else f"{60 * per_s:.2g}/min"

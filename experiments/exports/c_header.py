@@ -1,4 +1,4 @@
-"""One C header with kernels, OpenCL host code and the function: to be included, nothing to be compiled beside it."""
+"""A single C header with kernels, OpenCL host code and the function. It is included; nothing else is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USE = (
 
 
 def header_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
-    """The header, by its name."""
+    """Return the header, by its file name."""
     code = exported(chosen, "opencl")
     kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in kernels_text(code).splitlines())
     body = host_code(code, kernels, "static inline ", "static inline ")

@@ -1,4 +1,4 @@
-"""What is exported: one evaluation of a run, with everything that is known of the run."""
+"""What is exported: one evaluation of a run, with the facts of the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from metrics.outcome import Timed, cost_ms
 class Chosen:
     """The run's facts, all its results, and the one whose plan is exported; `directory` is the run's.
 
-    `size` is what the user calls the size, where it is not the tuned one: program and outcome are then of that size.
+    `size` is the user's text for another size than the tuned one; program and outcome are then those of that size.
     """
 
     info: RunInfo
@@ -44,8 +44,8 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """What the exported function and its files are called: like the function that holds the SCoP, or the template,
-        as far as C allows.
+        """The name of the exported function and its files: that of the SCoP's function or of the template, made valid
+        in C.
         """
         name = re.sub(r"\W", "_", self.info.subject.name, flags=re.ASCII)
         name = f"_{name}" if name[:1].isdigit() else name
@@ -53,8 +53,9 @@ class Chosen:
 
     @property
     def program(self) -> Program:
-        """What is exported. A kernel template is arrays with roles only: a Program without statements. What its kernel
-        uses as it likes may have to hold something before a call, and is read.
+        """The exported program. For a kernel template it is a Program without statements, only arrays with roles.
+
+        Arrays of role `temp` in a template count as read, because their contents before a call may matter.
         """
         subject = self.info.subject
         if not isinstance(subject, Template):
@@ -66,7 +67,7 @@ class Chosen:
 
     @property
     def tuned(self) -> str:
-        """What the kernels took where they were tuned, in words."""
+        """The time of the kernels on the device where they were tuned, in words."""
         device, outcome = self.info.device, self.result.outcome
         spent = describe_ms(cost_ms(outcome))
         if device.key == "deterministic":
@@ -76,7 +77,7 @@ class Chosen:
         return f"when {when} {spent} of device time{wall}, on {device.name} ({device.platform})"
 
     def origin(self) -> list[str]:
-        """Lines that say where the plan comes from."""
+        """Return lines that say where the plan comes from."""
         info, evaluation = self.info, self.result.evaluation
         place = f"{info.device.name}, {info.device.platform}"
         return [f"{info.subject.name} of {Path(info.options.file).name}, made by `antune export`.",
@@ -86,12 +87,14 @@ class Chosen:
 
 
 def choose(store: Store, number: int | None, needs_data: bool, trust: bool = False, option: str = "--plan ") -> Chosen:
-    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run
-    on them. `option`: how the user gave the number.
+    """Return the evaluation `number` of a run (None: the best).
+
+    `needs_data`: the export contains the stored inputs and code that runs on them. `option`: the option with the
+    number, for error messages.
 
     Raises:
-        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust`
-        (`experiments.search.trust`).
+        InputError: there is no such evaluation, it failed, the inputs are lost, or the run is not trusted
+            (`experiments.search.trust`).
     """
     info, results, final = store.info(), store.results(), store.finals.latest()
     problem = checked_problem(store, info, trust) if needs_data else None
@@ -104,7 +107,7 @@ def choose(store: Store, number: int | None, needs_data: bool, trust: bool = Fal
 
 
 def choose_any(store: Store) -> Chosen:
-    """A run whose results as a whole are exported. Raises InputError when it has none."""
+    """Return the run for an export of all results. Raises InputError if it has none."""
     results = store.results()
     if not results:
         raise InputError(f"{store.directory} has no results yet; export it when it has")
@@ -130,10 +133,10 @@ def _result(store: Store, results: tuple[Result, ...], number: int | None, optio
 
 
 def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
-    """The code of the chosen plan in `dialect`, also if it was tuned in the other one.
+    """Return the code of the chosen plan in `dialect`, which may differ from the tuned one.
 
     Raises:
-        InputError: the plan is illegal there: the deterministic device times such plans, too; a kernel template is
+        InputError: the plan is illegal (the deterministic device also times such plans), or a kernel template is
             written in another language.
     """
     target, subject = chosen.info.device.target, chosen.info.subject

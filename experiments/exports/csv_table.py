@@ -1,4 +1,4 @@
-"""All evaluations as one CSV table: what results.csv has, and intervals, durations, messages, metrics, decisions."""
+"""All evaluations as one CSV table: results.csv with intervals, durations, messages, metrics and decisions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from metrics.outcome import Timed, program_metrics
 
 FACTS = ("evaluation", "iteration", "ant", "status", "median_ms", "low_ms", "high_ms", "host_ms", "samples",
          "generate_s", "compile_s", "check_s", "time_s", "elapsed_s", "finished_at", "device", "plan", "message")
-"""The columns that every table begins with; `metric_...`, `objective` (where that is not the time) and the
-decisions (`experiments.exports.flat`) follow.
+"""The first columns of every table. The columns `metric_...`, `objective` (if it is not the time) and the decisions
+(`experiments.exports.flat`) follow.
 """
 
 
 def csv_files(chosen: Chosen) -> dict[str, str | bytes]:
-    """The table."""
+    """Return the table, by its file name."""
     decisions = rows_of([result.evaluation.plan for result in chosen.results])
     sought = sought_for(chosen.info.options.objective, chosen.info.subject)
     metrics = [{f"metric_{name}": value for name, value in _metrics(result)}

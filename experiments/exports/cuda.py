@@ -31,7 +31,7 @@ UNBOUNDED = (
 
 
 def cuda_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
-    """The files of the directory, by name."""
+    """Return the files of the directory, by name."""
     code = exported(chosen, "cuda")
     target = code.chosen.info.device.target
     values = {"F": code.name, "ARCH": _architecture(target), **build_values(code)}
@@ -41,10 +41,10 @@ def cuda_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
 
 
 def _with_bounds(code: Exported, target: Target) -> tuple[Sequence[str], tuple[str, ...]]:
-    """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on
-    that.
+    """Return the kernels with the launch bounds that the compile pool adds, if a compiler is there to find them, and
+    notes.
     """
-    if isinstance(code.chosen.info.subject, Template):  # whose text has what bounds its author wants
+    if isinstance(code.chosen.info.subject, Template):  # the author of the text sets its bounds
         return code.parts, ()
     if target.capability is None:
         return code.parts, (UNBOUNDED,)
@@ -62,5 +62,5 @@ def _with_bounds(code: Exported, target: Target) -> tuple[Sequence[str], tuple[s
 
 
 def _architecture(target: Target) -> str:
-    """The number of the tuned architecture, `native` if it is not known."""
+    """Return the number of the tuned architecture; `native` if it is unknown."""
     return "native" if target.capability is None else "{}{}".format(*target.capability)

@@ -1,7 +1,7 @@
-"""A plan as a row of named decisions, so that different plans have different rows and all rows the same columns.
+"""A plan as a row of named decisions. All rows have the same columns, and different plans have different rows.
 
-`S0_S1_tile: 4x32` is the tile of the kernel with the statements S0 and S1. A plan that does not take a decision has
-`-` there. All values are numbers or texts without commas: Kernel Tuner joins them by commas.
+`S0_S1_tile: 4x32` is the tile of the kernel with the statements S0 and S1. If a plan lacks a decision, its value is
+`-`. All values are numbers or texts without commas, because Kernel Tuner joins them by commas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ABSENT = "-"
 
 
 def rows_of(plans: Sequence[Plan]) -> list[dict[str, Value]]:
-    """The decisions of each plan by column; all rows have the columns of all plans, in the order of their first use."""
+    """Return the decisions of each plan by column. All rows have the columns of all plans, in order of first use."""
     rows = [_decisions(plan) for plan in plans]
     columns = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, ABSENT) for name in columns} for row in rows]
@@ -61,7 +61,7 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
 
 
 def _nest(nest: LoopNest) -> str:
-    """`[S0 S1 <1 0 0|1 0 1> ~8x32 [S0][S1]]`: rows, sizes of tiles along wavefronts, parts."""
+    """Return a loop nest as text: rows, tile sizes along wavefronts, parts: `[S0 S1 <1 0 0|1 0 1> ~8x32 [S0][S1]]`."""
     rows = "".join(f" <{'|'.join(' '.join(map(str, vector)) for vector in row)}>" for row in nest.rows)
     tiles = f" ~{_value(nest.wavefront)}" if nest.wavefront else ""
     return f"[{' '.join(nest.statements)}{rows}{tiles}{''.join(_nest(part) for part in nest.parts)}]"

@@ -1,4 +1,4 @@
-"""A plan of a run as a function of this process, with the parameters that the exported Python function has."""
+"""A plan of a run as a function in this process, with the parameters of the exported Python function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runners.function import TunedFunction
 
 
 def function_of(chosen: Chosen) -> TunedFunction:
-    """The chosen plan as a function for the run's device.
+    """Return the chosen plan as a function for the run's device.
 
     Raises:
         InputError: the plan has no code.
@@ -37,9 +37,9 @@ def function_of(chosen: Chosen) -> TunedFunction:
 
 def made_function(program: Program, variant: Variant, device: DeviceInfo, name: str, order: Sequence[str],
                   sizes: Sequence[tuple[str, int]], origin: str) -> TunedFunction:
-    """`variant` as a function called `name`, with the program's arrays and scalars in `order`.
+    """Return `variant` as a function called `name`, with the program's arrays and scalars in `order`.
 
-    What `order` lacks and kernels need comes at its end. Scalars among the `sizes` are what these say.
+    Arrays and scalars that `order` lacks are added at its end. Scalars among the `sizes` have their values fixed.
     """
     numbers = tuple((array.name, np.dtype(NUMPY_TYPES[array.type]).type(dict(sizes)[array.name]))
                     for array in program.arrays if array.by_value and array.name in dict(sizes))

@@ -17,7 +17,7 @@ UNTESTED = (
 
 
 def hip_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
-    """The files of the directory, by name."""
+    """Return the files of the directory, by name."""
     code = exported(chosen, "hip")
     architecture = code.chosen.info.device.target.architecture or "native"
     values = {"F": code.name, "ARCH": architecture, **build_values(code)}

@@ -1,4 +1,4 @@
-"""The host program of a Variant as text: in C by the printer of `generator.emit`, and in Python."""
+"""The host program of a Variant as text: in C (printed by `generator.emit`) and in Python."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
 LaunchText: TypeAlias = Callable[[Launch, Callable[[Expr], str]], list[str]]
-"""The lines that launch a kernel, from a printer of expressions."""
+"""Return the lines that launch a kernel; the second argument prints expressions."""
 
 
 def c_lines(ops: Sequence[HostOp], launch: LaunchText, prefix: str, depth: int = 1) -> Iterator[str]:
-    """The host program as statements of C. `prefix_min` and `prefix_max` are functions of two ints."""
+    """Yield the host program as C statements. `prefix_min` and `prefix_max` are functions of two ints."""
 
     def text(expr: Expr) -> str:
         return c_text(_functions(expr, prefix))
@@ -41,7 +41,7 @@ def c_lines(ops: Sequence[HostOp], launch: LaunchText, prefix: str, depth: int =
 
 
 def _functions(expr: Expr, prefix: str) -> Expr:
-    """C has no operators `min` and `max`."""
+    """Replace `min` and `max`, which are not operators in C, by function calls."""
     inner = map_children(expr, lambda child: _functions(child, prefix))
     match inner:
         case Binary("min" | "max" as op, left, right):
@@ -51,7 +51,7 @@ def _functions(expr: Expr, prefix: str) -> Expr:
 
 
 def python_lines(ops: Sequence[HostOp], launch: LaunchText, depth: int) -> Iterator[str]:
-    """The host program as statements of Python; `_div` and `_mod` are C's `/` and `%`."""
+    """Yield the host program as Python statements; `_div` and `_mod` are C's `/` and `%`."""
     pad = "    " * depth
     for op in ops:
         match op:
@@ -75,12 +75,12 @@ def python_lines(ops: Sequence[HostOp], launch: LaunchText, depth: int) -> Itera
 
 
 def python_name(name: str) -> str:
-    """A name of C that Python takes, too."""
+    """Return a C name in a form that is valid in Python."""
     return f"{name}_" if keyword.iskeyword(name) or name in ("context", "min", "max") else name
 
 
 def python_text(expr: Expr) -> str:
-    """An integer expression in Python, with all its parentheses."""
+    """Return an integer expression in Python, fully parenthesised."""
     match expr:
         case Int(value):
             return str(value)

@@ -1,4 +1,4 @@
-"""The exported function as C text: its prototypes, and the parts of its body that every C export has."""
+"""The exported function as C text: its prototypes, and the parts of its body that all C exports share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generator.program import Array
 
 
 def header(code: Exported, notes: Sequence[str], storage: str = "", before: str = "", after: str = "") -> str:
-    """NAME.h: prototypes between `before` and `after`, with `storage` before each."""
+    """Return the text of NAME.h: prototypes between `before` and `after`, with `storage` before each."""
     text = comment([*code.chosen.origin(), "", *wrapped(code.signature.notes), *wrapped(notes)])
     guard = f"ANTUNE_{code.name.upper()}_H"
     return fill("interface.h.in", body_values(code) | {
@@ -21,7 +21,7 @@ def header(code: Exported, notes: Sequence[str], storage: str = "", before: str 
 
 
 def body_values(code: Exported) -> dict[str, str]:
-    """The function's name, its parameters, the check of its sizes."""
+    """Return the template values of the function: its name, its parameters, the check of its sizes."""
     name, signature = code.name, code.signature
     unused = "".join(f"  (void){p.argument};\n" for p in signature.of_role("unused"))
     every = "".join(f"  (void){p.argument};\n" for p in signature.parameters)
@@ -40,7 +40,7 @@ def body_values(code: Exported) -> dict[str, str]:
 
 
 def _sized(code: Exported) -> str:
-    """Statements that return 1 for sizes that there is no code for, and make the code for the others ready."""
+    """Return statements that prepare the version for the given sizes, or return 1 if there is no version for them."""
     sizes = code.versions[0].sizes
     if len(code.versions) == 1:
         checks = [f"{code.name}_size({c_string(p.name)}, {p.data}, {p.value})" for p in sizes]
@@ -50,7 +50,7 @@ def _sized(code: Exported) -> str:
 
 
 def find_text(code: Exported, internal: str) -> str:
-    """The function that finds the version for some sizes; nothing where there is one version only."""
+    """Return the function that finds the version for given sizes; empty if there is only one version."""
     if len(code.versions) == 1:
         return ""
     names = [parameter.name for parameter in code.versions[0].sizes]
@@ -60,18 +60,18 @@ def find_text(code: Exported, internal: str) -> str:
 
 
 def data_of(signature: Signature) -> Mapping[str, str]:
-    """C expressions by array: the address of an array, the value of a scalar."""
+    """Return C expressions by name: the address of an array, the value of a scalar."""
     return {p.name: p.data for p in signature.of_role("array", "scalar")}
 
 
 def incoming(version: Version) -> list[tuple[int, Slot]]:
-    """The slots that the caller's arrays are copied to, with their numbers."""
+    """Return the slots that the caller's arrays are copied to, with their numbers."""
     return [(number, slot) for number, slot in enumerate(version.slots, version.first_slot)
             if copied_in(version.chosen.program, slot.array)]
 
 
 def reads(version: Version) -> list[str]:
-    """Calls that copy the results out."""
+    """Return the calls that copy the results to the caller's arrays."""
     data, name = data_of(version.signature), version.chosen.name
     results = [(number, slot.array) for number, slot in enumerate(version.slots, version.first_slot)
                if copied_out(slot.array, slot)]
@@ -80,15 +80,15 @@ def reads(version: Version) -> list[str]:
 
 
 def tried(selector: str, expressions: Sequence[str]) -> str:
-    """Statements that return 1 where the expression of the version that `selector` counts is not 0."""
+    """Return statements that return 1 if the expression of the version numbered `selector` is not 0."""
     return cases(selector, [f"  if ({expression}) return 1;\n" for expression in expressions])
 
 
 def label(array: Array) -> str:
-    """An array's name as a C string."""
+    """Return an array's name as a C string."""
     return c_string(array.name)
 
 
 def wrapped(notes: Sequence[str]) -> list[str]:
-    """Notes as lines of a comment."""
+    """Return notes as lines of a comment."""
     return [line for note in notes for line in textwrap.wrap(note, 110)]

@@ -1,4 +1,4 @@
-"""One JSON object: the plan, and what is known of program, device, code and times."""
+"""One JSON object: the plan and the facts about program, device, code and times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def json_files(chosen: Chosen) -> dict[str, str | bytes]:
-    """The object as text; `plan` is what `antune check FILE.c --plan` takes."""
+    """Return the object as text, by its file name; `antune check FILE.c --plan` accepts its `plan`."""
     info, evaluation = chosen.info, chosen.result.evaluation
     data = {"antune_export": VERSION, "evaluation": evaluation.number, "plan": json.loads(evaluation.plan.to_json()),
             "plan_digest": evaluation.plan.digest, "outcome": _outcome(chosen), "program": _program(chosen),
@@ -48,7 +48,7 @@ def _program(chosen: Chosen) -> dict[str, Any]:
 
 
 def _kernels(chosen: Chosen) -> list[dict[str, Any]]:
-    """How each kernel is called; nothing for a plan without code, which only the deterministic device times."""
+    """Return how each kernel is launched; empty for a plan without code, which only the deterministic device times."""
     assert isinstance(chosen.result.outcome, Timed), "only timed plans are exported"
     try:
         variant = variant_of_plan(chosen.info.subject, chosen.result.evaluation.plan, chosen.info.device.target)

@@ -1,4 +1,4 @@
-"""How exact the results of an exported function have to be: as exact as in the run."""
+"""The required precision of an exported function's results: the same as in the run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from runners.check import longest_chain, usual_tolerance
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The tolerances of a run's results: the relative ones, and what else may differ, element by element.
+    """The tolerances of a run's results: a relative one, and further ones by element.
 
-    A `tolerance` that a kernel template names is all that is allowed, so that its relative part goes into the latter.
-    `products`: what products of a lower precision explain (`Plan.rounded_products`).
+    If a kernel template names a `tolerance`, it is the only one, and its relative part is counted by element.
+    `products`: the error that products of a lower precision explain (`Plan.rounded_products`).
     """
 
     reference: Reference
@@ -29,21 +29,21 @@ class Judged:
 
     @classmethod
     def of(cls, chosen: Chosen) -> Judged:
-        """Those of the chosen run, whose data are known."""
+        """Return the tolerances of the chosen run, whose data are known."""
         assert chosen.problem is not None, "results to compare with are data"
         subject = chosen.info.subject
         return cls(chosen.problem.reference, longest_chain(subject), subject.contract.tolerance,
                    chosen.result.evaluation.plan.rounded_products)
 
     def relative(self, array: Array) -> float:
-        """The relative tolerance of all elements."""
+        """Return the relative tolerance of all elements."""
         return usual_tolerance(array, self.chain, self.products) if self.tolerance is None else 0.0
 
     def allowed(self, array: Array) -> NDArray[Any] | None:
-        """What each element may be off besides; None: nothing."""
+        """Return the additional absolute tolerance of each element; None for none."""
         if self.tolerance is None:
             return self.reference.rounding.get(array.name)
         expected = np.abs(np.asarray(self.reference.outputs[array.name], np.float64))
-        finite = np.isfinite(expected)  # an infinite difference would allow everything
+        finite = np.isfinite(expected)  # an infinite tolerance would allow any value
         allowed = self.tolerance.absolute + self.tolerance.relative * np.where(finite, expected, 0.0)
         return np.where(finite, allowed, 0.0)

@@ -1,4 +1,4 @@
-"""The text of a CUDA or HIP kernel of the user's own, beside host code in one file."""
+"""Put the text of a user's CUDA or HIP kernel into one file with host code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ OWN = "antune_{}"
 
 
 def apart(template: Template, variant: Variant) -> Variant:
-    """`variant` with another name for its kernel, whose own the host function has; the macros of the text end with it.
+    """Return `variant` with its kernel renamed, because the host function has the kernel's name.
 
-    Nothing is replaced in the text: the name is a macro, as the parameters are.
+    The text itself is not changed: the new name is a macro, as the parameters are, and all macros end with the text.
     """
     (kernel,), (launch,) = variant.kernels, variant.host
     assert isinstance(launch, Launch), "a template is one launch"

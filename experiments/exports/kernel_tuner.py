@@ -1,7 +1,7 @@
 """All evaluations as a cache file of Kernel Tuner: times in milliseconds, failures by the names of its error classes.
 
-Of equal plans the last counts. A plan that computed a wrong result is an invalid one there, too: the format has no word
-of its own for that. `entry_of` makes the entries of `antune.kernel_tuner`'s caches, too.
+Of equal plans the last counts. A plan with a wrong result is entered as invalid, because the format has no error class
+for that. `entry_of` also makes the entries of `antune.kernel_tuner`'s caches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runners.replay.kernel_tuner import ERROR
 
 
 def cache_files(chosen: Chosen) -> dict[str, str | bytes]:
-    """The cache file."""
+    """Return the cache file, by its name."""
     info = chosen.info
     rows = rows_of([result.evaluation.plan for result in chosen.results])
     names = list(rows[0])
@@ -44,10 +44,11 @@ def _entry(result: Result, row: dict[str, Value]) -> dict[str, Any]:
 
 def entry_of(configuration: Mapping[str, Any], outcome: Outcome, strategy_ms: float, framework_ms: float,
              timestamp: str) -> dict[str, Any]:
-    """The entry of a configuration: `time` is the mean of all runs, as Kernel Tuner has it; all times in milliseconds.
+    """Return the entry of a configuration. All times are in milliseconds; `time` is the mean of all runs, as in Kernel
+    Tuner.
 
-    A failure has its name under `__error__`, where versions from 1.4 on look for it, and as `time`, where those before
-    do, and a `message`, which they skip.
+    The name of a failure is under `__error__`, where Kernel Tuner from version 1.4 on looks for it, and in `time`,
+    where older versions do. Both ignore `message`.
     """
     spent = outcome.durations
     entry = {**configuration, "compile_time": spent.compile_s * 1e3, "verification_time": spent.check_s * 1e3,
@@ -60,7 +61,7 @@ def entry_of(configuration: Mapping[str, Any], outcome: Outcome, strategy_ms: fl
 
 
 def _failure(outcome: Outcome) -> str:
-    """The name of Kernel Tuner's error; empty for a plan that was timed."""
+    """Return the name of Kernel Tuner's error class; empty for a timed plan."""
     match outcome:
         case Timed():
             return ""

@@ -1,4 +1,4 @@
-"""The kinds of exports by name; imports nothing, so that the command line can list them at once."""
+"""The kinds of exports by name. This module imports nothing, so that the command line can list them quickly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a run can be exported to."""
+    """A format that a run can be exported to."""
 
     cuda = "cuda"
     hip = "hip"
@@ -20,6 +20,6 @@ class Kind(StrEnum):
 
 
 WHOLE_RUN = (Kind.t4, Kind.csv, Kind.kernel_tuner)
-"""Kinds that hold all evaluations; the others hold one plan."""
+"""Kinds that contain all evaluations; the others contain one plan."""
 CODE = (Kind.cuda, Kind.hip, Kind.opencl, Kind.c_header, Kind.python)
-"""Kinds that are code."""
+"""Kinds that contain code."""

@@ -1,4 +1,4 @@
-"""What lies where on the device: one slot per piece of memory that kernels use."""
+"""Device memory of an export: one slot for each piece of memory that kernels use."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from generator.variant import Constant, Kernel, Placed, Texture, Variant
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A piece of device memory that holds `array`; read through a texture if there is one, or constant memory."""
+    """A piece of device memory for `array`; `placed` is its texture or constant memory, None for global memory."""
 
     array: Array
     placed: Placed | None
 
 
 def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
-    """All pieces, in the order in which kernels first use them. Constant memory stands apart where it is no
-    argument.
+    """Return all slots in the order in which kernels first use them. Constant memory has its own slot if it is not
+    passed as an argument.
     """
     program = program.with_arrays(variant.scratch)
     found: dict[Slot, None] = {}
@@ -33,7 +33,7 @@ def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
 
 
 def placement(kernel: Kernel, array: str, variant: Variant) -> Placed | None:
-    """Where an argument of a kernel lies; None: plain global memory."""
+    """Return where a kernel's argument is placed; None: plain global memory."""
     placed = next((p for p in kernel.placements if p.array == array), None)
     match placed:
         case None | Texture():
@@ -45,7 +45,7 @@ def placement(kernel: Kernel, array: str, variant: Variant) -> Placed | None:
 
 
 def copied_in(program: Program, array: Array) -> bool:
-    """Whether what the caller's array holds before the call can matter: not if all of it is written first."""
+    """Return whether the caller's contents of an array can matter: not if all of it is written first."""
     if array.role == "temp":
         return False
     whole = (0,) * len(array.extents), tuple(extent - 1 for extent in array.extents)
@@ -54,11 +54,11 @@ def copied_in(program: Program, array: Array) -> bool:
 
 
 def copied_out(array: Array, slot: Slot) -> bool:
-    """Whether a slot holds a result."""
+    """Return whether a slot contains a result."""
     return array.role in ("out", "inout") and slot.placed is None
 
 
 def _constants(kernel: Kernel, variant: Variant) -> Iterator[Constant]:
-    """Arrays that are no arguments but belong to the module."""
+    """Yield the constant arrays that are not arguments but belong to the module."""
     if not variant.language.constant_arguments:
         yield from (p for p in kernel.placements if isinstance(p, Constant))

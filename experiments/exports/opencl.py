@@ -33,15 +33,15 @@ PINNED = (
 
 
 EMBED = 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/?/\\\\?/g\ns/^/"/\ns/$/\\\\n",/\n'
-"""Makes strings of C of lines; `?` is escaped, as two of them may begin a trigraph."""
+"""A sed script that makes C strings of lines; `?` is escaped because two of them may begin a trigraph."""
 
 
 CHANNELS = {"float": "FLOAT", "int": "SIGNED_INT32", "unsigned int": "UNSIGNED_INT32"}
-"""Channel types of images whose texels are elements, by the type of these."""
+"""Channel types of images whose texels are array elements, by element type."""
 
 
 def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
-    """The files of the directory, by name."""
+    """Return the files of the directory, by name."""
     code = exported(chosen, "opencl")
     name = code.name
     body = host_code(code, '#include "kernels.inc"', "", "static inline ")
@@ -56,14 +56,14 @@ def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
 
 
 def kernels_text(code: Exported) -> str:
-    """The text of all kernels. Where there are several parts, the macro ANTUNE_PART says which is built."""
+    """Return the text of all kernels. If there are several parts, the macro ANTUNE_PART selects the one to build."""
     if len(code.parts) == 1:
         return code.parts[0]
     return "".join(f"#if ANTUNE_PART == {number}\n{text}\n#endif\n" for number, text in enumerate(code.parts))
 
 
 def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
-    """Notes for users of a plan that was tuned in another language, or whose driver needs to be told something."""
+    """Return notes on how the plan was timed: in another language, or with a driver that needs special settings."""
     device = chosen.info.device
     if device.target.dialect != dialect:
         return (f"The plan was tuned in {device.target.dialect} and was never timed as {dialect}.",)
@@ -71,8 +71,8 @@ def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
 
 
 def usual_devices(chosen: Chosen) -> tuple[str, ...]:
-    """What "PLATFORM: DEVICE" may hold where the user names no device: the tuned one, its driver, its name
-    elsewhere.
+    """Return default choices of "PLATFORM: DEVICE": the tuned device, any device of its driver, its name on any
+    platform.
     """
     device = chosen.info.device
     platform = driver_name(device.platform)
@@ -80,7 +80,9 @@ def usual_devices(chosen: Chosen) -> tuple[str, ...]:
 
 
 def host_code(code: Exported, kernels: str, storage: str, internal: str) -> str:
-    """Everything below the prototypes. `kernels` are lines of strings, `storage` and `internal` qualify functions."""
+    """Return everything below the prototypes. `kernels` are lines of strings, `storage` and `internal` qualify
+    functions.
+    """
     chosen, versions = code.chosen, code.versions
     launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), code.name)) for v in versions]
     return fill("opencl_host.c.in", body_values(code) | {
@@ -146,7 +148,7 @@ def _write(chosen: Chosen, number: int, slot: Slot, data: str) -> str:
 
 
 def _scalars(code: Exported, version: Version) -> list[str]:
-    """Scalars are arguments that differ from call to call; `*p` and `p` are both lvalues."""
+    """Return the calls that set scalar arguments, which differ from call to call; `*p` and `p` are both lvalues."""
     data = data_of(code.signature)
     return [f"{code.name}_argument(antune, {number}, {kernel.arguments.index(name)}, sizeof({data[name]}), "
             f"&{data[name]})"
@@ -154,7 +156,9 @@ def _scalars(code: Exported, version: Version) -> list[str]:
 
 
 def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
-    """Two kernels of a version may be one text: they are told apart by their numbers."""
+    """Return a printer of launches. Kernels are referred to by number, because two kernels of a version may share a
+    text.
+    """
     chosen, kernels = version.chosen, version.variant.kernels
     numbers = {kernel.name: number for number, kernel in enumerate(kernels, version.first_kernel)}
 

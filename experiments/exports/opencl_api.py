@@ -1,4 +1,4 @@
-"""What an export uses of OpenCL, declared by itself: it needs neither headers nor a library to link with."""
+"""The part of OpenCL that an export uses, declared by itself: the export needs no headers and links with no library."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONSTANTS: tuple[tuple[str, int], ...] = (
     ("MEM_OBJECT_IMAGE2D", 0x10F1),
     ("MEM_OBJECT_IMAGE1D_BUFFER", 0x10F6),
 )
-"""Numbers of the OpenCL specification, by name without CL_."""
+"""Constants of the OpenCL specification, by name without CL_."""
 
 _WAIT = "unsigned, void *const *, void **"
 FUNCTIONS: tuple[tuple[str, str, str], ...] = (
@@ -76,7 +76,7 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
 
 
 def api_values(name: str) -> dict[str, str]:
-    """The declarations and the loading of OpenCL for the exported function `name`."""
+    """Return the declarations and the loading of OpenCL for the exported function `name`."""
     fields = [f"  {result}{'' if result.endswith('*') else ' '}(*{function})({parameters});\n"
               for result, function, parameters in FUNCTIONS]
     return {"CONSTANTS": ",\n  ".join(f"{name}_{constant} = {value}" for constant, value in CONSTANTS),

@@ -1,6 +1,6 @@
 """A script that runs a program with the OpenCL of the Python environment that made the export.
 
-Packages of pip register neither their loader nor their drivers with the system, so that no C program finds them.
+Packages installed by pip do not register their loader and drivers with the system, so C programs do not find them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SCRIPT, VENDORS = "opencl-here.sh", "vendors"
 
 
 def here_files() -> dict[str, str | bytes]:
-    """The script, and the registrations of drivers that it names."""
+    """Return the script, and the driver registrations that it refers to."""
     bundled = bundled_libraries()
     loader, drivers = "", {}
     if bundled is not None:
@@ -26,7 +26,7 @@ def here_files() -> dict[str, str | bytes]:
 
 
 def bundled_libraries() -> tuple[Path, Path] | None:
-    """The OpenCL loader that came with pyopencl, and PoCL beside it; None where pyopencl uses the system's."""
+    """Return the OpenCL loader in the pyopencl package and PoCL next to it; None if pyopencl uses the system's."""
     spec = find_spec("pyopencl")
     if spec is None or spec.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""A Python module with one function on numpy arrays (pyopencl), and the data of its self-check."""
+"""A Python module with one function on numpy arrays (through pyopencl), and the data of its self-check."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from runners.opencl.platforms import driver_name, registrations
 
 INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
-"""What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
+"""The functions that make PoCL work on CPUs unknown to its compiler; the module contains copies of them."""
 _TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "RESULTS", "tuple", "len", "version",
                     "context"))
-"""Names that mean something inside the function."""
+"""Names that the function uses itself."""
 _IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys",
                        "time", *(function.__name__ for function in CPU_NAME)))
-"""Names that mean something in the module."""
+"""Names that the module uses itself."""
 
 
 def python_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
-    """The module and its data."""
+    """Return the module and its data, by file name."""
     code = exported(chosen, "opencl")
     name = _module_name(code.chosen)
     drivers = registrations() if driver_name(code.chosen.info.device.platform) == INTEL else {}
@@ -61,7 +61,7 @@ def _function_name(chosen: Chosen) -> str:
 
 
 def _module_name(chosen: Chosen) -> str:
-    """A file `copy.py` would be taken for Python's own module, also by numpy."""
+    """Return the module's name. It avoids the names of standard modules, which a file such as `copy.py` would hide."""
     name = _function_name(chosen)
     return f"{name}_tuned" if name in sys.stdlib_module_names or name in ("numpy", "pyopencl", "pytools") else name
 
@@ -97,7 +97,7 @@ def _module(code: Exported) -> str:
 
 
 def _literal(text: str) -> str:
-    """`text` as a literal that can be read where the text allows it: a template's may hold anything."""
+    """Return `text` as a Python literal, readable if possible; a template's text may contain anything."""
     return repr(f"\n{text}") if "'''" in text or text.endswith(("\\", "'")) else f"r'''\n{text}'''"
 
 
@@ -106,7 +106,7 @@ def _used(version: Version) -> set[str]:
 
 
 def _is_output(version: Version, name: str) -> bool:
-    """Whether the function can make this result for its caller."""
+    """Return whether the function can allocate this result for its caller."""
     program = version.chosen.program
     return name in _used(version) and _made(program, program.array(name))
 
@@ -118,7 +118,7 @@ def _run(number: int, version: Version) -> str:
 
 
 def _version(code: Exported, number: int, names: Mapping[str, str]) -> str:
-    """An entry of the table of versions."""
+    """Return an entry of the table of versions."""
     version = code.versions[number]
     program, variant = version.chosen.program, version.variant
     given, used = [p.name for p in code.signature.of_role("array")], _used(version)
@@ -134,7 +134,7 @@ def _version(code: Exported, number: int, names: Mapping[str, str]) -> str:
 
 
 def _names(signature: Signature) -> dict[str, str]:
-    """The parameters' names in Python, by their names in C."""
+    """Return the Python names of the parameters, by their names in C."""
     names: dict[str, str] = {}
     for parameter in signature.parameters:
         name = parameter.name
@@ -173,17 +173,17 @@ def _launcher(variant: Variant) -> Callable[[Launch, Callable[[Expr], str]], lis
 
 
 def _check_argument(parameter: Parameter) -> str:
-    """The value of an array or scalar in the self-check."""
+    """Return the value of an array or scalar in the self-check."""
     return f"values[{parameter.name!r}]" if parameter.role == "array" else f"stored[{f'in:{parameter.name}'!r}][()]"
 
 
 def _made(program: Program, array: Array) -> bool:
-    """Whether the function can make this array for its caller: all of it is a result, whatever it held."""
+    """Return whether the function can allocate this array: every element is overwritten, whatever it contained."""
     return not copied_in(program, array) and array.own_elements == array.elements
 
 
 def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str]) -> str:
-    """What is read comes first, in the original order; then by name what can be left out."""
+    """Return the parameters: first those that are read, in the original order, then the optional ones by name."""
     later = {*outputs, *(size.name for size in code.versions[0].sizes)}
     read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in later]
     optional = [f"{names[name]}=None" for name in outputs]
@@ -193,7 +193,7 @@ def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str]) ->
 
 
 def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str:
-    """The docstring of the function."""
+    """Return the docstring of the function."""
     changed = [name for name in results if name not in outputs]
     notes = [f"Run on the device and return {', '.join(names[name] for name in results)}."]
     if outputs:
@@ -208,7 +208,7 @@ def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str
 
 
 def _data(chosen: Chosen) -> bytes:
-    """What the self-check needs, as .npz: inputs, results, tolerances."""
+    """Return the data of the self-check as .npz: inputs, results, tolerances."""
     assert chosen.problem is not None, "a self-check needs data"
     program, reference = chosen.program, chosen.problem.reference
     judged, values = Judged.of(chosen), initial_values(chosen.problem)

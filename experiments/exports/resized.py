@@ -1,4 +1,4 @@
-"""The same plan for other sizes: the source is read again, the plan is checked there, on the device, like any other."""
+"""The same plan for other sizes: the source is read again, and the plan is checked for that size on the device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from runners.many import Place
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """Other sizes that are wanted, as the user gives them, and who hears what is going on."""
+    """Other sizes to export, as the user's texts, and a callback for progress messages."""
 
     sizes: tuple[str, ...] = ()
     tell: Callable[[str], None] = lambda _: None
@@ -31,15 +31,15 @@ class Resizing:
 
 
 TUNED_SIZE = Resizing()
-"""No other size than the tuned one."""
+"""Only the tuned size."""
 
 
 def with_sizes(store: Store, tuned: Chosen, wanted: Resizing) -> tuple[Chosen, ...]:
-    """What is exported: the tuned size, then the others.
+    """Return what is exported: the tuned size, then the others.
 
     Raises:
-        InputError: the source is not what was tuned, or not this user's own; a size cannot be read; or the plan is
-            illegal, fails or computes something else there.
+        InputError: the source changed or is not this user's; a size cannot be read; or for that size the plan is
+            illegal, fails, or computes wrong results.
     """
     sizes = [parse_size(text) for text in wanted.sizes]
     if not sizes:
@@ -72,7 +72,7 @@ def _check_source(tuned: Chosen) -> None:
 
 
 def _own_sizes(store: Store, tuned: Chosen) -> tuple[tuple[str, int], ...]:
-    """The sizes that --param sets: those of a pipeline, and of a function without a program."""
+    """Return the sizes that --param can set: those of a pipeline, or of a function without a program."""
     return () if store.reference().origin == "capture" else tuned.info.program.parameters
 
 
@@ -102,7 +102,7 @@ def _label(chosen: Chosen, tuned: Chosen) -> str:
 
 
 def _checked(store: Store, tuned: Chosen, problem: Problem, parts: Parts, place: Place) -> Outcome:
-    """What the plan comes to on the device of the run, where its results are compared with the original program's."""
+    """Return the outcome of the plan on the run's device; its results are compared with the original program's."""
     info: RunInfo = tuned.info
     with tempfile.TemporaryDirectory(prefix="antune-sizes-") as folder:
         runner = parts.open_runner(problem, place, limits_of(info.options), Path(folder))

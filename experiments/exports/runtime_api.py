@@ -1,6 +1,4 @@
-"""A directory with a program for the runtime API of CUDA or HIP: kernels, a function with the original signature, a
-self-check.
-"""
+"""A directory with a CUDA or HIP program for the runtime API: kernels, the function, a self-check."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ from generator.variant import Constant, Kernel, Launch, Texture, Variant
 
 @dataclass(frozen=True, slots=True)
 class RuntimeApi:
-    """What the runtime libraries of CUDA and HIP call things: all functions and types begin with the dialect's name.
+    """The names of the runtime libraries of CUDA and HIP; all functions and types begin with the dialect's name.
 
-    `include` is the header, `properties` the type of what is known of a device, `unit_shared` the attribute with the
-    shared memory of a multiprocessor.
+    `include` is the header, `properties` the type of a device's properties, `unit_shared` the attribute with the shared
+    memory of a multiprocessor.
     """
 
     dialect: Dialect
@@ -37,18 +35,20 @@ class RuntimeApi:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The usual name of the language."""
         return LANGUAGES[self.dialect].title
 
     @property
     def suffix(self) -> str:
-        """That of its files."""
+        """The suffix of the language's files."""
         return LANGUAGES[self.dialect].suffix
 
 
 def program_files(code: Exported, api: RuntimeApi, texts: Sequence[str], notes: tuple[str, ...],
                   build: Mapping[str, str]) -> dict[str, str | bytes]:
-    """The files of the directory, by name: kernels with `texts` by part, a header with `notes`, and `build` files."""
+    """Return the files of the directory, by name: kernels with `texts` by part, a header with `notes`, and `build`
+    files.
+    """
     name = code.name
     choice = (
         f"It runs on the device that the environment variable ANTUNE_{api.title}_DEVICE names (its number, or part of "
@@ -61,7 +61,9 @@ def program_files(code: Exported, api: RuntimeApi, texts: Sequence[str], notes: 
 
 
 def _kernels_text(texts: Sequence[str], code: Exported) -> str:
-    """The parts after the first are namespaces, since what stands before their kernels may have the same names."""
+    """Return all parts as one text. Parts after the first are namespaces, because their definitions may have equal
+    names.
+    """
     first, *others = texts
     for number, text in enumerate(others, 1):
         kernels = {kernel.name: None for v in code.versions if v.part == number for kernel in v.variant.kernels}
@@ -71,7 +73,7 @@ def _kernels_text(texts: Sequence[str], code: Exported) -> str:
 
 
 def _host_code(code: Exported, api: RuntimeApi) -> str:
-    """Everything below the prototypes."""
+    """Return everything below the prototypes."""
     name, data, versions = code.name, data_of(code.signature), code.versions
     scalars = sorted({scalar for v in versions for kernel in v.variant.kernels for scalar in kernel.scalars})
     types = {scalar: code.chosen.program.array(scalar).c_type for scalar in scalars}
@@ -91,7 +93,7 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
 
 
 def _prepared(api: RuntimeApi, version: Version) -> list[str]:
-    """Calls that make memory and prepare kernels."""
+    """Return the calls that allocate memory and prepare kernels."""
     name, variant = version.chosen.name, version.variant
     memory = [_memory(name, api, number, slot) for number, slot in enumerate(version.slots, version.first_slot)
               if not isinstance(slot.placed, Constant)]
@@ -104,9 +106,11 @@ def _writes(code: Exported, api: RuntimeApi, version: Version) -> list[str]:
 
 
 def _global_names(versions: Sequence[Version]) -> list[str]:
-    """Kernels and arrays in constant memory: names that a linker sees; those in namespaces are the namespaces' own."""
+    """Return the names that a linker sees: kernels, arrays in constant memory, and namespaces instead of their
+    contents.
+    """
     kernels = dict.fromkeys(kernel.name for version in versions for kernel in version.variant.kernels)
-    own = isinstance(versions[0].chosen.info.subject, Template)  # whose names may be those of anything else, too
+    own = isinstance(versions[0].chosen.info.subject, Template)  # its names may clash with other names
     constants = {p.symbol for version in versions for kernel in version.variant.kernels for p in kernel.placements
                  if isinstance(p, Constant) and version.part == 0 and not own}
     spaces = [namespace(part) for part in sorted({version.part for version in versions} - {0})]
@@ -127,7 +131,7 @@ def _memory(name: str, api: RuntimeApi, number: int, slot: Slot) -> str:
 
 
 def _configured(name: str, variant: Variant, kernel: Kernel) -> list[str]:
-    """Calls that prepare a kernel."""
+    """Return the calls that prepare a kernel."""
     pointer, called = f"(const void *){kernel.name}", c_string(kernel.name)
     calls = []
     if dynamic := kernel.dynamic_bytes(variant.dialect):

@@ -1,9 +1,9 @@
 """selfcheck.c, sequential.c and data.bin: a program that compares the exported function with sequential code.
 
-There is one for each size; those after the first are selfcheck_2.c and so on. data.bin holds what every array held
-when the tuned program reached its loops, one array after the other. Elements that the loops write before they are
-read hold garbage, so that code which forgets to write them is found out. Where the run found results that rounding
-errors decide, their tolerances follow as doubles, and where there is no sequential code any more, the results.
+Each size has its own; those after the first are selfcheck_2.c and so on. data.bin contains the arrays as they were when
+the tuned program reached its loops, one after the other. Elements that the loops write before reading contain garbage,
+so that missing writes are detected. If some results depend on rounding errors, their tolerances follow as doubles; if
+the sequential code is not available, the expected results follow.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ STORED, SEQUENTIAL = "the results that the tuning run stored", "the sequential c
 
 @dataclass
 class _Data:
-    """The contents of data.bin, while it is put together; every part begins at a multiple of 8 bytes."""
+    """The contents of data.bin while it is built; every part begins at a multiple of 8 bytes."""
 
     parts: list[bytes]
     size: int = 0
 
     def add(self, values: NDArray[Any]) -> int:
-        """Append an array; where it begins."""
+        """Append an array; return its offset in bytes."""
         begin, raw = self.size, np.ascontiguousarray(values).tobytes()
         raw += b"\0" * (-len(raw) % 8)
         self.parts.append(raw)
@@ -46,24 +46,24 @@ class _Data:
 
 
 def selfcheck_files(code: Exported) -> dict[str, str | bytes]:
-    """The files of the self-checks, one for each size, by name."""
+    """Return the files of the self-checks, one set for each size, by name."""
     return {name: text for version, suffix in _checks(code) for name, text in _check(code, version, suffix).items()}
 
 
 def build_values(code: Exported) -> dict[str, str]:
-    """What build files say about the self-checks."""
+    """Return the template values of build files for the self-checks."""
     suffixes = [suffix for _, suffix in _checks(code)]
     return {"CHECKS": " ".join(f"selfcheck{suffix}" for suffix in suffixes),
             "SUFFIXES": " ".join(f'"{suffix}"' for suffix in suffixes)}
 
 
 def _checks(code: Exported) -> list[tuple[Version, str]]:
-    """The versions, with what the names of their files end in."""
+    """Return the versions with the suffixes of their file names."""
     return [(version, f"_{number}" if number > 1 else "") for number, version in enumerate(code.versions, 1)]
 
 
 def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | bytes]:
-    """The self-check of one size."""
+    """Return the self-check of one size."""
     chosen, signature = version.chosen, version.signature
     assert chosen.problem is not None, "a self-check needs data"
     values, program, reference = initial_values(chosen.problem), chosen.program, chosen.problem.reference
@@ -91,7 +91,7 @@ def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | byt
 
 
 def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, str]:
-    """The parts of a self-check that do not depend on its data."""
+    """Return the parts of a self-check that do not depend on its data."""
     chosen, stored = version.chosen, version.signature.sequential is None
     halves = any(array.type == "half" for array in chosen.program.arrays)
     names = {kind: _kind_name(kind) for kind in ELEMENT_BYTES if halves or kind != "half"}
@@ -109,7 +109,7 @@ def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, st
 
 
 def _arguments(version: Version, numbers: dict[str, int]) -> str:
-    """What the exported function is called with beside its context: what tells the size may come last."""
+    """Return the arguments of the exported function after its context; sizes that the original lacks come last."""
     own = [_argument(parameter, numbers, "got") for parameter in version.signature.parameters]
     known = {parameter.name for parameter in version.signature.parameters}
     added = [str(size.value) for size in version.sizes if size.name not in known]
@@ -121,7 +121,7 @@ def _kind_name(kind: str) -> str:
 
 
 def _number(kind: str) -> str:
-    """Element i of an array of that type, in C."""
+    """Return a C expression for element i of an array of that type, as a double."""
     if kind == "half":
         return f"{TO_FLOAT}(((const unsigned short *)data)[i])"
     return f"(double)((const {kind} *)data)[i]"
@@ -134,7 +134,7 @@ def _prototype(chosen: Chosen, signature: Signature) -> str:
 
 
 def _call(function: str, signature: Signature, numbers: dict[str, int], which: str) -> str:
-    """A call with the arrays of the data file; `which` of their two copies."""
+    """Return a call with the arrays of the data file; `which` selects one of their two copies."""
     arguments = ", ".join(_argument(parameter, numbers, which) for parameter in signature.parameters)
     return f"    {function}({arguments});"
 

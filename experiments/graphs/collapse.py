@@ -1,7 +1,7 @@
-"""An optimization graph collapsed by decision: what a picture of it shows, as values.
+"""An optimization graph collapsed by decision: the data of its picture.
 
-All nodes that ask the same about the same subject become one box, whatever earlier choices they depend on. Boxes about
-a kernel make that kernel's panel, all others the panel of the program.
+All nodes with the same decision and subject become one box, whatever earlier choices led to them. Boxes about a kernel
+form that kernel's panel; most others are in the panel of the program.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from graph.walk import Choice
 
 Subject: TypeAlias = tuple[str, ...]
 Key: TypeAlias = tuple[str, Subject]
-"""A decision's name and subject."""
+"""The name and the subject of a decision."""
 
 Walks: TypeAlias = Sequence[Sequence[Choice]]
 
 PanelKey: TypeAlias = tuple[Subject, bool]
-"""A panel: its subject, and whether that is a kernel."""
+"""The subject of a panel, and whether the subject is a kernel."""
 
 _PROGRAM: PanelKey = ((), False)
 
 OWN_PANEL = 4
-"""Boxes from which on a subject that is no kernel gets a panel of its own."""
+"""A subject that is not a kernel gets its own panel if it has at least this number of boxes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """An option of a box.
 
-    `share`: how likely the next ant takes it, by pheromone, where it is asked; without pheromone the share of the
-    walks. The shares of a box add up to 1. `cost` are milliseconds: of the kernel in a kernel's panel, of the program
-    elsewhere. `program_cost` is always the program's. `dead` of the `offered` nodes that have this option found a
-    dead end behind it. `best`: the best walk took it.
+    `share`: the probability, by pheromone, that the next ant chooses it; without pheromone, the fraction of walks that
+    chose it. The shares of a box add up to 1. `cost` is in milliseconds: of the kernel in a kernel's panel, of the
+    program elsewhere. `program_cost` is always the program's. `offered` nodes have this option; at `dead` of them it
+    leads to a dead end. `best`: the best walk chose it.
     """
 
     option: Option
@@ -61,7 +61,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A decision: in how many `contexts` (nodes of the graph) it was met, and how many walks took an option."""
+    """A decision: the number of `contexts` (nodes of the graph) in which it was made, and of walks that chose an
+    option.
+    """
 
     name: str
     subject: Subject
@@ -72,9 +74,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Boxes in the order in which they are decided. `subject`: (): the whole program.
+    """Boxes in the order of the decisions. `subject` () means the whole program.
 
-    `kernel`: the subject is a kernel, whose own time `cost` in the rows is. `visits` walks met it.
+    `kernel`: the subject is a kernel, and `cost` in the rows is the kernel's time. `visits`: the walks that reached it.
     """
 
     subject: Subject
@@ -84,9 +86,9 @@ class Panel:
 
 
 def collapse(graph: OptimizationGraph, trails: Trails | None, walks: Walks, best: Sequence[Choice]) -> list[Panel]:
-    """The panels of `graph`: the program's first, then by how many walks met them.
+    """Return the panels of `graph`: the program's first, the others by the number of walks that reached them.
 
-    `walks` are the choices of all walks, for the order of decisions; `best` those of the best walk.
+    `walks` are the choices of all walks, which determine the order of decisions; `best` are those of the best walk.
     """
     groups: defaultdict[Key, list[Node]] = defaultdict(list)
     for node in graph.nodes.values():
@@ -106,7 +108,7 @@ def collapse(graph: OptimizationGraph, trails: Trails | None, walks: Walks, best
 
 
 def _places(keys: Iterable[Key], kernels: set[Key]) -> Mapping[Key, PanelKey]:
-    """In which panel each decision is."""
+    """Return the panel of each decision."""
     subjects: defaultdict[PanelKey, list[Key]] = defaultdict(list)
     for key in keys:
         subjects[key[1], key in kernels].append(key)
@@ -122,7 +124,7 @@ def _members(places: Mapping[Key, PanelKey]) -> Mapping[PanelKey, Sequence[Key]]
 
 
 def _by_place(walk: Sequence[Choice], places: Mapping[Key, PanelKey]) -> Mapping[PanelKey, list[Key]]:
-    """The decisions of a walk, in its order, by panel."""
+    """Return the decisions of a walk by panel, in the order of the walk."""
     found: defaultdict[PanelKey, list[Key]] = defaultdict(list)
     for choice in walk:
         key = (choice.decision.name, choice.decision.subject)
@@ -132,10 +134,10 @@ def _by_place(walk: Sequence[Choice], places: Mapping[Key, PanelKey]) -> Mapping
 
 
 def _about_kernels(groups: Mapping[Key, Sequence[Node]]) -> set[Key]:
-    """Decisions whose subject was a kernel in every walk that made them and did not fail.
+    """Return the decisions whose subject was a kernel in every valid walk that made them.
 
-    Whether a statement is reduced in parallel is asked of one that may then share a kernel with others: a decision
-    about the program. Where all walks failed, the other decisions of that subject tell.
+    Whether a statement is reduced in parallel is decided before it may share a kernel with others, so it is a decision
+    about the program. If all walks of a decision failed, the other decisions about its subject settle it.
     """
     timed = {key: [edge for node in nodes for edge in node.edges.values() if edge.cost.count]
              for key, nodes in groups.items()}
@@ -145,10 +147,10 @@ def _about_kernels(groups: Mapping[Key, Sequence[Node]]) -> set[Key]:
 
 
 def in_order(keys: Iterable[Key], sequences: Sequence[Sequence[Key]]) -> list[Key]:
-    """`keys` such that none stands before one that it follows in `sequences`; the earlier on average first.
+    """Return `keys` so that none precedes a key that it follows in `sequences`; earlier mean positions come first.
 
-    Which of two comes first is settled by those that follow each other directly. Where that goes round in a circle
-    (the order differs from walk to walk) the mean position decides.
+    The order of two keys is that in which they directly follow each other. If these orders form a cycle (they differ
+    between walks), the mean position decides.
     """
     places: defaultdict[Key, list[int]] = defaultdict(list)
     follows: Counter[tuple[Key, Key]] = Counter()
@@ -192,7 +194,7 @@ def _box(key: Key, nodes: Sequence[Node], trails: Trails | None, kernel: bool, b
 
 
 def _shares(node: Node, trails: Trails | None, pruned: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How likely each option is taken next; by the walks so far where there is no pheromone."""
+    """Return the probability that each option is chosen next; without pheromone, its fraction of the walks."""
     if trails is not None:
         level = np.where(pruned, 0.0, trails.level(node))
     else:
@@ -217,7 +219,7 @@ def _merged(parts: Iterable[Statistics]) -> Statistics:
 
 
 def option_order(option: Option) -> tuple[int, tuple[float, ...], str]:
-    """How options are sorted for people: numbers by value, then everything else by text."""
+    """Return a sort key for options: numbers by value, then everything else by text."""
     if isinstance(option, tuple):
         return 0, tuple(float(part) for part in option), ""
     return (1, (), option) if isinstance(option, str) else (0, (float(option),), "")

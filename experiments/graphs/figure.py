@@ -1,8 +1,8 @@
-"""A run's optimization graph as a picture: SVG without anything from outside, alone or in a page.
+"""A run's optimization graph as a picture: self-contained SVG, alone or in a page.
 
-A box per decision, a row per option. The width of a row's bar is its pheromone, its colour the mean cost of the walks
-that took it. The program's decisions come first, in reading order, then the kernels side by side. Blue and orange can
-be told apart by all eyes, and both stand out on white and on black.
+Each decision is a box, each option a row. The width of a row's bar is its pheromone, its colour the mean cost of the
+walks that chose it. The program's decisions come first, in reading order, then the kernels side by side. Blue and
+orange can be told apart with colour vision deficiency, and on white and black backgrounds.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MOST_ROWS = 10
 MOST_PANELS = 8
 MOST_BOXES = 24
 SELDOM = 0.05
-"""Kernels that fewer of the walks met are only named, beyond the first row of panels."""
+"""After the first row of panels, kernels that a smaller fraction of the walks reached are only named."""
 
 
 def graph_svg(store: Store, parts: Parts = PARTS, tips: bool = False, limit_s: float = math.inf) -> str:
-    """The optimization graph of a run as an SVG element; `limit_s` is that of experiments.graphs.history.explored.
+    """Return the optimization graph of a run as an SVG element; `limit_s` as for `experiments.graphs.history.explored`.
 
-    `tips`: a browser shows what is known of an option when it is pointed at.
+    `tips`: a browser shows details of an option when the mouse is over it.
 
     Raises:
         InputError: there is nothing to draw.
@@ -44,12 +44,12 @@ def graph_svg(store: Store, parts: Parts = PARTS, tips: bool = False, limit_s: f
 
 
 def graph_picture(store: Store, parts: Parts = PARTS, tips: bool = False, limit_s: float = math.inf) -> Picture:
-    """The same as a drawing, for files that are no SVG. Raises InputError when there is nothing to draw."""
+    """Return the graph as a drawing, for other formats than SVG. Raises InputError if there is nothing to draw."""
     return _drawn(store, explored(store, parts, limit_s), tips)
 
 
 def graph_page(store: Store, parts: Parts = PARTS) -> str:
-    """The same as a page of its own, with tips. Raises InputError when there is nothing to draw."""
+    """Return the graph as a page of its own, with tips. Raises InputError if there is nothing to draw."""
     title = escape(f"Optimization graph of {store.info().program.name}")
     return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width"><title>{title}</title><style>html {{ color-scheme: light dark }} '
@@ -61,7 +61,7 @@ def _drawn(store: Store, found: Explored, tips: bool) -> Picture:
     results = sought_of(store).judged(searched(store))
     texts = store.walks()
     walks: Walks = walks_from_json(texts[result.evaluation.number] for result in results)
-    best = best_result(results, summarize(store)) or best_of(results)  # after a final not the apparently best
+    best = best_result(results, summarize(store)) or best_of(results)  # a final may change the order
     chosen = choices_from_json(texts[best.evaluation.number]) if best else ()
     program, *others = collapse(found.graph, found.trails, walks, chosen)
     canvas = Canvas(tips, sought_of(store).describe)
@@ -84,13 +84,13 @@ def _notes(canvas: Canvas, lines: Sequence[str]) -> float:
 
 
 def _worth_drawing(panels: Sequence[Panel], walks: int) -> tuple[Sequence[Panel], Sequence[Panel]]:
-    """The panels to draw and those to name only, most met first."""
+    """Return the panels to draw and those to name only, most visited first."""
     count = sum(number < COLUMNS or panel.visits >= SELDOM * walks for number, panel in enumerate(panels[:MOST_PANELS]))
     return panels[:count], panels[count:]
 
 
 def _program(canvas: Canvas, panel: Panel, walks: int, y: float) -> float:
-    """The program's boxes in reading order; returns where they end."""
+    """Draw the program's boxes in reading order and return the y at which they end."""
     shown, scale = _most_met(panel), _scale(panel.boxes)
     _heading(canvas, MARGIN, y, "whole program", f"all {walks} walks", scale)
     y += HEAD + 18
@@ -106,7 +106,7 @@ def _program(canvas: Canvas, panel: Panel, walks: int, y: float) -> float:
 
 
 def _side_by_side(canvas: Canvas, panels: Sequence[Panel], walks: int, y: float) -> float:
-    """Kernels in columns; returns where the longest ends."""
+    """Draw kernels in columns and return the y at which the longest ends."""
     ends = []
     for column, panel in enumerate(panels):
         x, below = MARGIN + column * (BOX + GAP), y
@@ -124,7 +124,7 @@ def _side_by_side(canvas: Canvas, panels: Sequence[Panel], walks: int, y: float)
 
 
 def _most_met(panel: Panel) -> Sequence[Box]:
-    """The boxes to draw, in their order."""
+    """Return the boxes to draw, in order."""
     most = sorted(panel.boxes, key=lambda box: -box.visits)[:MOST_BOXES]
     return [box for box in panel.boxes if box in most]
 
@@ -149,7 +149,7 @@ def _the_rest(canvas: Canvas, panels: Sequence[Panel], walks: int, y: float) -> 
 
 
 def _heading(canvas: Canvas, x: float, y: float, title: str, note: str, scale: Scale | None) -> None:
-    """The name of a panel and its walks, and below what its colours mean; as wide as a box."""
+    """Draw the name of a panel with its walks, and the legend of its colours below, as wide as a box."""
     canvas.text(x, y + 12, wrap(title, BOX - LETTER * len(note) - 8, 1)[0], "ag-bold")
     canvas.text(x + BOX, y + 12, note, "ag-soft", "end")
     if scale is None:
@@ -173,7 +173,7 @@ def _height(box: Box) -> float:
 
 
 def _shown(box: Box) -> tuple[Sequence[Row], int]:
-    """The likeliest rows, in their order, and how many are left out."""
+    """Return the most likely rows, in order, and the number of rows left out."""
     if len(box.rows) <= MOST_ROWS:
         return box.rows, 0
     likeliest = sorted(box.rows, key=lambda row: (not row.best, -row.share, -row.visits))[:MOST_ROWS - 1]

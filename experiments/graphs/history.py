@@ -1,4 +1,4 @@
-"""What the explorer of a stored run knows of its space, rebuilt without measuring anything."""
+"""Rebuild the knowledge of a stored run's explorer without measuring anything."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Trails(Protocol):
     """Pheromone."""
 
     def level(self, node: Node) -> NDArray[np.float64]:
-        """The trails of a node's options as of now."""
+        """Return the current pheromone of a node's options."""
 
 
 @runtime_checkable
 class HasGraph(Protocol):
-    """An explorer that keeps a graph of its space."""
+    """An explorer that has a graph of its space."""
 
     @property
     def graph(self) -> OptimizationGraph:
-        """The nodes that it reached."""
+        """The nodes that the explorer reached."""
 
 
 @runtime_checkable
@@ -53,9 +53,9 @@ class LeavesTrails(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """The graph of a run with the statistics of its walks, and its pheromone.
+    """The graph of a run with the statistics of its walks and its pheromone.
 
-    `trails` is None for explorers without pheromone, and where `note` says why it is unknown.
+    `trails` is None for explorers without pheromone, or if the pheromone is unknown; `note` then says why.
     """
 
     graph: OptimizationGraph
@@ -64,18 +64,17 @@ class Explored:
 
 
 class _NoReplay(Exception):
-    """What the explorer knew cannot be rebuilt; the message says why."""
+    """The explorer's knowledge cannot be rebuilt; the message says why."""
 
 
 def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> Explored:
-    """Rebuild what the explorer knew by asking and telling as in the run, with the stored outcomes; nothing is
-    measured.
+    """Rebuild the explorer's knowledge by repeating its asks and tells with the stored outcomes; nothing is measured.
 
-    Where that takes longer than `limit_s` seconds or leads elsewhere (another version made the run), the graph is
-    that of the stored walks alone: without the options that no walk took, dead ends and pheromone.
+    If that takes longer than `limit_s` seconds or gives other walks (another version made the run), the graph contains
+    only the stored walks: no other options, no dead ends and no pheromone.
 
     Raises:
-        InputError: nothing was evaluated yet.
+        InputError: nothing but the default plan was evaluated so far.
     """
     results = searched(store)
     if not results:
@@ -88,18 +87,18 @@ def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> E
 
 
 def searched(store: Store) -> Sequence[Result]:
-    """The results of the search: all but the default plan, which was no walk."""
+    """Return the results of the search: all but the default plan, which did not come from a walk."""
     return [result for result in store.results() if result.evaluation.iteration]
 
 
 def sought_of(store: Store) -> Sought:
-    """What the run goes after."""
+    """Return the objective of the run."""
     info = store.info()
     return sought_for(info.options.objective, info.subject)
 
 
 def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float) -> Explored:
-    """Ask and tell as experiments.search.loop does, as far as the run came. Raises _NoReplay."""
+    """Ask and tell as `experiments.search.loop` does, up to the end of the stored history. Raises _NoReplay."""
     from threadpoolctl import threadpool_limits
 
     explorer = _new_explorer(store, parts)
@@ -109,7 +108,7 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
     default, sought = next((r for r in store.results() if r.evaluation.number == 0), None), sought_of(store)
     sought = sought.scaled(default.evaluation.plan, default.outcome) if default else sought
     profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
-    with threadpool_limits(1):  # as in the run: more threads round in other ways
+    with threadpool_limits(1):  # as in the run: more threads change rounding
         for iteration in range(1, store.iterations() + 1):
             asked, stored = store.asked(iteration) or 0, store.batch(iteration)
             if time.monotonic() > end_s:
@@ -125,12 +124,12 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
                     _tell(explorer, walk, outcome, iteration <= adopted)
         if not isinstance(explorer, LeavesTrails):
             return Explored(explorer.graph, None)
-        explorer.ask(0)  # what was told last is learned at the start of an iteration
+        explorer.ask(0)  # the explorer learns from the last outcomes at the start of an iteration
     return Explored(explorer.graph, explorer.trails)
 
 
 def _as_stored(evaluations: Sequence[Evaluation]) -> Sequence[Walk]:
-    """What another version asked for, before the run was resumed with `--anyway`."""
+    """Return the walks that another version asked for, before the run was resumed with `--anyway`."""
     return [Walk(choices_from_json(e.walk), e.plan) for e in evaluations]
 
 
@@ -147,7 +146,7 @@ def _tell(explorer: Explorer, walk: Walk, outcome: Outcome, adopted: bool) -> No
         explorer.tell(walk, outcome)
     except ValueError:
         if not adopted:
-            raise  # an adopted walk may lead where this version's space has nothing
+            raise  # an adopted walk may not exist in this version's space
 
 
 def _new_explorer(store: Store, parts: Parts) -> Explorer:
@@ -158,7 +157,7 @@ def _new_explorer(store: Store, parts: Parts) -> Explorer:
 
 
 def _graph_of_walks(store: Store, results: Sequence[Result]) -> OptimizationGraph:
-    """Nodes whose options are those that some walk took."""
+    """Return a graph that contains only the options that a walk chose."""
     texts = store.walks()
     choices_of = walks_from_json(texts[result.evaluation.number] for result in results)
     walks = [Walk(choices, result.evaluation.plan) for choices, result in zip(choices_of, results, strict=True)]

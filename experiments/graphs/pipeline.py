@@ -1,7 +1,8 @@
-"""A pipeline drawn: a box around what each kernel computes, from the inputs above to the outputs below.
+"""A drawing of a pipeline: a box around what each kernel computes, from the inputs at the top to the outputs at the
+bottom.
 
-What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an
-array in global memory.
+A stage that several kernels compute appears in each of them. A line that crosses the edge of a kernel is an array in
+global memory.
 """
 
 from __future__ import annotations
@@ -23,29 +24,30 @@ if TYPE_CHECKING:
 HIGH, NARROWEST, WIDEST = 34.0, 76.0, 190.0
 HEAD, PAD, MARGIN, PORT = 20.0, 9.0, 12.0, 10.0
 ACROSS, DOWN = 12.0, 24.0
-"""Between what stands in one kernel."""
+"""Distances between the parts of a kernel."""
 APART, BELOW = 20.0, 34.0
-"""Between kernels."""
+"""Distances between kernels."""
 BOLD = 7.0
-"""Pixels that a bold letter takes on average."""
+"""The mean width of a bold letter in pixels."""
 THICK = 1.2
 REDUNDANT = 1.005
-"""Computed that often on average, an element is said to be computed more than once."""
+"""From this mean number of computations per element on, a stage is labelled with its redundant work."""
 _IN, _OUT = "\nin", "\nout"
-"""What the names of places have behind those of arrays."""
+"""Suffixes of the names of input and output positions of arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelNote:
-    """What is said of a kernel: its time in ms (None: unknown), its decisions in words, its work for stages by array.
-    """
+    """What a drawing says about a kernel: time in ms (None: unknown), decisions in words, work for stages by array."""
 
     ms: float | None
     words: str
     works: Mapping[str, StageWork] = field(default_factory=lambda: MappingProxyType({}))
 
     def word(self, one: Computed) -> str:
-        """What a reader who sees no colours needs to know of a stage, with its box and its redundant work."""
+        """Return where a stage is computed, with its box and its redundant work; this repeats in words what the colours
+        show.
+        """
         work = self.works.get(one.array)
         if one.place == "root" or work is None:
             return _word(one)
@@ -58,7 +60,7 @@ Notes: TypeAlias = Mapping[tuple[str, ...], KernelNote]
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """A kernel and where its parts go, in a box of this size; `leaving` are the arrays that later kernels read."""
+    """A kernel with the layout of its parts in a box of this size; `leaving` are the arrays that later kernels read."""
 
     kernel: PipelineKernel
     leaving: tuple[str, ...]
@@ -71,16 +73,16 @@ class _Inside:
 
     @property
     def alone(self) -> bool:
-        """Whether it computes one stage only."""
+        """Whether the kernel computes only one stage."""
         return len(self.kernel.arrays) == 1
 
     def entry(self, array: str) -> float:
-        """Where an array enters, right of the middle of the box."""
+        """Return where an array enters, relative to the middle of the box (positive: right)."""
         many = len(self.kernel.fetched)
         return PORT * (self.kernel.fetched.index(array) - (many - 1) / 2) if self.alone else self._middle(_input(array))
 
     def exit(self, array: str) -> float:
-        """Where an array leaves, right of the middle of the box."""
+        """Return where an array leaves, relative to the middle of the box (positive: right)."""
         return self._middle(_output(array) if _output(array) in self.parts.places else array)
 
     def _middle(self, name: str) -> float:
@@ -88,7 +90,7 @@ class _Inside:
 
 
 def pipeline_picture(graph: PipelineGraph, notes: Notes, heading: str, tips: bool) -> Picture:
-    """The drawing with a heading; `notes` of the kernels by their statements."""
+    """Return the drawing with a heading; `notes` of the kernels are given by their statements."""
     insides = [_inside(kernel, number, notes.get(kernel.statements, KernelNote(None, "")), _read_later(graph, number))
                for number, kernel in enumerate(graph.kernels, 1)]
     items = [Item(_input(array), _wide(array, "input"), HIGH) for array in graph.inputs]
@@ -125,9 +127,9 @@ def _inside(kernel: PipelineKernel, number: int, note: KernelNote, read_later: f
 
 
 def _parts(kernel: PipelineKernel, note: KernelNote, leaving: Sequence[str]) -> tuple[list[Item], list[Arrow]]:
-    """What stands in the box of a kernel; of one stage alone, all that enters is meant for it.
+    """Return the parts in the box of a kernel, and the arrows between them; a kernel of one stage needs no arrows.
 
-    `leaving`: what goes past the others to the bottom.
+    `leaving`: arrays that have an arrow to the bottom of the box.
     """
     items = [Item(one.array, _wide(one.array, note.word(one)), HIGH) for one in kernel.arrays]
     arrows: list[Arrow] = []
@@ -143,7 +145,7 @@ def _parts(kernel: PipelineKernel, note: KernelNote, leaving: Sequence[str]) -> 
 
 
 def _arrows(graph: PipelineGraph, insides: Sequence[_Inside]) -> list[Arrow]:
-    """Through global memory, from the last that wrote an array."""
+    """Return the arrows through global memory, from the last kernel that wrote an array."""
     made: dict[str, tuple[str, float]] = {}
     found = []
     for inside in insides:
@@ -172,7 +174,7 @@ def _kernel(canvas: Canvas, inside: _Inside, corner: Point, whole_ms: float) -> 
 
 
 def _wires(canvas: Canvas, inside: _Inside, corner: Point) -> None:
-    """Who reads whom in a kernel, and what enters below its head and leaves at its bottom."""
+    """Draw the arrows between the stages of a kernel, from its top and to its bottom."""
     (x, y), middle = corner, corner[0] + inside.width / 2
     left, top, bottom = x + inside.left, y + HEAD + PAD, y + inside.height
     for arrow, way in inside.parts.ways.items():
@@ -207,7 +209,7 @@ def _arrow(canvas: Canvas, way: Sequence[Point], shift: Point, tip: bool = True)
 
 
 def _word(one: Computed) -> str:
-    """What a reader who sees no colours needs to know."""
+    """Return the place of a stage in words, which repeats what the colours show."""
     if one.place != "root":
         return one.place
     if one.array in one.reads:

@@ -1,4 +1,4 @@
-"""The words in a picture of an optimization graph."""
+"""The texts in a picture of an optimization graph."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from metrics.outcome import cost_ms
 
 BEST, TIMES, SOMETIMES = "\N{BLACK STAR}", "\N{MULTIPLICATION SIGN}", "\N{CIRCLED DIVISION SLASH}"
 LETTER = 6.3
-"""Pixels that a letter takes on average."""
+"""The mean width of a letter in pixels."""
 
 
 def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Sequence[str]:
-    """What the picture shows, and how to read it; `results` are judged by the objective."""
+    """Return what the picture shows and how to read it; `results` are judged by the objective."""
     best, sought = best_of(results), sought_for(info.options.objective, info.subject)
     failed = sum(cost_ms(result.outcome) is None for result in results)
     fastest = f", the lowest {sought.noun} {sought.describe(cost_ms(best.outcome))}" if best else ""
@@ -40,13 +40,13 @@ def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Seq
 
 
 def box_title(box: Box, panel: Panel) -> str:
-    """`memory placement of A`; where the panel names the subject, only what is decided."""
+    """Return the title of a box: `memory placement of A`, or without the subject if the panel names it."""
     title = title_of(box.name)
     return title if box.subject == panel.subject else f"{title} of {' '.join(box.subject)}"
 
 
 def option_words(option: Option) -> str:
-    """`yes`, `32`, `8x4`, `pluto`."""
+    """Return an option in words: `yes`, `32`, `8x4`, `pluto`."""
     if isinstance(option, bool):
         return "yes" if option else "no"
     if isinstance(option, tuple):
@@ -55,7 +55,7 @@ def option_words(option: Option) -> str:
 
 
 def row_tip(title: str, row: Row, describe: Callable[[float], str] = describe_ms) -> str:
-    """All that is known of an option, a line each."""
+    """Return the details of an option, one per line."""
     lines = [f"{title}: {option_words(row.option)}", f"share {describe_percent(row.share)}",
              f"{row.visits} walks, {row.failures} of them failed"]
     if row.cost != row.program_cost and row.cost.count:
@@ -75,7 +75,7 @@ def _spread(cost: Statistics, describe: Callable[[float], str]) -> str:
 
 
 def wrap(text: str, width: float, most: int) -> list[str]:
-    """`text` in at most `most` lines of about `width` pixels; what does not fit ends in an ellipsis."""
+    """Return `text` in at most `most` lines of about `width` pixels; an ellipsis replaces what does not fit."""
     room = max(1, int(width / LETTER))
     lines: list[str] = []
     rest = text

@@ -1,4 +1,4 @@
-"""The best plan's code beside the default plan's, with colours that need no script."""
+"""The best plan's code next to the default plan's, highlighted without scripts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from experiments.words import describe_plan
 from generator.target import LANGUAGES, Dialect
 
 LONGEST = 200_000
-"""Characters of code up to which words are coloured."""
+"""Longer code, in characters, is not highlighted."""
 OPENCL_WORDS = ("__kernel", "__global", "__local", "__constant", "__private", "__read_only", "__write_only")
-"""What OpenCL C adds to C."""
+"""Keywords of OpenCL C that C does not have."""
 
 
 def section(facts: Facts) -> Section:
-    """Two columns, one where the best plan is the default plan."""
+    """Return the section with two columns, or one if the best plan is the default plan."""
     title, same = "The default plan beside the best", facts.default is facts.best
     columns = [] if facts.default is None or same else [_column(facts, "default plan", facts.default)]
     if facts.best is not None:
@@ -38,7 +38,7 @@ def _column(facts: Facts, title: str, result: Result) -> str:
 
 
 def highlighted(text: str, dialect: Dialect) -> str | None:
-    """The code as HTML with a class per kind of word; None where it is too long for that to be quick."""
+    """Return the code as HTML with a class per kind of token; None if it is longer than `LONGEST`."""
     if len(text) > LONGEST:
         return None
     from pygments import highlight

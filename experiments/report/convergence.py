@@ -1,8 +1,7 @@
-"""How the best time fell: every evaluation, the best so far with its interval, and what failed, over evaluations or
-time.
+"""The convergence chart: every evaluation, the best so far with its interval, and failures, over evaluations or time.
 
-A page of 20,000 evaluations draws no 20,000 marks: of each stretch of evaluations it shows the fastest, the median and
-the slowest, and says so. The line of the best so far is always complete.
+The page does not draw tens of thousands of points. Each stretch of evaluations shows its fastest, median and slowest
+plan, and a note says so. The line of the best so far is always complete.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MOST_POINTS, MOST_FAILURES = 2400, 800
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An evaluation: its number, active seconds of the run when it was finished, its time in milliseconds."""
+    """An evaluation: its number, the active seconds of the run when it finished, its time in milliseconds."""
 
     number: int
     elapsed_s: float
@@ -42,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A new best, with the 95 % interval of its median."""
+    """A new best plan, with the 95 % confidence interval of its median."""
 
     at: float
     ms: float
@@ -53,10 +52,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """What the figure shows along one axis. Places (`at`) are evaluation numbers, or units of time (`unit_s`).
+    """The data of the chart along one axis. Positions (`at`) are evaluation numbers or times in units of `unit_s`
+    seconds.
 
-    `cloud` and `failures` are thinned out of `timed` and `failed` evaluations; `levels` are times to compare with.
-    What is called time is the cost by another objective, where one was `sought`.
+    `cloud` and `failures` are subsets of the `timed` and `failed` evaluations; `levels` are reference times. If
+    `sought` is another objective than the time, all times are costs.
     """
 
     along: Along
@@ -71,19 +71,19 @@ class Convergence:
     sought: Sought = BY_TIME
 
     def at(self, point: Point) -> float:
-        """Where a point is along the axis."""
+        """Return the position of a point along the axis."""
         return float(point.number) if self.along == "evaluations" else point.elapsed_s / self.unit_s
 
     @property
     def title(self) -> str:
-        """What the axis says."""
+        """The axis label."""
         unit = {1.0: "s", 60.0: "min", 3600.0: "h"}[self.unit_s]
         return "evaluation (0: default plan)" if self.along == "evaluations" else f"active time of the run [{unit}]"
 
 
 def convergence(results: Sequence[Result], summary: Summary, along: Along = "evaluations",
                 sought: Sought = BY_TIME) -> Convergence:
-    """The numbers of the figure; without a timed result there is no step."""
+    """Return the data of the chart. Without a timed result it has no steps."""
     last_s = max((result.elapsed_s for result in results), default=0.0)
     unit_s = 1.0 if along == "evaluations" or last_s < 180 else 60.0 if last_s < 10800 else 3600.0
     place: Callable[[Result], float] = (lambda r: float(r.evaluation.number)) if along == "evaluations" else (
@@ -100,7 +100,7 @@ def convergence(results: Sequence[Result], summary: Summary, along: Along = "eva
 
 
 def _levels(summary: Summary, sought: Sought) -> tuple[tuple[str, float], ...]:
-    """What all is compared with: times of the programs, or the default plan's cost."""
+    """Return the reference levels: times of the sequential program and the default plan, or the default plan's cost."""
     value = summary.default_value
     if not sought.objective.is_time:
         return (("default plan", 1 / value if sought.objective.higher else value),) if value else ()
@@ -118,7 +118,9 @@ def _steps(ordered: Iterable[Result], place: Callable[[Result], float]) -> Itera
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """At most about `most` points: of each of `most` / 3 equal stretches the fastest, the median and the slowest."""
+    """Return at most about `most` points: the fastest, the median and the slowest of each of `most` / 3 equal
+    stretches.
+    """
     if len(points) <= most:
         return list(points)
     stretches = most // 3
@@ -132,13 +134,13 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def _failure_words(outcome: Failed) -> str:
-    """`compile failed: out of registers`, cut where it is long."""
+    """Return kind and first line of a failure, cut at 160 characters: `compile failed: out of registers`."""
     message = outcome.message.strip().splitlines()[0][:160] if outcome.message.strip() else ""
     return f"{kind_of(outcome).replace('_', ' ')}: {message}"
 
 
 def section(facts: Facts) -> Section:
-    """The figure with both axes to choose from, or why there is none."""
+    """Return the section with the chart and a choice of axes, or with the reason why there is no chart."""
     shown = [convergence(facts.results, facts.summary, along, facts.sought) for along in ALONG]
     if not shown[0].steps:
         body = nothing("No evaluation gave a valid time, so there is nothing to draw: "
@@ -204,7 +206,7 @@ def _layout(shown: Convergence) -> Json:
     layout: Json = {"xaxis": axis(shown.title, zeroline=False, rangemode="tozero"),
               "yaxis": log_axis(shown.sought.axis, min(times), max(times)),
               **LEGEND}
-    if shown.failures:  # a strip of their own, below all times
+    if shown.failures:  # failures have their own strip below all times
         layout["xaxis"] |= {"anchor": "y2"}
         layout["yaxis"] |= {"domain": [0.1, 1]}
         layout["yaxis2"] = {"domain": [0, 0.08], "visible": False, "fixedrange": True, "range": [-1, 1]}
@@ -213,7 +215,7 @@ def _layout(shown: Convergence) -> Json:
 
 def still(results: Sequence[Result], summary: Summary, along: Along = "evaluations", name: str = "",
           sought: Sought = BY_TIME) -> Still:
-    """The same as a picture; one that says so where nothing valid was found."""
+    """Return the chart as a picture. Without a valid result, the picture says so."""
     shown = convergence(results, summary, along, sought)
     return Still(name or f"convergence-{along}", lambda axes: _draw(axes, shown, f"{summary.name} on {summary.device}"),
                  legend=True)

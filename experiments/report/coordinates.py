@@ -1,8 +1,7 @@
-"""All walks at once, in parallel coordinates (A. Inselberg, The plane with parallel coordinates, The Visual Computer 1,
-1985).
+"""All walks in parallel coordinates (A. Inselberg, The plane with parallel coordinates, The Visual Computer 1, 1985).
 
-An axis per decision, in the order of how much it explains, the time on the last one; a line per walk. Lines are SVG and
-not WebGL, so that they are there in print and on any machine.
+Each decision has an axis, ordered by how much of the time it explains; the last axis is the time. Each walk is a line.
+Lines are drawn as SVG, not WebGL, so that they can be printed and need no graphics driver.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_AXES, MOST_LINES, MOST_LABELS = 6, 600, 12
-"""Decisions, walks, and names of options at an axis."""
+"""The most decisions, walks, and labelled options per axis that the chart shows."""
 CLASSES = (("fastest tenth", "best tenth", 0.1), ("to a quarter", "to a quarter", 0.25),
            ("to the half", "to the half", 0.5), ("slower half", "worse half", 1.0))
-"""Names by time and by another objective, with the share of the walks, the best first, at which each ends."""
+"""Names of the classes by time, names by another objective, and the fraction of the sorted walks at which each ends."""
 NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A walk: its evaluation, its time, and where it crosses each axis, 0 to 1; the last axis is the time."""
+    """A walk: its evaluation, its time, and its position on each axis, from 0 to 1; the last axis is the time."""
 
     number: int
     ms: float
@@ -49,8 +48,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the best first;
-    `best`: a line.
+    """The data of the chart: `axes` are titles, `labels` are (position, word) for each axis.
+
+    `classes` are (name, lines), best first; `best` is the best walk's line.
     """
 
     axes: tuple[str, ...]
@@ -63,7 +63,8 @@ class Coordinates:
 
 def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None,
                 sought: Sought = BY_TIME) -> Coordinates | None:
-    """The lines of all timed walks, or of so many that can be told apart; None where there is nothing to compare.
+    """Return the data of the chart: all timed walks, or a subset if they are too many. None if there is nothing to
+    compare.
 
     `walks` are the choices of each result.
     """
@@ -96,7 +97,7 @@ def _height(ms: float, low: float, high: float) -> float:
 
 
 def _spread(ranks: range, most: int) -> list[int]:
-    """At most `most` of them, equally far apart; the first and the last are among them."""
+    """Return at most `most` of the ranks, evenly spaced, with the first and the last."""
     return (
         list(ranks) if len(ranks) <= most else sorted({round(n * (len(ranks) - 1) / (most - 1)) for n in range(most)})
     )
@@ -112,7 +113,7 @@ def _classes(lines: dict[int, Line], count: int, sought: Sought) -> Iterator[tup
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A decision; `options` from the bottom, None for walks that never met it."""
+    """The axis of a decision. `options` are ordered from the bottom; None stands for walks without the decision."""
 
     effect: Effect
     options: tuple[Option | None, ...]
@@ -127,7 +128,7 @@ class _Axis:
         return title_of((self.effect.decision, self.effect.subject))
 
     def place(self, walk: Sequence[Choice], rank: int) -> float:
-        """Where the walk crosses, a little beside its option: lines that lie upon each other count as one."""
+        """Return where the walk crosses the axis, slightly offset from its option so that lines stay distinct."""
         key = (self.effect.decision, self.effect.subject)
         taken = next((c.option for c in reversed(walk) if (c.decision.name, c.decision.subject) == key), None)
         shift = 0.6 * jittered(0, rank % 97 + 1)[-1] / max(3, len(self.options))
@@ -144,7 +145,7 @@ class _Axis:
 
 
 def section(facts: Facts) -> Section:
-    """The figure, or why there is none."""
+    """Return the section with the chart, or with the reason why there is none."""
     title, found = "All walks, decision by decision", coordinates(facts.judged, facts.walks, facts.best, facts.sought)
     if found is None:
         return Section("coordinates", "Walks", title, nothing(
@@ -167,7 +168,7 @@ def section(facts: Facts) -> Section:
 
 
 LOOKS = (("timed", 1.0), ("timed", 0.45), ("flow", 0.7), ("line", 0.9))
-"""Of the classes: a colour of the palette, and how opaque its lines are."""
+"""Colour (of the palette) and opacity of the lines of each class."""
 
 
 def _traces(found: Coordinates) -> Iterator[Json]:
@@ -226,7 +227,7 @@ def _layout(found: Coordinates) -> Json:
 
 
 def still(facts: Facts) -> Still | None:
-    """The figure as a picture; None where there is nothing to compare."""
+    """Return the chart as a picture; None if there is nothing to compare."""
     found = coordinates(facts.judged, facts.walks, facts.best, facts.sought)
     return None if found is None else Still("coordinates", lambda axes: _draw(axes, found), (11, 5.5), legend=True)
 

@@ -1,4 +1,4 @@
-"""Which decisions mattered: the times of all walks, grouped by the option they took."""
+"""Which decisions matter: the times of all walks, grouped by the option that they chose."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_EFFECTS, FEW_EFFECTS, WORTH = 12, 4, 0.01
-"""At most so many decisions are shown, and beyond the first few only those that explain at least so much."""
+"""At most `MAX_EFFECTS` decisions are shown; after the first `FEW_EFFECTS`, only those with at least the strength
+`WORTH`.
+"""
 MOST_OPTIONS = 16
 MOST_DOTS = 150
-"""Dots that a figure shows beside its boxes; where there are more walks, the boxes speak for them."""
+"""With more walks than this, a figure shows only the boxes, not a dot per walk."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionTimes:
-    """The times in milliseconds of all timed walks that took `option`, and how many walks failed."""
+    """The times in milliseconds of all timed walks that chose `option`, and the number of failed walks."""
 
     option: Option
     times_ms: tuple[float, ...]
@@ -50,11 +52,11 @@ class OptionTimes:
 class Effect:
     """A decision with the times by option.
 
-    `strength` is the share of the variance of the logarithm of the time that the option explains, in [0, 1], adjusted
-    for the number of options (epsilon squared of a one-way analysis of variance, T. L. Kelley, An unbiased correlation
-    ratio measure, PNAS 21(9), 1935): options taken by chance explain 0 on average. `ratio`: the largest median of an
-    option over the smallest. Walks choose all decisions at once and good options are taken more often together, so this
-    shows what went along with what, not what caused it.
+    `strength`, in [0, 1], is the fraction of the variance of the logarithm of the time that the option explains,
+    adjusted for the number of options (epsilon squared of a one-way analysis of variance, T. L. Kelley, An unbiased
+    correlation ratio measure, PNAS 21(9), 1935): an option chosen at random explains 0 on average. `ratio` is the
+    largest median of an option divided by the smallest. Walks make all decisions together and choose good options more
+    often, so this shows correlation, not cause.
     """
 
     decision: str
@@ -65,19 +67,19 @@ class Effect:
 
     @property
     def met(self) -> int:
-        """The timed walks that met the decision."""
+        """The number of timed walks that made the decision."""
         return sum(len(option.times_ms) for option in self.options)
 
     @property
     def title(self) -> str:
-        """`outer tile size of S0 S1`."""
+        """The decision and its subject: `outer tile size of S0 S1`."""
         return title_of((self.decision, self.subject))
 
 
 def decision_effects(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> tuple[Effect, ...]:
-    """The effect of every decision that some walk made (`walks`: of each result), the strongest first.
+    """Return the effects of all decisions that a walk made, strongest first. `walks` are the choices of each result.
 
-    In that order a decision counts as much as it was met: one that 7 of 60 walks met cannot explain the other 53.
+    For the order, the strength is weighted by the number of walks that made the decision.
     """
     times: defaultdict[tuple[str, tuple[str, ...]], defaultdict[Option, list[float | None]]] = defaultdict(
         lambda: defaultdict(list))
@@ -99,7 +101,7 @@ def _effect(name: str, subject: tuple[str, ...], by_option: dict[Option, list[fl
 
 
 def explained(groups: Iterable[Sequence[float]]) -> float:
-    """Epsilon squared of the logarithms, at least 0; 0 where there is nothing to compare."""
+    """Return epsilon squared of the logarithms, at least 0; 0 if there is nothing to compare."""
     logs = [[log(ms) for ms in group if ms > 0] for group in groups]
     logs = [group for group in logs if group]
     count, values = sum(map(len, logs)), [value for group in logs for value in group]
@@ -114,7 +116,9 @@ def explained(groups: Iterable[Sequence[float]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An effect as it is drawn: `rows` are (label, times, dots to show); the best walk's option is marked."""
+    """An effect as drawn: `rows` are (label, times, whether to draw dots). The label of the best walk's option is
+    marked.
+    """
 
     effect: Effect
     rows: tuple[tuple[str, OptionTimes, bool], ...]
@@ -122,7 +126,7 @@ class Shown:
 
 
 def shown_effects(facts: Facts) -> tuple[Shown, ...]:
-    """The strongest effects among those with times for at least two options."""
+    """Return the strongest effects among those with times for at least two options."""
     best = next((walk for result, walk in zip(facts.results, facts.walks, strict=True) if result is facts.best), ())
     chosen = {(choice.decision.name, choice.decision.subject): choice.option for choice in best}
     worth = [effect for effect in decision_effects(facts.judged, facts.walks)
@@ -140,7 +144,7 @@ def _shown(effect: Effect, best: Option | None) -> Shown:
 
 
 def section(facts: Facts) -> Section:
-    """A figure per decision, in columns where there is room."""
+    """Return the section with a figure for each decision, in columns if they fit."""
     title, shown = "What each decision did", shown_effects(facts)
     if not shown:
         return Section("effects", "Decisions", title, nothing(
@@ -207,18 +211,20 @@ def _box(place: int, label: str, option: OptionTimes, dots: bool, unit: str) -> 
 
 
 def quantiles(times_ms: Sequence[float]) -> tuple[float, float, float, float, float]:
-    """The 2nd, 25th, 50th, 75th and 98th percentile."""
+    """Return the 2nd, 25th, 50th, 75th and 98th percentile."""
     low, first, middle, third, high = (float(value) for value in np.percentile(times_ms, (2, 25, 50, 75, 98)))
     return low, first, middle, third, high
 
 
 def jittered(place: float, count: int) -> list[float]:
-    """Places around `place` that keep dots apart, always the same: multiples of the golden ratio, wrapped."""
+    """Return `count` positions around `place` that keep dots apart; deterministic (multiples of the golden ratio modulo
+    1).
+    """
     return [round(place + 0.36 * (2 * ((0.5 + n * 0.6180339887) % 1) - 1), 3) for n in range(count)]
 
 
 def stills(facts: Facts) -> list[Still]:
-    """A picture per figure."""
+    """Return a picture for each figure."""
     return [Still(f"effect-{number}", lambda axes, one=one: _draw(axes, one, facts.sought),  # type: ignore[misc]  # binds `one` now
                   (8, 1.4 + 0.3 * len(one.rows))) for number, one in enumerate(shown_effects(facts), 1)]
 

@@ -1,4 +1,4 @@
-"""Where the run was made, and the command that makes it again."""
+"""The device, machine and software of the run, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from experiments.search.summary import reproduce_command
 
 
 def section(facts: Facts) -> Section:
-    """Device, machine, versions, program."""
+    """Return the section on the device, the machine, the versions and the program."""
     info, environment, target = facts.info, facts.environment, facts.info.device.target
     limits = (f"{target.compute_units} compute units, {target.max_threads} threads per block, "
               f"{target.local_bytes} bytes of shared memory")
@@ -28,7 +28,7 @@ def section(facts: Facts) -> Section:
 
 
 def command_section(facts: Facts) -> Section:
-    """The command, ready to be copied."""
+    """Return the section with the command, ready to copy."""
     body = copied(reproduce_command(facts.info), "command")
     body += note(
         "Paths are those of the machine that made the run. The same seed walks the same way as long as the times "

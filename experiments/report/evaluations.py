@@ -1,4 +1,4 @@
-"""All evaluations as a table that the reader can sort and filter."""
+"""All evaluations in a table that can be sorted and filtered."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from experiments.words import describe_count, describe_ms, describe_plan, descri
 from metrics.outcome import Timed, cost_ms
 
 MOST_ROWS, LONGEST = 1000, 400
-"""Evaluations in the table, and letters of a plan or message in it."""
+"""The most evaluations in the table, and the most characters of a plan or message."""
 HEADER = ("evaluation", "iteration", "outcome", "time", "vs default", "decisions, or why it failed")
 
 
 def section(facts: Facts) -> Section:
-    """The table, in the order of time, or of what else is sought; failures last."""
+    """Return the section with the table, ordered by time or by the objective; failures come last."""
     title = "All evaluations"
     if not facts.results:
         return Section("evaluations", "Evaluations", title, nothing("No evaluation is finished yet."))
@@ -63,7 +63,7 @@ def _row(facts: Facts, result: Result) -> Sequence[Cell]:
 
 
 def _own(facts: Facts, judged: Result) -> tuple[Cell, ...]:
-    """The cost by another objective than the time."""
+    """Return the cost by an objective other than the time; empty for the time."""
     cost = cost_ms(judged.outcome)
     return () if facts.sought.objective.is_time else (Cell(facts.sought.describe(cost), cost),)
 

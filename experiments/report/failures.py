@@ -1,4 +1,4 @@
-"""What became of the evaluations, by kind, and the most frequent messages of what failed."""
+"""The number of evaluations with each kind of outcome, and the most frequent messages of failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?([eE][-+]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A failure's message, as its first evaluation had it; `times` counts those that differ in numbers only."""
+    """The message of a failure, from its first evaluation. `times` counts the messages that differ in numbers only."""
 
     kind: str
     times: int
@@ -36,13 +36,13 @@ class Message:
 
 
 def counts(results: Sequence[Result]) -> list[tuple[str, int]]:
-    """How many evaluations ended in which way: timed first, then the most frequent failure."""
+    """Return the number of evaluations with each kind of outcome: timed first, then the most frequent failure."""
     found = Counter(kind_of(result.outcome).replace("_", " ") for result in results)
     return sorted(found.items(), key=lambda item: (item[0] != "timed", -item[1], item[0]))
 
 
 def messages(results: Sequence[Result]) -> list[Message]:
-    """The most frequent messages of every kind of failure, the most frequent kind first."""
+    """Return the most frequent messages of each kind of failure, most frequent kind first."""
     alike: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
     for result in results:
         if not isinstance(result.outcome, Timed):
@@ -56,7 +56,7 @@ def messages(results: Sequence[Result]) -> list[Message]:
 
 
 def section(facts: Facts) -> Section:
-    """The figure of all outcomes and the table of messages."""
+    """Return the section with the chart of all outcomes and the table of messages."""
     found, said = counts(facts.results), messages(facts.results)
     if not found:
         return Section("failures", "Failures", "Outcomes", nothing("No evaluation is finished yet."))
@@ -81,7 +81,7 @@ def section(facts: Facts) -> Section:
 
 
 def still(facts: Facts) -> Still | None:
-    """The figure as a picture; None where nothing is finished."""
+    """Return the chart as a picture; None if no evaluation is finished."""
     found = counts(facts.results)
     return Still("failures", lambda axes: _draw(axes, found), (8, 1.2 + 0.4 * len(found))) if found else None
 

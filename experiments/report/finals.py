@@ -1,4 +1,4 @@
-"""The best plans measured again in turns: who won, who tied, who was slower."""
+"""The final: the best plans measured again in turns, with the winner, ties and slower plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOW = (
 
 
 def section(facts: Facts) -> Section:
-    """The table of the latest final, or that there was none."""
+    """Return the section with the table of the latest final, or with a note that there was none."""
     title, final = "The best plans, measured again in turns", facts.summary.final
     if final is None:
         return Section("finalists", "Finalists", title, nothing(

@@ -1,4 +1,4 @@
-"""The pieces a page is made of: sections, tables, notes. All text is escaped here, once."""
+"""The HTML elements of a page: sections, tables, notes. All text is escaped here, once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import escape
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page. `anchor` is its id and never changes; `body` is HTML. `short`: its name in the contents."""
+    """A part of the page. `anchor` is its id and never changes, `short` its name in the contents, `body` its HTML."""
 
     anchor: str
     short: str
@@ -19,7 +19,9 @@ class Section:
     body: str
 
     def html(self) -> str:
-        """The element; `data-version` changes with the content, so that a live page swaps only what is new."""
+        """Return the element. `data-version` changes with the content, so that a live page replaces changed sections
+        only.
+        """
         version = sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return (f'<section id="{self.anchor}" data-version="{version}" aria-labelledby="{self.anchor}-title">'
                 f'<h2 id="{self.anchor}-title">{escape(self.title)}</h2>{self.body}</section>\n')
@@ -27,9 +29,9 @@ class Section:
 
 def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), numbers: Collection[int] = (),
           strong: Collection[int] = ()) -> str:
-    """A table of texts; columns in `numbers` are aligned to the right, rows in `strong` stand out.
+    """Return a table of texts. Columns in `numbers` are right-aligned, rows in `strong` are emphasised.
 
-    One that is wider than the page scrolls on its own.
+    A table that is wider than the page has its own scroll bar.
     """
     head = "".join(f"<th{_align(n, numbers)} scope=\"col\">{escape(cell)}</th>" for n, cell in enumerate(header))
     body = "".join(
@@ -44,16 +46,16 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), numbers: Co
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table that can be sorted: by `key` where it has one (None: behind all others), else by its text."""
+    """A cell of a sortable table: sorted by `key` (None: last), or by its text if `key` is empty."""
 
     text: str
     key: float | str | None = ""
 
 
 def sortable(rows: Iterable[Sequence[Cell]], header: Sequence[str], numbers: Collection[int], filtered: str) -> str:
-    """A table whose heads sort it when they are clicked, below a field that leaves the rows with some text.
+    """Return a table that is sorted by clicking a column head, below a field that filters rows by text.
 
-    `filtered` is what the field is called.
+    `filtered` is the label of the field.
     """
     head = "".join(
         f'<th{_align(n, numbers)} scope="col"><button type="button" class="sort">{escape(name)}</button></th>'
@@ -74,7 +76,7 @@ def _cell(cell: Cell, column: int, numbers: Collection[int]) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """`text` with at most `most` letters; an ellipsis stands for the rest."""
+    """Return `text` with at most `most` characters; an ellipsis replaces the rest."""
     return text if len(text) <= most else text[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -87,26 +89,26 @@ def _align(column: int, numbers: Collection[int]) -> str:
 
 
 def words(text: str) -> str:
-    """Escaped text, in which what stands between backticks is code."""
+    """Return escaped text in which words between backticks are code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def paragraph(text: str) -> str:
-    """A sentence or more."""
+    """Return a paragraph."""
     return f"<p>{words(text)}</p>"
 
 
 def note(text: str) -> str:
-    """What helps to read the figure or table above."""
+    """Return a note that explains the figure or table above it."""
     return f'<p class="note">{words(text)}</p>'
 
 
 def nothing(text: str) -> str:
-    """What stands where a figure would be if there were anything to show."""
+    """Return a sentence that takes the place of a figure without data."""
     return f'<p class="nothing">{words(text)}</p>'
 
 
 def copied(text: str, kind: str, inner: str | None = None) -> str:
-    """Preformatted text with a button that copies it; `inner` is the same text as highlighted HTML."""
+    """Return preformatted text with a copy button; `inner` is the same text as highlighted HTML."""
     return (f'<div class="copied"><button type="button" class="copy" aria-label="copy the {escape(kind)}">copy</button>'
             f'<pre class="code" tabindex="0">{escape(text) if inner is None else inner}</pre></div>')

@@ -1,4 +1,4 @@
-"""The times of the kernels before and after: default plan against best plan."""
+"""The times of the kernels: default plan against best plan."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 WHOLE = "all kernels"
 MOST_NAMED = 8
-"""Statements that a kernel's name may hold: a kernel of a pipeline can have a hundred."""
+"""A kernel with more statements than this has a shortened name; kernels of pipelines can have a hundred statements."""
 
 
 def compared(facts: Facts) -> tuple[Pair, ...]:
-    """The kernels by their statements with their times in ms, the default plan's first; the sums of both plans last."""
+    """Return the kernels with their times in ms in both plans, the default plan's kernels first, the totals last."""
     default = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, facts.default)}
     best = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, facts.best)}
     names = named(list(dict.fromkeys([*default, *best])))
@@ -34,8 +34,8 @@ def compared(facts: Facts) -> tuple[Pair, ...]:
 
 
 def named(kernels: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Names by statements: all of these, or the first few, the last and how many, where that tells the kernels
-    apart.
+    """Return names by statements. Long names are shortened to the first three statements, the last and their number,
+    unless two kernels would have the same name.
     """
     whole = {statements: " ".join(statements) for statements in kernels}
     short = {statements: name if len(statements) <= MOST_NAMED else
@@ -45,7 +45,7 @@ def named(kernels: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
 
 
 def section(facts: Facts) -> Section:
-    """The figure and the table, or why there is none."""
+    """Return the section with the chart and the table, or with the reason why there is none."""
     title, rows = "Kernels before and after", compared(facts)
     if not rows:
         return Section("kernels", "Kernels", title, nothing(
@@ -64,7 +64,7 @@ def section(facts: Facts) -> Section:
 
 
 def _shown(rows: Sequence[Pair]) -> list[Pair]:
-    """The rows with what a logarithmic axis can show."""
+    """Return the rows with values that a logarithmic axis can show."""
     return [Pair(row.name, row.default or None, row.best or None) for row in rows if row.default or row.best]
 
 
@@ -78,7 +78,7 @@ def _figure(rows: Sequence[Pair]) -> str:
 
 
 def still(facts: Facts) -> Still | None:
-    """The figure as a picture; None where no kernel has a time."""
+    """Return the chart as a picture; None if no kernel has a time."""
     rows = _shown(compared(facts))
     return Still("kernels", lambda axes: _draw(axes, rows), (8, 1.6 + 0.35 * len(rows)), legend=True) if rows else None
 

@@ -1,11 +1,11 @@
-"""The process behind `antune tune --live`: serves the page of a run on 127.0.0.1 while the run goes on.
+"""The process of `antune tune --live`: serves the report of a run on 127.0.0.1 during the run.
 
-What is measured may be the very processor that this process runs on, so it stays out of the way: it is a process of its
-own, runs when no other process wants a core (SCHED_IDLE, one thread for numbers), reads the store by a connection of
-its own that cannot write, and makes the page only when a browser asked for it, something changed, and the last time was
-`PAUSE_S` seconds ago, or `PAUSE_RATIO` times as long as making it kept a core busy. A request never waits for that: the
-answer is what was made last. It ends with the run, or with the process that started it; a browser that is looking gets
-the end first.
+The run may be measuring the processor that this process uses, so it uses as little as possible. It runs only when a
+core is idle (SCHED_IDLE, one thread for numerical libraries) and reads the store over its own read-only connection. It
+makes the page only if a browser asked for it, the store has changed, and enough time has passed since the last page:
+`PAUSE_S` seconds, and `PAUSE_RATIO` times the processor time that the last page took. Requests do not wait for the new
+page; they get the last one. The process ends with the run or with its parent process; browsers that are connected get
+the last page first.
 
     python -m experiments.report.live SOCKET DIRECTORY PARENT
 """
@@ -34,15 +34,14 @@ from generator.errors import InputError
 PAUSE_S, PAUSE_RATIO = 4.0, 10.0
 GRAPH_S = 1.0
 LINGER_S, LOOKING_S = 20.0, 12.0
-"""After the end a browser that asked within the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page.
-"""
+"""At the end, a browser that asked in the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page."""
 STATUS = '<p class="live" data-state="waiting" role="status">connecting</p>'
 _HOSTS = ("127.0.0.1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The page as of `version`, in parts that the page's script puts in their places; `message` says what it is."""
+    """The page at store version `version`, in parts that the page's script inserts; `message` describes the state."""
 
     version: str
     message: str
@@ -53,7 +52,7 @@ class Made:
 
 
 class LiveReport:
-    """The page of the run in `directory`, made anew when it is wanted and due."""
+    """The page of the run in `directory`, made again on request when it is due."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -65,17 +64,17 @@ class LiveReport:
         self._wanted = threading.Event()
 
     def want(self) -> None:
-        """A browser is looking."""
+        """Record that a browser asked for the page."""
         self.asked_s = time.monotonic()
         self._wanted.set()
 
     @property
     def watched(self) -> bool:
-        """Whether a browser is looking."""
+        """Whether a browser asked for the page recently."""
         return time.monotonic() - self.asked_s < LOOKING_S
 
     def work(self) -> None:
-        """Make pages until the run ends, and the last one if somebody is looking."""
+        """Make pages until the run ends, and a last one if a browser is watching."""
         while not self.ended.is_set():
             if self._wanted.wait(0.5):
                 self._wanted.clear()
@@ -86,21 +85,21 @@ class LiveReport:
         self.done.set()
 
     def _make(self) -> float:
-        """Make the page if the store has changed; the seconds of a core that it took, 0 when there was nothing
-        to do.
-        """
+        """Make the page if the store has changed; return the processor time in seconds, 0 if it has not."""
         version, begin_s = _version(self.directory), time.thread_time()
         if not version or version == self.made.version:
             return 0.0
         try:
             self.made = _page(self.directory, version)
-        except (InputError, OSError, ValueError) as error:  # the next attempt may find it mended
+        except (InputError, OSError, ValueError) as error:  # the next attempt may succeed
             self.made = Made(version, f"the page cannot be made: {error}")
         return time.thread_time() - begin_s
 
 
 def _version(directory: Path) -> str:
-    """Changes with every commit to the store; costs no more than a look at its files. Empty: there is no store."""
+    """Return a text that changes with every commit to the store, from the times and sizes of its files; empty without a
+    store.
+    """
     found = []
     for name in ("run.sqlite", "run.sqlite-wal"):
         try:
@@ -124,7 +123,7 @@ def _page(directory: Path, version: str) -> Made:
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers on a socket that listens already."""
+    """An HTTP server on a socket that is already listening."""
 
     daemon_threads = True
 
@@ -137,13 +136,15 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """GET only: the page, its state as JSON, plotly.js."""
+    """Answers GET requests: the page, its state as JSON, plotly.js."""
 
     server: _Server
     timeout = 10
 
     def do_GET(self) -> None:
-        """Answer a browser of this machine; a name that only resolves to 127.0.0.1 is turned away."""
+        """Answer requests to 127.0.0.1. Requests under other host names are rejected, even if these resolve to
+        127.0.0.1.
+        """
         report, address = self.server.report, urlsplit(self.path)
         if (self.headers.get("Host") or "").rsplit(":", 1)[0] not in _HOSTS:
             self._send(403, "text/plain", "only for 127.0.0.1")
@@ -186,14 +187,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.wfile.write(content)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
-            self.close_connection = True  # the browser went away
+            self.close_connection = True  # the browser closed the connection
 
     def log_message(self, format: str, *args: object) -> None:
-        """The terminal belongs to the run."""
+        """Write nothing: the terminal belongs to the run."""
 
 
 def stay_out_of_the_way() -> None:
-    """Run only while a core is idle, or, where a sandbox forbids that, with the least priority."""
+    """Run only while a core is idle, or with the lowest priority if a sandbox forbids that."""
     os.nice(19)
     if hasattr(os, "SCHED_IDLE"):
         with suppress(OSError):
@@ -201,8 +202,8 @@ def stay_out_of_the_way() -> None:
 
 
 def serve(listening: socket.socket, directory: Path, parent: int, token: str) -> None:
-    """Serve below /TOKEN/ until SIGTERM or the end of process `parent`; a browser that is looking gets the last
-    page first.
+    """Serve the page below /TOKEN/ until SIGTERM or the end of process `parent`; watching browsers get the last page
+    first.
     """
     report = LiveReport(directory)
     signal.signal(signal.SIGTERM, lambda *_: report.ended.set())
@@ -215,7 +216,7 @@ def serve(listening: socket.socket, directory: Path, parent: int, token: str) ->
     end_s = time.monotonic() + LINGER_S
     while report.watched and not report.told_end and time.monotonic() < end_s:
         time.sleep(0.1)
-    time.sleep(0.2)  # what is being sent arrives
+    time.sleep(0.2)  # let pending responses finish
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`antune tune --live`: starts the process that serves the page of a run (live.py), and ends it with the run."""
+"""`antune tune --live`: starts the process that serves the report of a run (live.py), and ends it with the run."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from generator.errors import InputError
 
 ADDRESS = "127.0.0.1"
 TOKEN = "ANTUNE_LIVE_TOKEN"
-"""The variable that tells the process what its addresses begin with: unlike arguments, nobody else can read it."""
+"""The environment variable with the token in the page's address: unlike arguments, other users cannot read it."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
 def live_view(directory: Path, port: int) -> Iterator[str]:
-    """Serve the page of the run in `directory` inside the context; yields its address. `port` 0: a free one.
+    """Serve the page of the run in `directory` inside the context; yield its address. `port` 0: any free port.
 
     Raises:
-        InputError: the port is taken or may not be used.
+        InputError: the port is in use or not allowed.
     """
-    token = secrets.token_urlsafe(12)  # other users of this machine can connect, too
+    token = secrets.token_urlsafe(12)  # other users of this machine can connect to the port, too
     with _listening(port) as listening:
         process = _start(listening, directory, token)
         address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
@@ -35,7 +35,7 @@ def live_view(directory: Path, port: int) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        with suppress(subprocess.TimeoutExpired):  # it stays for a while for a browser that is looking
+        with suppress(subprocess.TimeoutExpired):  # it waits until watching browsers have the last page
             process.wait(0.5)
 
 
@@ -53,7 +53,7 @@ def _listening(port: int) -> socket.socket:
 
 
 def _start(listening: socket.socket, directory: Path, token: str) -> subprocess.Popen[bytes]:
-    """The process, in a session of its own: Ctrl-C is for the run."""
+    """Start the process in its own session, so that Ctrl-C reaches only the run."""
     root = str(Path(__file__).parents[2])
     environment = os.environ | dict.fromkeys(ONE_THREAD, "1") | {
         TOKEN: token, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}

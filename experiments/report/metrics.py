@@ -1,4 +1,4 @@
-"""What a model and a profiler say of the best plan's kernels, beside those of the default plan."""
+"""Metrics of the kernels from the static model and a profiler: best plan against default plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ Values = Mapping[str, float]
 
 
 def section(facts: Facts) -> Section:
-    """The program's metrics as a figure, each kernel's in a table, and what was counted, if anything was."""
+    """Return the section with the program's metrics as a chart, each kernel's in a table, and the profiler's counters,
+    if any.
+    """
     title, (default, best) = "Metrics of the kernels", _programs(facts)
     if not default and not best:
         body = nothing("No metric is known: nothing valid was timed, or the device computes its times without a model.")
@@ -53,7 +55,7 @@ def _figure(default: Values, best: Values) -> str:
 
 
 def _kernels(facts: Facts) -> str:
-    """A line per kernel of either plan."""
+    """Return a table with a row for each kernel of either plan."""
     plans = [(plan, kernel) for plan, result in (("default", facts.default), ("best", facts.best))
              if result is not None for kernel in kernels_of(facts, result)]
     if facts.default is facts.best:
@@ -77,7 +79,7 @@ def _value(values: Values, name: str) -> str:
 
 
 def _counted(facts: Facts) -> str:
-    """What a profiler counted of the two plans, or how to have it counted."""
+    """Return the profiler's counters for both plans, or a note on how to get them."""
     pairs = [
         (plan, result) for plan, result in (("default", facts.default), ("best", facts.best)) if result is not None
     ]
@@ -115,7 +117,7 @@ def _counted_rows(facts: Facts, pairs: Sequence[tuple[str, Result]]) -> tuple[li
 
 
 def still(facts: Facts) -> Still | None:
-    """The figure as a picture; None without metrics."""
+    """Return the chart as a picture; None without metrics."""
     pairs = _pairs(*_programs(facts))
     return (
         Still("metrics", lambda axes: _draw(axes, pairs), (8, 1.5 + 0.35 * len(pairs)), legend=True) if pairs else None

@@ -1,4 +1,4 @@
-"""What a run came to, at a glance: the times beside each other, and how the work was spent."""
+"""The results of a run at a glance: the times, and how the work time was spent."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from experiments.words import (
 )
 
 MOST_ARRAYS, MOST_LINES = 8, 12
-"""Arrays and lines of a plan that the overview shows."""
+"""The most arrays, and lines of a plan, that the overview shows."""
 
 
 def section(facts: Facts) -> Section:
-    """The figures that matter most, then the table with both baselines."""
+    """Return the section with the main numbers, the table with the baselines, and notes."""
     summary = facts.summary
     rows = result_rows(summary)
     body = (
@@ -37,7 +37,7 @@ def section(facts: Facts) -> Section:
 
 
 def size(facts: Facts) -> str:
-    """How large the problem is: its sizes by name where it has any, what its arrays take, what is computed with."""
+    """Return the problem size in words: named sizes, if any, arrays with their extents, types and total bytes."""
     subject = facts.info.subject
     sizes = ", ".join(f"{name} = {value}" for name, value in subject.sizes)
     arrays = [array for array in subject.contract.arrays if array.extents and array.role != "temp"]
@@ -49,7 +49,7 @@ def size(facts: Facts) -> str:
 
 
 def _decisions(facts: Facts) -> str:
-    """The winning decisions, one line per kernel."""
+    """Return the decisions of the best plan, one line per kernel."""
     if facts.best is None:
         return ""
     lines = "".join(f"<li>{escape(line)}</li>" for line in describe_plan(facts.best.evaluation.plan)[:MOST_LINES])
@@ -57,7 +57,7 @@ def _decisions(facts: Facts) -> str:
 
 
 def reused(facts: Facts) -> str:
-    """How many outcomes are those of other runs; empty if none is."""
+    """Return how many outcomes come from other runs; empty if none does."""
     sources = [result.reused_from for result in facts.results if result.reused_from]
     if not sources:
         return ""
@@ -86,7 +86,7 @@ def _tiles(summary: Summary, best: Cells) -> str:
 
 
 def _objective_tile(summary: Summary) -> tuple[tuple[str, str, str], ...]:
-    """The value of the objective, where that is not the time."""
+    """Return the value of the objective; empty if it is the time."""
     if summary.objective == TIME:
         return ()
     value, default = (describe_value(v) for v in (summary.best_value, summary.default_value))
@@ -100,7 +100,7 @@ def _interval(summary: Summary) -> str:
 
 
 def spent(summary: Summary) -> str:
-    """What was searched, how, and where the time went."""
+    """Return how the search ended, its extent, and the fractions of the work time."""
     shares = summary.shares
     how = {None: "still at work, or killed", "finished": "finished", "exhausted": "finished: the space is used up",
            "interrupted": "interrupted"}[summary.ending]

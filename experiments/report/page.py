@@ -1,4 +1,4 @@
-"""report.html: one self-contained page that explains a run to somebody who was not there."""
+"""report.html: one self-contained page that explains a run to readers who did not see it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from experiments.store import Store
 
 REPORT_FILE = "report.html"
 GRAPH_S = 3.0
-"""How long remaking the walks for the picture of the graph may take."""
+"""Time limit in seconds for repeating the walks that the graph shows."""
 
 
 def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
-    """Write the page from what is in the store now; returns its path. Works for a run that found nothing, too."""
+    """Write the page from the current contents of the store and return its path. Works without a valid result, too."""
     facts = gather(store)
     page = whole_page(facts.heading, about(facts), sections(store, facts, parts, GRAPH_S), packed_library())
     path = directory / REPORT_FILE
@@ -51,7 +51,7 @@ def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
 
 
 def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[Section]:
-    """All sections in their order; each says so where the run has nothing for it."""
+    """Return all sections in order. A section without data says so."""
     return [
         overview.section(facts),
         finals.section(facts),
@@ -78,7 +78,9 @@ def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[S
 def whole_page(
     heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = ""
 ) -> str:
-    """The HTML document; `library` brings plotly.js, `status` stands above all, `script` runs after the page's own."""
+    """Return the HTML document. `library` loads plotly.js, `status` precedes the contents, `script` runs after the
+    page's own.
+    """
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">'
             f'<meta name="color-scheme" content="light dark"><title>{escape(heading)}</title>'
@@ -90,22 +92,22 @@ def whole_page(
 
 
 def contents(shown: Sequence[Section]) -> str:
-    """The entries of the navigation."""
+    """Return the entries of the navigation."""
     return "".join(f'<li><a href="#{section.anchor}">{escape(section.short)}</a></li>' for section in shown)
 
 
 def main_part(shown: Sequence[Section]) -> str:
-    """All sections."""
+    """Return the HTML of all sections."""
     return "".join(section.html() for section in shown)
 
 
 def about(facts: Facts) -> str:
-    """What stands below the heading."""
+    """Return the line below the heading."""
     return f"{facts.info.created_at[:10]}, {Path(facts.info.options.file).name}"
 
 
 def packed_library() -> str:
-    """plotly.js inside the page, compressed: a third of its size, which every browser of today unpacks on its own."""
+    """Return plotly.js for embedding, compressed to a third of its size; current browsers decompress it."""
     return (
         f'<script type="text/plain" '
         f'id="plotly">{base64.b64encode(gzip.compress(library().encode(), 6, mtime=0)).decode()}</script>'
@@ -113,7 +115,7 @@ def packed_library() -> str:
 
 
 def library() -> str:
-    """The text of plotly.js, as it comes with plotly."""
+    """Return the text of plotly.js, which the package plotly contains."""
     from plotly.offline import get_plotlyjs
 
     text: str = get_plotlyjs()
@@ -121,7 +123,7 @@ def library() -> str:
 
 
 def asset(name: str) -> str:
-    """A file of this room."""
+    """Return the text of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

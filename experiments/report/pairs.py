@@ -1,6 +1,4 @@
-"""Values of the default plan beside those of the best plan: a dot each and a line between them, on the page and as a
-picture.
-"""
+"""Charts that compare the default and the best plan: two dots joined by a line, on the page and as a picture."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is compared, with its value in both plans; None where a plan has none."""
+    """A quantity with its value in both plans; None if a plan has no value."""
 
     name: str
     default: float | None
@@ -26,9 +24,7 @@ class Pair:
 
 
 def figure(name: str, label: str, pairs: Sequence[Pair], along: Json, value: str) -> str:
-    """The figure as HTML; `along` is its horizontal axis, `value` what a dot says when it is pointed at
-    (`%{x:.2f}`).
-    """
+    """Return the chart as HTML. `along` is the horizontal axis, `value` the format of the hover text (`%{x:.2f}`)."""
     layout = {
         "xaxis": along,
         "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
@@ -48,7 +44,7 @@ def _traces(pairs: Sequence[Pair], value: str) -> Iterator[Json]:
 
 
 def draw(axes: Axes, pairs: Sequence[Pair], xlabel: str, title: str) -> None:
-    """The same on the axes of a picture."""
+    """Draw the same chart on the axes of a picture."""
     plain(axes, xlabel, title=title)
     for place, values in _both(pairs).items():
         axes.plot(values, [place, place], color=LIGHT.line, linewidth=3, zorder=1)
@@ -59,13 +55,13 @@ def draw(axes: Axes, pairs: Sequence[Pair], xlabel: str, title: str) -> None:
 
 
 def _both(pairs: Sequence[Pair]) -> dict[int, tuple[float, float]]:
-    """Both values by place, where both are known."""
+    """Return both values by position, where both are known."""
     return {place: (one.default, one.best) for place, one in enumerate(pairs)
             if one.default is not None and one.best is not None}
 
 
 def _plans(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, dict[int, float]]]:
-    """Name, colour and values by place of both plans; not one that has no value."""
+    """Yield name, colour and values by position of each plan that has a value."""
     for plan, color, values in (("default plan", "base", [one.default for one in pairs]),
                                 ("best plan", "best", [one.best for one in pairs])):
         if known := {place: value for place, value in enumerate(values) if value is not None}:

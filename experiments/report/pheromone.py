@@ -1,4 +1,4 @@
-"""The optimization graph with what the search knows: on the page, and as a picture."""
+"""The optimization graph with the explorer's knowledge, on the page and as a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ DRAWN_PX = 1240
 
 
 def section(store: Store, parts: Parts, limit_s: float) -> Section:
-    """The graph; a run whose walks take longer than `limit_s` seconds to make again gets a plainer one."""
+    """Return the section with the graph. If repeating the walks takes longer than `limit_s` seconds, the graph is
+    simpler.
+    """
     title = "What the search knows"
     try:
         drawing = graph_svg(store, parts, tips=True, limit_s=limit_s)
@@ -25,7 +27,7 @@ def section(store: Store, parts: Parts, limit_s: float) -> Section:
 
 
 def still(store: Store, parts: Parts, limit_s: float) -> Still | None:
-    """The graph as a picture; None where there is nothing to draw."""
+    """Return the graph as a picture; None if there is nothing to draw."""
     try:
         return picture_still("graph", graph_picture(store, parts, limit_s=limit_s))
     except InputError:

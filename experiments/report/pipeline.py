@@ -1,4 +1,4 @@
-"""What was fused with what: the kernels of the default plan and of the best plan, with the stages of each."""
+"""Fusion in pipelines: the kernels of the default plan and of the best plan, with the stages of each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from metrics.outcome import Timed
 
 TITLE, ANCHOR, SHORT = "What was fused with what", "pipeline", "Pipeline"
 MOST = 400
-"""Stages of a drawing, counted in every kernel that computes them: nobody reads a larger one."""
+"""Larger drawings would be unreadable: the most stages, counted once per kernel that computes them."""
 SIDE_BY_SIDE = 560
-"""Pixels of a drawing up to which two have room beside each other."""
+"""Drawings up to this width in pixels are placed side by side."""
 MOST_STEPS = 12
-"""Drawings that the slider goes through: the default plan, then the latest improvements."""
+"""The most drawings on the slider: the default plan and the latest improvements."""
 HOW = (
     "A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all "
     "kernels. Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's "
@@ -39,10 +39,7 @@ HOW = (
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The plans that are drawn together because their kernels are those of one schedule, or why they are not.
-
-    `title` says which plan of the run it is.
-    """
+    """The drawing of a plan, or the reason why there is none. `title` says which plan of the run it is."""
 
     name: str
     title: str
@@ -50,13 +47,13 @@ class Drawn:
 
 
 def is_about_stages(facts: Facts) -> bool:
-    """Whether stages are what the run searches, or what its default plan or its best plan places."""
+    """Return whether the run searches for placements of stages, or its default or best plan places stages."""
     plans = [result.evaluation.plan for result in (facts.default, facts.best) if result is not None]
     return facts.info.options.space == "pipeline" or any(isinstance(plan.schedule, Stages) for plan in plans)
 
 
 def drawn(facts: Facts, tips: bool) -> list[Drawn]:
-    """The default plan and the best; one drawing where they are the same plan, none where neither is known."""
+    """Return drawings of the default and the best plan: one if they are the same plan, none if neither is known."""
     found = []
     if facts.default is not None:
         found.append(Drawn("default", "default plan", _picture(facts, facts.default, "default plan", tips)))
@@ -66,7 +63,7 @@ def drawn(facts: Facts, tips: bool) -> list[Drawn]:
 
 
 def improvements(facts: Facts) -> list[Result]:
-    """The timed results that were faster than all before them, the first one included; the best comes last."""
+    """Return the timed results that were faster than all earlier ones, with the first; the best plan comes last."""
     found: list[Result] = []
     fastest = math.inf
     for result in facts.results:
@@ -78,7 +75,7 @@ def improvements(facts: Facts) -> list[Result]:
 
 
 def _steps(facts: Facts) -> list[Drawn]:
-    """The drawings of the slider."""
+    """Return the drawings on the slider."""
     found = improvements(facts)
     shown = found if len(found) <= MOST_STEPS else [found[0], *found[1 - MOST_STEPS :]]
     return [Drawn(f"step {number}", _title(facts, one), _picture(facts, one, _name(one), True))
@@ -90,7 +87,7 @@ def _name(result: Result) -> str:
 
 
 def _title(facts: Facts, result: Result) -> str:
-    """`evaluation 11, 2.1 ms, 1.6x as fast as the default plan`."""
+    """Return the title of a drawing: `evaluation 11, 2.1 ms, 1.6x as fast as the default plan`."""
     time, default = _time(facts, result), _time(facts, facts.default)
     faster = ""
     if time and default and result is not facts.default:
@@ -99,7 +96,7 @@ def _title(facts: Facts, result: Result) -> str:
 
 
 def _time(facts: Facts, result: Result | None) -> Timed | None:
-    """What it took, as measured in the final if it took part."""
+    """Return the times of a result: those of the final if it took part."""
     if result is None or not isinstance(result.outcome, Timed):
         return None
     return facts.final.get(result.evaluation.number, result.outcome)
@@ -130,7 +127,7 @@ def _notes(facts: Facts, plan: Plan, result: Result) -> dict[tuple[str, ...], Ke
 
 
 def section(facts: Facts) -> list[Section]:
-    """The drawings; nothing for a program without stages."""
+    """Return the section with the drawings; nothing for a program without stages."""
     if not is_about_stages(facts):
         return []
     found = drawn(facts, tips=True)
@@ -145,7 +142,7 @@ def section(facts: Facts) -> list[Section]:
 
 
 def _slides(steps: Sequence[Drawn]) -> str:
-    """All drawings in one place, of which a slider shows one; the last one where no script runs."""
+    """Return all drawings at one position, with a slider to select one; without scripts the last one is shown."""
     last = len(steps) - 1
     slides = "".join(f'<div class="slide{" shown" if number == last else ""}" data-title="{escape(one.title)}">'
                      f"{_html(one)}</div>" for number, one in enumerate(steps))
@@ -161,7 +158,7 @@ def _html(one: Drawn) -> str:
 
 
 def stills(facts: Facts) -> Sequence[Still]:
-    """The drawings as pictures."""
+    """Return the drawings as pictures."""
     if not is_about_stages(facts):
         return ()
     return [picture_still(f"pipeline-{one.name}", one.picture) for one in drawn(facts, tips=False)

@@ -1,8 +1,8 @@
-"""Figures of the page as plotly reads them: values that become JSON beside an empty box, which the page's script fills.
+"""Figures in plotly's format: JSON next to an empty element, which the page's script fills.
 
-The JSON is written here without plotly's Python classes: a live page is made while kernels are being timed, and
-building and checking those takes several times longer than everything else. tests/experiments/report/test_browser.py
-has plotly.js check every figure instead.
+The JSON is written without plotly's Python classes, because building and checking them would take several times longer
+than everything else, and a live page is made while kernels are being timed. Instead,
+tests/experiments/report/test_browser.py lets plotly.js check every figure.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from html import escape
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-"""A trace or a layout, as https://plotly.com/javascript/reference describes them; colours may be tokens of the palette.
-"""
+"""A trace or a layout as in https://plotly.com/javascript/reference; colours may be names of the palette."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way to draw a figure; `name` is what its button says."""
+    """One way to draw a figure; `name` is the label of its button."""
 
     name: str
     traces: tuple[Json, ...]
@@ -28,9 +27,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with one view or several to choose from. `name` is unique on the page; `label` says what is to be
-    seen.
-    """
+    """A figure with one or several views. `name` is unique on the page; `label` describes the figure."""
 
     name: str
     label: str
@@ -38,7 +35,7 @@ class Figure:
     height: int
 
     def html(self) -> str:
-        """The element that the page's script draws into."""
+        """Return the element that the page's script draws into."""
         views = [{"name": view.name, "data": view.traces, "layout": LAYOUT | view.layout} for view in self.views]
         text = json.dumps(views, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         return (
@@ -71,13 +68,13 @@ LEGEND: Json = {"showlegend": True, "margin": {"l": 8, "r": 12, "t": 34, "b": 8}
 
 
 def axis(title: str, **more: object) -> Json:
-    """An axis that makes room for its labels."""
+    """Return an axis with automatic margins for its labels."""
     return {"title": {"text": title}, "automargin": True, **more}
 
 
 def log_axis(title: str, low: float, high: float, **more: object) -> Json:
-    """A logarithmic axis for values between `low` and `high` (> 0), with plain numbers; a short one has 2s and 5s,
-    too.
+    """Return a logarithmic axis for values between `low` and `high` (> 0), with plain numbers; short axes also label 2s
+    and 5s.
     """
     return (
         axis(title, type="log", tickformat="~g", dtick="D2" if high < 300 * low else 1, **more)

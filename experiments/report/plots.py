@@ -1,4 +1,4 @@
-"""Plots as files: convergence.png of every run, and all plots of a report as PNG and SVG."""
+"""Charts as files: convergence.png of every run, and all charts of a report as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from generator.errors import InputError
 
 
 def write_convergence(store: Store, directory: Path) -> None:
-    """convergence.png: every timed evaluation, the best so far, the default plan and the sequential program."""
+    """Write convergence.png: all timed evaluations, the best so far, the default plan and the sequential program."""
     info = store.info()
     sought = sought_for(info.options.objective, info.subject)
     still = convergence.still(store.results(), summarize(store), name="convergence", sought=sought)
@@ -37,10 +37,11 @@ def write_convergence(store: Store, directory: Path) -> None:
 
 
 def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Path]:
-    """Each plot of the report as NAME.png and NAME.svg in `directory`, which is made; those without data are left out.
+    """Write each chart of the report as NAME.png and NAME.svg to `directory`, which is created. Charts without data are
+    left out.
 
     Raises:
-        InputError: they cannot be written.
+        InputError: the files cannot be written.
     """
     facts = gather(store)
     timed = facts.summary.best_ms is not None

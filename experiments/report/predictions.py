@@ -1,7 +1,7 @@
-"""What cost models say of the plans, beside what was measured: how far could they be trusted here?
+"""Costs by models against measured times: how reliable are the models here?
 
-Of programs that consist of stages (docs/models.md has the models). Plans that a model cannot judge are left out of its
-chart and counted.
+Only for programs that consist of stages (docs/models.md describes the models). Plans that a model cannot judge are not
+in its chart; they are counted.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 
 ANCHOR, SHORT, TITLE = "predictions", "Predictions", "What cost models predicted"
 NAMES = ("sioutas", "polymage")
-"""Models that need no generated text: of hundreds of plans that would take minutes."""
+"""Models that need no generated code; generating it for hundreds of plans would take minutes."""
 MOST, FEWEST = 200, 5
-"""Plans that are judged, evenly over the run, and fewer of which tell nothing."""
+"""The most plans that are judged, evenly spaced over the run, and the fewest for a chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """The plans that a model judges: evaluations, costs, milliseconds. `refused`: reasons with numbers of plans."""
+    """The plans that a model judges: evaluations, costs, times in milliseconds. `refused`: reasons with numbers of
+    plans.
+    """
 
     model: str
     numbers: tuple[int, ...]
@@ -54,12 +56,12 @@ class Predictions:
 
     @property
     def chosen(self) -> int:
-        """The place of the plan that the model thinks best."""
+        """The index of the plan with the least cost."""
         return self.costs.index(min(self.costs))
 
 
 def predictions(facts: Facts) -> tuple[Predictions, ...]:
-    """What each model says of the timed plans; none of programs without stages."""
+    """Return the predictions of each model for the timed plans; empty for programs without stages."""
     if not is_about_stages(facts):
         return ()
     timed = [result for result in facts.results if isinstance(result.outcome, Timed)]
@@ -82,7 +84,7 @@ def _predictions(facts: Facts, name: str, results: Sequence[Result]) -> Predicti
 
 @lru_cache(maxsize=4096)
 def _cost(program: Program, plan: Plan, target: Target, name: str) -> float | str:
-    """The cost of a plan, or why there is none."""
+    """Return the cost of a plan, or the reason why there is none."""
     from experiments.search.costs import find_model, predicted  # here, because it loads isl
     from metrics.costs.base import Refused
 
@@ -94,7 +96,7 @@ def _cost(program: Program, plan: Plan, target: Target, name: str) -> float | st
 
 
 def section(facts: Facts) -> tuple[Section, ...]:
-    """The charts, a view per model, with a table; nothing at all for programs without stages."""
+    """Return the section with a chart per model and a table; empty for programs without stages."""
     found = predictions(facts)
     if not found:
         return ()
@@ -159,7 +161,7 @@ def _layout(one: Predictions) -> Json:
 
 
 def stills(facts: Facts) -> list[Still]:
-    """A picture for each model that judges enough plans."""
+    """Return a picture for each model that judges enough plans."""
     return [
         Still(f"predictions-{one.model}", _Drawing(one), (6, 4.5))
         for one in predictions(facts)

@@ -1,8 +1,8 @@
-"""The roofline of the device with the default and the best plan below it (metrics/roofline.py has the model).
+"""The roofline of the device with the default and the best plan (metrics/roofline.py contains the model).
 
-Intensity is floating-point operations per byte. The program's counts the bytes that any plan must move; a kernel's
-counts the bytes that its own text asks the memory system for, most of which caches may serve: a kernel above the line
-of a large working set lives in a cache.
+Intensity is floating-point operations per byte. For the program, bytes are those that any plan must move. For a kernel,
+they are those that its code requests from the memory system, most of which may come from caches: a kernel above the
+line of a large working set runs from a cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COLORS = {"default": "base", "best": "best"}
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Something measured: operations per byte, operations per second. `plan` is default or best."""
+    """A measured point: operations per byte, operations per second. `plan` is default or best."""
 
     plan: str
     name: str
@@ -42,7 +42,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What the chart shows. `peak` in operations per second, `lines` are (working set, bytes per second)."""
+    """The data of the chart: `peak` in operations per second, `lines` as (working set, bytes per second)."""
 
     type: str
     peak: float
@@ -54,12 +54,12 @@ class Roofline:
     high: float
 
     def at(self, bandwidth: float) -> float:
-        """The intensity from which on the peak, not `bandwidth`, is the limit."""
+        """Return the intensity above which the peak is the limit, not `bandwidth`."""
         return self.peak / bandwidth
 
 
 def roofline(facts: Facts) -> Roofline | str:
-    """The chart of a run, or why there is none."""
+    """Return the data of the chart of a run, or the reason why there is none."""
     from generator.polyhedral.dependences.demand import program_demand  # here, because it loads isl
 
     device, ceilings = facts.info.device, facts.ceilings
@@ -93,7 +93,7 @@ def _lines(ceilings: Ceilings) -> Iterator[tuple[str, float]]:
 
 
 def _kernel_spots(facts: Facts, plan: str, result: Result | None) -> Iterator[Spot]:
-    """The kernels of a plan, where the model knows them."""
+    """Yield a point for each kernel of a plan that the model covers."""
     from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import global_bytes
@@ -116,7 +116,7 @@ def _kernel_spots(facts: Facts, plan: str, result: Result | None) -> Iterator[Sp
 
 
 def section(facts: Facts) -> Section:
-    """The chart with its table, or why there is none."""
+    """Return the section with the chart and its table, or with the reason why there is none."""
     title, found = "Roofline: how much faster could any plan be?", roofline(facts)
     if isinstance(found, str):
         return Section("roofline", "Roofline", title, nothing(found))
@@ -184,7 +184,7 @@ def _layout(found: Roofline) -> Json:
 
 
 def _labels(found: Roofline) -> Iterator[Json]:
-    """Names of the least and the greatest bandwidth and of the peak, at their lines."""
+    """Yield labels for the lowest and the highest bandwidth and for the peak."""
     style = {"showarrow": False, "bgcolor": "@paper", "borderpad": 1, "font": {"size": 11, "color": "@soft"}}
     for words, x, y, side in named(found):
         yield style | {
@@ -197,8 +197,8 @@ def _labels(found: Roofline) -> Iterator[Json]:
 
 
 def named(found: Roofline) -> Iterator[tuple[str, float, float, str]]:
-    """What stands at the lines, where, and which side of the words is there."""
-    left, right = 1.1 * found.low, found.high / 1.05  # at the edge itself nothing is drawn
+    """Yield the text of each label, its position, and the side of the text at that position."""
+    left, right = 1.1 * found.low, found.high / 1.05  # labels at the very edge are not drawn
     least, greatest = min(found.lines, key=lambda line: line[1]), max(found.lines, key=lambda line: line[1])
     for (size, bandwidth), side in ((least, "top"), (greatest, "bottom")):
         yield f"{1e-9 * bandwidth:.3g} GB/s ({size})", left, left * bandwidth * 1e-9, side
@@ -206,7 +206,7 @@ def named(found: Roofline) -> Iterator[tuple[str, float, float, str]]:
 
 
 def still(facts: Facts) -> Still | None:
-    """The chart as a picture; None where there is none."""
+    """Return the chart as a picture; None if there is none."""
     found = roofline(facts)
     return None if isinstance(found, str) else Still("roofline", lambda axes: _draw(axes, found), (8, 5), legend=True)
 

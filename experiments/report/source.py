@@ -1,4 +1,4 @@
-"""The program that was tuned: its lines beside the names of its statements, and which kernel runs each."""
+"""The tuned program: its lines with the names of statements, and the kernel that runs each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from experiments.report.html import Section, note, shortened, table
 from generator.templates.template import Template
 
 BEFORE, AFTER = 2, 1
-"""Lines shown before the first and after the last statement, where no pragma stands there."""
+"""Lines shown before the first and after the last statement if there is no pragma."""
 MOST_LETTERS = 60
-"""Of the name of a kernel: that of a pipeline can have a hundred statements."""
+"""The most characters of a kernel's name: kernels of pipelines can have a hundred statements."""
 
 
 def section(facts: Facts) -> Section:
-    """The lines of the SCoP with the statements' names in front; for a pipeline the definitions of its stages."""
+    """Return the lines of the SCoP with the names of statements; for a pipeline, the definitions of its stages."""
     if isinstance(facts.info.subject, Template):
         return _of_template(facts.info.subject)
     program, options = facts.info.program, facts.info.options
@@ -43,7 +43,7 @@ def section(facts: Facts) -> Section:
 
 
 def _of_template(template: Template) -> Section:
-    """The text of a kernel, and the parameters with their values."""
+    """Return the text of a kernel template, and its parameters with their values."""
     rows = [(one.name, ", ".join(map(str, one.values))) for one in template.parameters]
     body = f'<pre class="code" tabindex="0">{escape(template.text)}</pre>' + table(rows, ("parameter", "values"), ())
     if template.restrictions:
@@ -57,7 +57,7 @@ def _kernel(facts: Facts, statement: str) -> str:
 
 
 def _span(lines: list[str], first: int, last: int) -> tuple[int, int]:
-    """The first and the last line to show (from 1): with the pragmas, where they are near."""
+    """Return the first and the last line to show (from 1), including the pragmas if they are near."""
     begin = next((n for n in range(first, 0, -1) if _word(lines, n) == "scop"), max(1, first - BEFORE))
     end = next((n for n in range(last, len(lines) + 1) if _word(lines, n) == "endscop"), min(len(lines), last + AFTER))
     return begin, end
@@ -69,7 +69,7 @@ def _word(lines: list[str], number: int) -> str:
 
 
 def _numbered(lines: list[str], names: dict[int, str]) -> str:
-    """HTML: the names of the statements that begin in a line, the line's number, its text."""
+    """Return HTML lines: the names of the statements that begin in the line, the line number, the text."""
     first, last = _span(lines, min(names), max(names))
     width = max(map(len, names.values()))
     return "\n".join(

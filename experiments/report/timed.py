@@ -1,4 +1,4 @@
-"""Timed walks as lines of a table, for the models that a report fits: the tree and the forest."""
+"""Timed walks as a table, for the models that a report fits: the tree and the forest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from metrics.outcome import cost_ms
 
 @dataclass(frozen=True, slots=True)
 class TimedWalks:
-    """The results with a time whose walks made choices; `table` has a line each, `times_ms` their times.
+    """The timed results whose walks made choices. `table` has a row for each, `times_ms` their times.
 
-    A column is an attribute (`explorer.attributes`): NaN where a walk never met the decision.
+    Columns are attributes (`explorer.attributes`); NaN if a walk did not make the decision.
     """
 
     results: tuple[Result, ...]
@@ -28,7 +28,7 @@ class TimedWalks:
 
 
 def timed_walks(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> TimedWalks:
-    """All of them; `walks` are the choices of each result."""
+    """Return the timed walks; `walks` are the choices of each result."""
     timed = [(result, walk, ms) for result, walk in zip(results, walks, strict=True)
              if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0]
     attributes = Attributes()
@@ -38,7 +38,7 @@ def timed_walks(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) ->
 
 
 def title_of(key: tuple[str, tuple[str, ...]]) -> str:
-    """`outer tile size x of S0 S1`: a decision with its subject."""
+    """Return a decision with its subject in words: `outer tile size x of S0 S1`."""
     name, subject = key
     title = kernel_title(name)
     return f"{title} of {' '.join(subject)}" if subject else title

@@ -1,7 +1,7 @@
-"""A regression tree over all results, as values: which questions split the fast walks from the slow ones.
+"""A regression tree over all results: which questions separate fast walks from slow ones.
 
-Fitted as the colony's filter does it (`explorer.tree_filter`: the same attributes, the logarithm of the time, failures
-left out), but to all results of the run, whatever explorer made them, and grown only as far as a person can read.
+It is fitted as in the colony's filter (`explorer.tree_filter`: the same attributes, the logarithm of the time, without
+failures), but to all results of the run, from any explorer, and only as large as is readable.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from graph.walk import Choice
 
 MOST_LEAVES, DEEPEST = 12, 5
 FEWEST = 8
-"""Timed walks that a tree needs to say anything."""
+"""The fewest timed walks for a tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """A part of the space with the timed walks in it. Times are the 25th, 50th and 75th percentile in milliseconds.
+    """A node of the tree, with its timed walks. Times are the 25th, 50th and 75th percentile in milliseconds.
 
-    `best`: the best walk is in it. `question` is None for a leaf, else `yes` and `no` are its parts.
+    `best`: it contains the best walk. `question` is None for a leaf; otherwise `yes` and `no` are the children.
     """
 
     walks: int
@@ -42,14 +42,15 @@ class TreeNode:
 
     @property
     def branches(self) -> tuple[tuple[str, TreeNode], ...]:
-        """The parts with the answers that lead there, the faster one first; none for a leaf."""
+        """The children with the answers that lead to them, faster one first; empty for a leaf."""
         parts = [(answer, part) for answer, part in (("yes", self.yes), ("no", self.no)) if part is not None]
         return tuple(sorted(parts, key=lambda entry: entry[1].median_ms))
 
 
 def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None = None) -> TreeNode | str:
-    """The tree, or why there is none. `walks` are the choices of each result; `best`: the best walk, if it is not the
-    one with the lowest time.
+    """Return the tree, or the reason why there is none.
+
+    `walks` are the choices of each result; `best` is the best walk if it is not the one with the lowest time.
     """
     timed = timed_walks(results, walks)
     count, times = len(timed.results), timed.times_ms
@@ -70,8 +71,8 @@ def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: R
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns scikit-learn's arrays (`tree`) into nodes. `times` in ms are those of the lines of `table`, `best` is a
-    line.
+    """Converts scikit-learn's arrays (`tree`) to nodes. `times` in ms are those of the rows of `table`; `best` is a
+    row.
     """
 
     attributes: Attributes
@@ -82,7 +83,7 @@ class _Reader:
     best: int
 
     def node(self, number: int, members: NDArray[np.intp]) -> TreeNode:
-        """Node `number`, which holds the walks `members`."""
+        """Return node `number`, which contains the walks `members`."""
         low, middle, high = (float(value) for value in np.percentile(self.times[members], (25, 50, 75)))
         best = bool(self.best in members)
         left = int(self._of("children_left", number))
@@ -95,7 +96,7 @@ class _Reader:
         on_left = np.where(missing, goes_left, values <= threshold)
         below = self.node(left, members[on_left])
         above = self.node(int(self._of("children_right", number)), members[~on_left])
-        is_category = feature.category is not None  # then above the threshold means yes
+        is_category = feature.category is not None  # a value above the threshold means yes
         question = self._question(feature, values[values <= threshold], missing.any() and goes_left is not is_category)
         yes, no = (above, below) if is_category else (below, above)
         return TreeNode(len(members), low, middle, high, best, question, yes, no)

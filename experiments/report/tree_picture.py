@@ -1,4 +1,4 @@
-"""The regression tree drawn: questions from left to right, the faster answer always above, leaves on the right."""
+"""The drawing of the regression tree: from left to right, the faster answer above the slower, leaves on the right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACROSS, DOWN, MARGIN = 40.0, 12.0, 10.0
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A node with the middle of its left edge."""
+    """A node with the position of the middle of its left edge."""
 
     node: TreeNode
     x: float
@@ -27,7 +27,7 @@ class Placed:
 
 
 def tree_picture(root: TreeNode, tips: bool, describe: Callable[[float], str]) -> Picture:
-    """The drawing; the way to the best walk is thick."""
+    """Return the drawing; the path to the best walk is thick."""
     placed, end = _place(root, MARGIN, MARGIN)
     leaves = [one.node for one in _all(placed) if not one.children]
     scale = Scale(min(leaf.median_ms for leaf in leaves), max(leaf.median_ms for leaf in leaves))
@@ -42,7 +42,7 @@ def tree_picture(root: TreeNode, tips: bool, describe: Callable[[float], str]) -
 
 
 def _place(node: TreeNode, x: float, y: float) -> tuple[Placed, float]:
-    """Leaves below each other, every question in the middle of its answers; also where the next one may begin."""
+    """Place leaves below each other and each question in the middle of its answers; return also the next free y."""
     if not node.branches:
         return Placed(node, x, y + LEAF / 2, ()), y + LEAF + DOWN
     children = []
@@ -88,7 +88,7 @@ def _node(canvas: Canvas, one: Placed, scale: Scale) -> None:
 
 
 def section(facts: Facts) -> Section:
-    """The drawing, or why there is none."""
+    """Return the section with the drawing, or with the reason why there is none."""
     title, found = "Which questions split fast from slow", fitted(facts.judged, facts.walks, facts.judged_best)
     if isinstance(found, str):
         return Section("tree", "Tree", title, nothing(found))
@@ -109,7 +109,7 @@ def section(facts: Facts) -> Section:
 
 
 def still(facts: Facts) -> Still | None:
-    """The drawing as a picture; None where there is no tree."""
+    """Return the drawing as a picture; None if there is no tree."""
     found = fitted(facts.judged, facts.walks, facts.judged_best)
     if isinstance(found, str):
         return None
