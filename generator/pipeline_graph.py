@@ -93,7 +93,8 @@ def _kernel(kernel: SectionKernel, begun: frozenset[str]) -> PipelineKernel:
     """`begun`: the arrays that earlier kernels wrote."""
     program = kernel.section.program
     needed = reached(program, kernel.part.statements)
-    found = [_computed(program, stage.array, stage.where, [step.statement for step in stage.steps], begun)
+    found = [_computed(program, stage.array, stage.where, [step.statement for step in stage.steps], begun,
+                       {step.statement.body.target.array for step in stage.steps})
              for stage in program.stages if stage.array in needed]
     return PipelineKernel(kernel.statements, (*found, *_stored(program, kernel.part.statements, begun)))
 
@@ -108,10 +109,10 @@ def _stored(program: Program, names: Collection[str], begun: frozenset[str]) -> 
 
 
 def _computed(program: Program, name: str, place: StagePlace, statements: Sequence[Statement],
-              begun: frozenset[str]) -> Computed:
+              begun: frozenset[str], with_it: Collection[str] = ()) -> Computed:
+    """An array that `statements` compute, together with those `with_it`."""
     array = program.array(name)
     reads = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
-    if name not in begun:
-        reads.discard(name)
+    reads -= {name, *with_it} - begun
     return Computed(name, place, array.role in ("out", "inout"), tuple(sorted(reads)), array.extents,
-                    tuple(statement.text for statement in statements))
+                    tuple(statement.text for statement in statements if statement.body.target.array == name))

@@ -14,7 +14,7 @@ from generator.contract import ELEMENT_BYTES, NUMPY_TYPES, Array, Box, Contract,
 from generator.expr import Expr, Load, Name, names_of
 
 __all__ = ["ELEMENT_BYTES", "NUMPY_TYPES", "Access", "AccessKind", "Array", "Assignment", "Box", "ElementType", "Lets",
-           "Program", "Role", "Stage", "Statement", "Step", "Where"]
+           "Program", "Role", "Stage", "Statement", "Step", "Where", "computed_by", "lines_of"]
 
 AccessKind: TypeAlias = Literal["read", "write", "may_write"]
 Lets: TypeAlias = tuple[tuple[Name, Expr], ...]
@@ -87,19 +87,32 @@ class Statement:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Step:
     """A statement that computes elements of its target, each from nothing but that element and other arrays.
 
     The element `e` of the target is computed by the instances whose iterator `dims[d][0]` is `e[d] - dims[d][1]`; the
     other iterators are `loops` (position, first and last value), outermost first. Of all these instances, those exist
     for which `condition`, on the iterators, holds (None: all).
+
+    Steps with the same `nest` share loops, dimensions and condition: their statements run one after the other in each
+    iteration, and may read what the others computed for the element. Where a position is -1, an element also depends
+    on others along that dimension: only whole lines are computed, in order (`Stage.lines`). `local`: the target only
+    passes a value from statement to statement of one iteration.
     """
 
     statement: Statement
     dims: tuple[tuple[int, int], ...]
     loops: tuple[tuple[int, int, int], ...]
     condition: Expr | None = None
+    nest: int | None = None
+    local: bool = False
+
+    def __repr__(self) -> str:
+        """Without what few steps have: stored digests are older."""
+        more = "" if self.nest is None else f", nest={self.nest}, local={self.local}"
+        return (f"Step(statement={self.statement!r}, dims={self.dims!r}, loops={self.loops!r}, "
+                f"condition={self.condition!r}{more})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,37 @@ class Stage:
     array: str
     where: Where
     steps: tuple[Step, ...]
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """All that the steps compute, sorted: the values of a tuple are arrays that the same steps compute."""
+        return computed_by(self.steps)
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The dimensions of which only all elements can be computed, one after the other (scans, histograms)."""
+        return lines_of(self.steps)
+
+    @property
+    def nests(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps that share loops, in order."""
+        found: list[tuple[Step, ...]] = []
+        for step in self.steps:
+            if found and step.nest is not None and found[-1][0].nest == step.nest:
+                found[-1] = (*found[-1], step)
+            else:
+                found.append((step,))
+        return tuple(found)
+
+
+def computed_by(steps: tuple[Step, ...]) -> tuple[str, ...]:
+    """The arrays that steps compute, without those that are `local`; sorted."""
+    return tuple(sorted({step.statement.body.target.array for step in steps if not step.local}))
+
+
+def lines_of(steps: tuple[Step, ...]) -> tuple[int, ...]:
+    """The dimensions of which steps compute all elements, one after the other."""
+    return tuple(d for d, (position, _) in enumerate(steps[0].dims) if position < 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ from graph.stage_graph import Role, StageGraph, StageNode
 from graph.states import Asked, Found, State, replayed, walked
 from graph.together import ROW, Sharable, Sharing, joined, together_answers, together_states
 
+MOST_ROUNDS = 1 << 14
+"""Iterations in which a thread of a block computes a line."""
 SIDE = 4
 """A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
 _STAGE = "stage"
@@ -100,6 +102,18 @@ class StageFacts(_Array, Protocol):
     @property
     def readers(self) -> Sequence[Reader]:
         """Who reads it: other stages, outputs."""
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """The arrays that are computed together with it, in the same place."""
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The dimensions of which only all elements can be computed, in `rounds` iterations of one thread."""
+
+    @property
+    def rounds(self) -> int:
+        """See `lines`."""
 
 
 class ComputedArray(_Array, Sharable, Protocol):
@@ -217,13 +231,13 @@ class Chosen:
 
     def options(self, stage: StageFacts) -> tuple[StagePlace, ...]:
         """Where `stage` may be computed, all that read it being decided."""
-        inline = self._inlining.fits(stage)
-        block = all(used <= self.local_bytes for used in self._with(stage).values())
+        inline = not stage.lines and self._inlining.fits(stage)
+        block = stage.rounds <= MOST_ROUNDS and all(used <= self.local_bytes for used in self._with(stage).values())
         return tuple(place for place in _PLACES if place == "root" or (inline if place == "inline" else block))
 
     def take(self, stage: StageFacts, place: StagePlace) -> None:
         """Compute `stage` there."""
-        self.places[stage.array] = place
+        self.places |= dict.fromkeys((stage.array, *stage.companions), place)
         if place == "inline":
             self._inlining.take(stage)
         if place == "block":
@@ -252,7 +266,8 @@ class Chosen:
 
     def _with(self, stage: StageFacts) -> dict[str, int]:
         """The shared memory that every kernel that would compute `stage` in blocks would use."""
-        return {kernel: self._used.get(kernel, 0) + stage.element * prod(min(ceil(side), n) for n in stage.extents)
+        return {kernel: self._used.get(kernel, 0) + stage.element * prod(
+                    n if d in stage.lines else min(ceil(side), n) for d, n in enumerate(stage.extents))
                 for kernel, side in self._needed(stage).items()}
 
     def schedule(self, reductions: tuple[str, ...] = ()) -> Stages:
@@ -267,7 +282,7 @@ def openings(stages: Sequence[StageFacts], target: Target,
 
     All inlined that can be; those that are read at several places in blocks, the others inlined; the same, but those
     inlined that are made point by point, and those in blocks of which these read several places; each by itself.
-    Arrays among `computed` that would compute the same stages share kernels.
+    What computes whole lines is by itself. Arrays among `computed` that would compute the same stages share kernels.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     return *(_opening(stages, target, computed, wish) for wish in wishes), Stages()
@@ -276,7 +291,7 @@ def openings(stages: Sequence[StageFacts], target: Target,
 def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:
     chosen = Chosen(target.local_bytes)
     for stage in reversed(stages):
-        wanted = wish(stage, chosen)
+        wanted = "root" if stage.lines else wish(stage, chosen)
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
     schedule = chosen.schedule()
     return replace(schedule, together=joined(computed, dict(schedule.computed)))

@@ -38,7 +38,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Declare, For, If, Node
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
-from generator.polyhedral.pipelines.stages import groups_of, steps_of
+from generator.polyhedral.pipelines.nests import groups_of, steps_of
 from generator.problem import Problem, Reference
 from generator.program import ELEMENT_BYTES, Access, Array, Assignment, Box, Program, Statement, Step
 from generator.schedules.choice import ScheduleChoice

@@ -20,6 +20,7 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.nest import Level
 from generator.pipeline_graph import StagePlace
 from generator.plan import KernelPlan, Plan
+from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
 from generator.schedules.stages import Stages
@@ -51,8 +52,11 @@ def random_plan(program: Program, target: Target, rng: np.random.Generator) -> P
 def random_places(program: Program, target: Target, rng: np.random.Generator) -> Stages:
     """Places of all stages, from the outputs on; a plan prefers some of them, so that all kinds of plans come up."""
     chosen, weights = Chosen(target.local_bytes), rng.dirichlet((0.8, 0.9, 0.8))
+    flow = dataflow(program)
     for stage in reversed(stage_facts(program)):
-        offered = chosen.options(stage)
+        node = flow.node(stage.array)
+        known = node is not None and node.stage  # cost models know nothing of tuples and lines in blocks
+        offered = chosen.options(stage) if known else PLACES[:1]
         chances = np.array([weights[PLACES.index(place)] for place in offered]) + 1e-3
         chosen.take(stage, offered[int(rng.choice(len(offered), p=chances / chances.sum()))])
     return chosen.schedule()

@@ -29,7 +29,7 @@ from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.pipelines.joining import sharable
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stages import possible_stages
-from generator.program import ELEMENT_BYTES, NUMPY_TYPES, Program, Where
+from generator.program import ELEMENT_BYTES, NUMPY_TYPES, Program, Where, computed_by, lines_of
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.stages import Stages
 from generator.target import Target
@@ -322,7 +322,11 @@ def random_stages(program: Program, rng: np.random.Generator) -> Stages:
     """Any of the possible stages, anyhow."""
     share = int(rng.integers(1, 5))
     kinds: tuple[Where, ...] = ("inline", "block")
-    chosen = {array: kinds[int(rng.integers(2))] for array in possible_stages(program) if rng.integers(5) < share}
+    chosen: dict[str, Where] = {}
+    for array, steps in possible_stages(program).items():
+        if array in computed_by(steps) and chosen.keys().isdisjoint(computed_by(steps)) and rng.integers(5) < share:
+            kind: Where = "block" if lines_of(steps) else kinds[int(rng.integers(2))]
+            chosen |= {one: kind for one in computed_by(steps) if one in possible_stages(program)}
     computed = {step.statement.name for array in chosen for step in possible_stages(program)[array]}
     wide = [name for name in reducible(program) if name not in computed
             and ELEMENT_BYTES[program.array(program.statement(name).body.target.array).type] >= 4]

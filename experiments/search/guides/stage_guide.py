@@ -87,6 +87,9 @@ class StageGuide:
         return options[:1]
 
     def _of_stage(self, stage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        node = self.tables.flow.node(stage)
+        if node is None or not node.stage:
+            return options[:1]  # tuples and lines: the model knows no other place for them
         if "inline" in options and stage in always_inlined(self.tables.flow):
             return ("inline",)
         return tuple(one for one in options if one in _COARSE) if self.coarse_only else options

@@ -10,8 +10,9 @@ from generator.decisions.walk import walked
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.members import iterator_of
+from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
-from generator.polyhedral.pipelines.stages import iterator_and_constant, reached
+from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program
 from generator.schedules.schedule import Schedule
 from generator.schedules.time_tiles import TimeTiles
@@ -80,6 +81,9 @@ def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
         return Stored(kernel.statements, refusal=axes)
     computed = reached(program, names)
     places = {stage.array: stage.where for stage in program.stages if stage.array in computed}
+    inside = (flow.node(array) for array in places)
+    if refusal := next((one.refusal for one in inside if one is not None and one.refusal), ""):
+        return Stored(kernel.statements, refusal=refusal)
     return Stored(
         kernel.statements,
         node.array,

@@ -87,6 +87,8 @@ def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...])
     points = fill_points(program, part)
     if len(points) != 1 or not _stages(program, part):
         raise _refused(part, "it computes no stages at one place of its tile")
+    if wrong := next((stage for stage in _stages(program, part) if stage.steps[0].nest is not None), None):
+        raise _refused(part, f"it computes `{wrong.array}` together with other arrays or other elements of its line")
     own, seen = outputs(program, part, reductions), {OUTPUT}
     found = list[StageRead]()
     for stage in (None, *reversed(_stages(program, part))):

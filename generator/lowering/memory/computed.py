@@ -17,7 +17,7 @@ from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import plain_form, simplify, substitute
 from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, Ring, corner_variables, padded_rows
-from generator.lowering.memory.cooperative import all_fill
+from generator.lowering.memory.cooperative import all_fill, all_lines
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
@@ -97,17 +97,27 @@ class Computing:
     def enter(self, at: Entered, filled: bool) -> list[Node]:
         """What fills the boxes of a fill point, up to the barrier; `filled`: copies before it await one, too."""
         here = [box.at(at.tiles) for box in self.arrays if box.point == at.number]
-        nodes = in_turn(
-            [(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here]
-        )
+        together: dict[tuple[str, ...], list[ComputedBox]] = {}
+        for box in here:
+            together.setdefault(self.stages[box.array].arrays, []).append(box)
+        parts = [(*(node for box in boxes for node in box.declared), self._fill(boxes, at))
+                 for boxes in together.values()]
+        nodes = in_turn(parts, [box.name for box in here])
         return [*nodes, Barrier()] if here or filled else nodes
 
-    def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
-        """The loops in which the threads of the block share out a box."""
+    def _fill(self, boxes: Sequence[ComputedBox], at: Entered) -> Node:
+        """The loops in which the threads of the block share out boxes of one place, which the same steps compute."""
         nodes: list[Node] = []
-        value = self.value(stage, local.outside, nodes, {}, at)
-        verb = "compute" if local.ring is None else "compute what is new of"
-        return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), verb)
+        local, stage = boxes[0], self.stages[boxes[0].array]
+        verb = " ".join(["compute" if local.ring is None else "compute what is new of",
+                         *(f"{box.name} and" for box in boxes[1:])])
+        if stage.lines:
+            own = {box.array: box for box in boxes}
+            nodes += [node for nest in stage.nests for node in self._nest(nest, local.outside, own, {}, at)]
+            return all_lines(local, self.block, tuple(nodes), verb, stage.lines)
+        values = self._values(stage, local.outside, nodes, {}, at)
+        nodes += [Assign(box.here, "", values[box.array]) for box in boxes]
+        return all_fill(local, self.block, tuple(nodes), verb)
 
     def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
                names: Mapping[str, Expr] = NOTHING) -> Expr:
@@ -131,7 +141,8 @@ class Computing:
             return self.kept(expr.array, index, at)
         element = Load(expr.array, index)
         if element not in known:
-            known[element] = self._held(stage, index, before, known, at)
+            held = self._held(stage, index, before, known, at)
+            known |= {Load(array, index): variable for array, variable in held.items()}
         return known[element]
 
     def kept(self, array: str, index: tuple[Expr, ...], at: Entered | None) -> Load:
@@ -144,9 +155,14 @@ class Computing:
     def value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
         """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
+        return self._values(stage, element, before, known, at)[stage.array]
+
+    def _values(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+                at: Entered | None) -> Mapping[str, Expr]:
+        """The same for all arrays that the stage's steps compute."""
         if len(stage.steps) > 1:
             return self._held(stage, element, before, known, at)
-        return self._first(stage.steps[0], element, before, known, at)
+        return {stage.array: self._first(stage.steps[0], element, before, known, at)}
 
     def _first(self, step: Step, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
@@ -163,14 +179,24 @@ class Computing:
         return held
 
     def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
-              at: Entered | None) -> Load:
-        """A variable with the value of one element."""
+              at: Entered | None) -> Mapping[str, Load]:
+        """Variables with the values of one element of each array that the stage's steps compute."""
+        if stage.steps[0].nest is not None:
+            held = {array: self._declared(array, before) for array in stage.arrays}
+            before += [node for nest in stage.nests for node in self._nest(nest, element, held, known, at)]
+            return held
         first, *updates = stage.steps
         value = self._first(first, element, before, known, at)
-        held = Load(self._variable(stage.array))
-        before += [Declare(held.array, self.program.array(stage.array).type, ()), Assign(held, "", value)]
+        held = {stage.array: self._declared(stage.array, before)}
+        before.append(Assign(held[stage.array], "", value))
         for step in updates:
-            before += self._updated(step, element, held, known, at)
+            before += self._nest((step,), element, held, known, at)
+        return held
+
+    def _declared(self, array: str, before: list[Node]) -> Load:
+        """A new variable for an element of an array, declared in `before`."""
+        held = Load(self._variable(array))
+        before.append(Declare(held.array, self.program.array(array).type, ()))
         return held
 
     def _variable(self, base: str) -> str:
@@ -182,17 +208,34 @@ class Computing:
         """The same, with names of its own: for nodes that stand elsewhere than what this one makes."""
         return Computing(self.program, self.arrays, self.block, set(self.taken))
 
-    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load],
-                 at: Entered | None) -> list[Node]:
-        """The loops of an update of the variable `held`; what a condition decides about is computed where it holds."""
-        iterators, body = step.statement.iterators, step.statement.body
-        names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
-        values: dict[str, Expr] = {**names, **iterators_at(step, element)}
-        outer: list[Node] = []
+    def _nest(self, steps: Sequence[Step], element: tuple[Expr, ...], own: Mapping[str, Load | LocalBox],
+              known: dict[Load, Load], at: Entered | None) -> list[Node]:
+        """The loops of steps that share them; `own` are the variables or boxes of what they compute."""
+        iterators, nodes = steps[0].statement.iterators, list[Node]()
+        names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in steps[0].loops}
+        values: dict[str, Expr] = {**names, **iterators_at(steps[0], element)}
+        local = {step.statement.body.target.array: self._declared(step.statement.body.target.array, nodes)
+                 for step in steps if step.local}
         inside = dict(known)  # what is declared inside of loops is unknown outside
+        for step in steps:
+            there = inside if step.statement.body.guard is None else dict(inside)
+            nodes += self._statement(step, dict(values), {**own, **local}, there, at)
+        if steps[0].condition is not None:
+            nodes = [If(simplify(substitute(steps[0].condition, values)), tuple(nodes))]
+        for d, low, high in reversed(steps[0].loops):
+            name = names[iterators[d]]
+            nodes = [For(name.name, Int(low), Binary("<=", name, Int(high)), 1, tuple(nodes))]
+        return nodes
+
+    def _statement(self, step: Step, values: dict[str, Expr], own: Mapping[str, Load | LocalBox],
+                   known: dict[Load, Load], at: Entered | None) -> list[Node]:
+        """One instance of a step, for iterators with these values; what a condition decides about is computed where it
+        holds.
+        """
+        body, outer = step.statement.body, list[Node]()
 
         def placed(expr: Expr, nodes: list[Node]) -> Expr:
-            return self.placed(_replaced(substitute(expr, values), body.target.array, held), nodes, inside, at)
+            return self.placed(_replaced(substitute(expr, values), own), nodes, known, at)
 
         def let(lets: Lets, nodes: list[Node]) -> None:
             for variable, value in lets:
@@ -202,25 +245,27 @@ class Computing:
         guard = placed(body.guard, outer) if body.guard is not None else None
         nodes = outer if guard is None else []
         let(body.lets[body.before_guard:], nodes)
-        value = placed(body.value, nodes)
-        nodes.append(Assign(held, body.op, value))
-        nodes = nodes if guard is None else [*outer, If(guard, tuple(nodes))]
-        if step.condition is not None:
-            nodes = [If(simplify(substitute(step.condition, values)), tuple(nodes))]
-        for d, low, high in reversed(step.loops):
-            name = names[iterators[d]]
-            nodes = [For(name.name, Int(low), Binary("<=", name, Int(high)), 1, tuple(nodes))]
-        return nodes
+        value, target = placed(body.value, nodes), placed(body.target, nodes)
+        assert isinstance(target, Load)
+        nodes.append(Assign(target, body.op, value))
+        return nodes if guard is None else [*outer, If(guard, tuple(nodes))]
 
 
 def iterators_at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
     """The iterators of a step that computes an element of its target, as far as they follow from it."""
     return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
-            for index, (position, constant) in zip(element, step.dims, strict=True)}
+            for index, (position, constant) in zip(element, step.dims, strict=True) if position >= 0}
 
 
-def _replaced(expr: Expr, array: str, by: Load) -> Expr:
-    """`expr` with all loads of `array` replaced."""
-    if isinstance(expr, Load) and expr.array == array:
-        return by
-    return map_children(expr, lambda child: _replaced(child, array, by))
+def _replaced(expr: Expr, own: Mapping[str, Load | LocalBox]) -> Expr:
+    """`expr` with loads of the arrays in `own` from there."""
+    if not isinstance(expr, Load):
+        return map_children(expr, lambda child: _replaced(child, own))
+    index = tuple(_replaced(i, own) for i in expr.index)
+    match own.get(expr.array):
+        case None:
+            return Load(expr.array, index, expr.access)
+        case Load() as variable:
+            return variable
+        case LocalBox() as box:
+            return box.element(index)

@@ -8,8 +8,9 @@ for (int e0 = t0; e0 < 10; e0 += 8) { // all threads fill a_here (10 x 32 elemen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import prod
 
 from generator.expr import Binary, Expr, Int, Name
@@ -75,6 +76,27 @@ def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...],
         begin = start if first == Int(0) else first if start == Int(0) else Binary("+", first, start)
         loops.append(For(name.name, begin, Binary("<", name, end), step, ()))
     return nested(loops, body, note, int(box.filled != "copy"))
+
+
+def all_lines(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str,
+              lines: Collection[int]) -> Node:
+    """`body`, which computes all elements along the dimensions `lines` of a box, for every line: `threads` take turns;
+    the first one alone computes a box of one line.
+    """
+    free = [d for d in range(len(box.box)) if d not in lines]
+    note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements), whole lines"
+    if not free:
+        alone: list[Expr] = [Binary("==", Name(f"t{d}"), Int(0)) for d, count in enumerate(threads) if count > 1]
+        first, end = box.bounds[box.ring.dim] if box.ring else (Int(0), Int(1))
+        alone += [] if first == Int(0) else [Binary("<", first, end)]  # they stay from the first step on
+        return If(reduce(lambda a, b: Binary("&&", a, b), alone), body) if alone else For(
+            box.index[0].name, Int(0), Binary("<", box.index[0], Int(1)), 1, body, note=note)
+    loops = []
+    for k, d in enumerate(free):
+        (first, end), (start, step) = box.bounds[d], share(k, len(free), threads)
+        begin = start if first == Int(0) else first if start == Int(0) else Binary("+", first, start)
+        loops.append(For(box.index[d].name, begin, Binary("<", box.index[d], end), step, ()))
+    return nested(loops, body, note)
 
 
 def nested(loops: Sequence[For], body: tuple[Node, ...], note: str, unroll: int = 1) -> Node:

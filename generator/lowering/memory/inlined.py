@@ -31,16 +31,16 @@ def inlined_elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Coun
         if stage is None or stage.where != "inline":
             continue
         index = tuple(plain_form(i) or i for i in load.index)
-        element = Load(load.array, index)
+        element = Load(next(array for array in stage.arrays if array in stages), index)  # the steps stand there once
         if element in seen:
             continue
         seen.add(element)
-        found[load.array] += 1
+        found[element.array] += 1
         for step in stage.steps:
             body, names = step.statement.body, iterators_at(step, index)
             names |= {name.name: Load(f"{load.array}.{name.name}", index) for name, _ in body.lets}  # one per element
             for value in body.computed:
-                todo += [other for other in loads_of(substitute(value, names)) if other.array != load.array]
+                todo += [other for other in loads_of(substitute(value, names)) if other.array not in stage.arrays]
     return found
 
 
@@ -72,4 +72,5 @@ def _places(program: Program, names: Collection[str], stages: Mapping[str, Stage
             yield statement.name, (*statement.body.computed, *statement.body.target.index)
     for stage in stages.values():
         if stage.where == "block":
-            yield f"`{stage.array}`", [value for step in stage.steps for value in step.statement.body.computed]
+            yield f"`{stage.array}`", [value for step in stage.steps for value in
+                                       (*step.statement.body.computed, *step.statement.body.target.index)]

@@ -5,7 +5,7 @@ Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
@@ -20,6 +20,7 @@ from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
+from generator.polyhedral.pipelines.joint import instances_by_element
 from generator.polyhedral.pipelines.stages import reached, reads_by_element
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program, Stage
@@ -124,12 +125,14 @@ class _Finder:
             elements = isl.UnionMap.from_map(held[stage.array] if stage.array in held else self.read(stage.array))
             for step in stage.steps:
                 writes = step.statement.accesses[step.statement.body.target.access]
-                writers = isl.UnionMap.from_map(map_of(writes.relation))
-                written, runs = written.union(writers), runs.union(elements.apply_range(writers.reverse()))
+                written = written.union(isl.UnionMap.from_map(map_of(writes.relation)))
+                run = isl.UnionMap.from_map(instances_by_element(step, stage.array))
+                runs = runs.union(elements.apply_range(run))
                 readers.append(step.statement.name)
-        for access in (a for name in readers for a in self.program.statement(name).accesses if a.kind == "read"):
-            if access.array in self._reached:
-                read = read.union(isl.UnionMap.from_map(map_of(access.relation)))
+        here = {array for stage in stages for array in stage.arrays}
+        for access in (a for name in dict.fromkeys(readers) for a in self.program.statement(name).accesses
+                       if a.kind == "read" and a.array in here):
+            read = read.union(isl.UnionMap.from_map(map_of(access.relation)))
         holds = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, held.values()))
         anything = isl.UnionMap.from_domain_and_range(
             self.numbers.domain(), written.domain()
@@ -157,7 +160,10 @@ class _Finder:
         elements = self.computed[box.array][1]
         moved = [_moves(elements.dim_min(d), step) for d in range(len(box.sizes))]
         dims = [d for d, (low, high) in enumerate(moved) if (low, high) != (0, 0)]
-        return None if len(dims) > 1 or any(moved[d][0] < 0 for d in dims) else dims[0] if dims else 0
+        if len(dims) > 1 or any(moved[d][0] < 0 for d in dims):
+            return None
+        [lines] = [stage.lines for stage in self.program.stages if stage.array == box.array]
+        return next((d for d in (*dims, *range(len(box.sizes))) if d not in lines), 0)
 
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
@@ -175,22 +181,26 @@ class _Finder:
         have so many parts, if a chain of inline stages reads this and that, that isl takes minutes.
         """
         if array not in self.between:
-            parts = [isl.Map.from_union_map(part) for part in self._readers(array) if not part.is_empty()]
+            [stage] = [stage for stage in self.program.stages if stage.array == array]
+            parts = [isl.Map.from_union_map(part).set_tuple_name(isl.dim_type.out, array)
+                     for other in stage.arrays for part in self._readers(other, stage) if not part.is_empty()]
             low, high = ([reduce(isl.PwAff.union_min if first else isl.PwAff.union_max, ends).coalesce()
                           for ends in zip(*(_ends(part, first) for part in parts), strict=True)]
                          for first in (True, False))
-            self.between[array] = _between(low, high).set_tuple_name(isl.dim_type.out, array)
+            between = _between(low, high).set_tuple_name(isl.dim_type.out, array)
+            self.between[array] = _whole(between, stage.lines, self.program.array(array).extents)
         return self.between[array]
 
-    def _readers(self, array: str) -> Iterator[Any]:
+    def _readers(self, array: str, own: Stage) -> Iterator[Any]:
+        """What others than its `own` steps read of an array."""
         for name in self.point.statements:
             statement = self.program.statement(name)
             for access in statement.accesses:
                 if access.array == array:
                     yield self.numbers.apply_range(isl.UnionMap.from_map(map_of(access.relation)))
         for stage in self.program.stages:
-            if stage.array != array and stage.array in self._reached:
-                reads = [reads_by_element(step, number) for step in stage.steps
+            if stage.arrays != own.arrays and stage.array in self._reached:
+                reads = [reads_by_element(step, number, stage.array) for step in stage.steps
                          for number, access in enumerate(step.statement.accesses) if access.array == array]
                 if reads:
                     source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
@@ -215,6 +225,16 @@ def _between(low: Sequence[Any], high: Sequence[Any]) -> Any:
     ranges = [isl.Map.from_pw_aff(one).apply_range(after).intersect(isl.Map.from_pw_aff(other).apply_range(before))
               for one, other in zip(low, high, strict=True)]
     return reduce(isl.Map.flat_range_product, ranges).coalesce()
+
+
+def _whole(elements: Any, lines: Collection[int], extents: tuple[int, ...]) -> Any:
+    """A Map to elements with all of the lines through these."""
+    name = elements.get_tuple_name(isl.dim_type.out)
+    for d in lines:
+        elements = elements.project_out(isl.dim_type.out, d, 1).insert_dims(isl.dim_type.out, d, 1)
+        elements = elements.set_tuple_name(isl.dim_type.out, name).lower_bound_val(isl.dim_type.out, d, isl.Val(0))
+        elements = elements.upper_bound_val(isl.dim_type.out, d, isl.Val(extents[d] - 1))
+    return elements
 
 
 def _moves(low: Any, step: Any) -> tuple[int, int]:

@@ -134,19 +134,23 @@ class _Finder:
         if stage.array not in self.known:
             extents = self.program.array(stage.array).extents
             along: list[list[Range]] = [[] for _ in extents]
-            for subscripts, names in self._readers(stage.array):
+            for subscripts, names in (found for array in stage.arrays for found in self._readers(array, stage)):
                 for ranges, different, n in zip(along, subscripts, extents, strict=True):
                     ranges += (_interval(index, names) or (0, n - 1) for index in different)
+            for d in stage.lines:
+                along[d] = [(0, extents[d] - 1)]
             self.known[stage.array] = [_hull(ranges, n) for ranges, n in zip(along, extents, strict=True)]
         return self.known[stage.array]
 
-    def _readers(self, array: str) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
-        """What reads `array`: its subscripts by dimension, and the ranges of the iterators in them."""
+    def _readers(self, array: str, own: Stage) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
+        """What reads `array`, but for its `own` steps: its subscripts by dimension, and the ranges of the iterators in
+        them.
+        """
         for name, ranges in self.blocks.items():
             if any(subscripts := _subscripts(self.program, name, array)):
                 yield subscripts, dict(zip(self.program.statement(name).iterators, ranges, strict=True))
         for stage in self.program.stages:
-            if stage.array not in self.reached or stage.array == array:
+            if stage.array not in self.reached or stage.arrays == own.arrays:
                 continue
             for step in stage.steps:
                 if any(subscripts := _subscripts(self.program, step.statement.name, array)):
@@ -173,7 +177,8 @@ def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
     names = step.statement.iterators
     found = {names[position]: (low, high) for position, low, high in step.loops}
     for (position, constant), (low, high) in zip(step.dims, element, strict=True):
-        found[names[position]] = low - constant, high - constant
+        if position >= 0:
+            found[names[position]] = low - constant, high - constant
     return found
 
 

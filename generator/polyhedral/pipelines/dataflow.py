@@ -24,7 +24,8 @@ from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
 from generator.polyhedral.pipelines.histogram import histogram
-from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, steps_of
+from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
+from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
 Point: TypeAlias = tuple[int, ...]

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from generator.errors import IllegalPlan
-from generator.polyhedral.pipelines.stages import groups_of, possible_stages, steps_of
-from generator.program import Program, Step, Where
+from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
+from generator.polyhedral.pipelines.stages import possible_stages
+from generator.program import Program, Step, Where, lines_of
 from generator.schedules.hyperplanes import LoopNest, Row
 
 
@@ -38,13 +39,29 @@ def units_of(program: Program, computed: Mapping[str, Where], together: Sequence
     sets = {array: number for number, arrays in enumerate(together) for array in arrays}
     joined: dict[tuple[str, int], list[int]] = {}
     for number, group in enumerate(groups_of(program)):
-        if not group.arrays <= set(computed):
+        if not _is_inside(program, group, computed):
             array = min(group.arrays)
             joined.setdefault(("set", sets[array]) if array in sets else ("group", number), []).append(number)
     units = [Unit(tuple(unit), _needed(program, unit, computed)) for unit in joined.values()]
     for unit in units:
         _check_stages(program, unit)
     return tuple(_ordered(program, units, computed)) if together else tuple(units)
+
+
+def _is_inside(program: Program, group: Group, computed: Mapping[str, Where]) -> bool:
+    """Whether a group is computed where it is read. Raises IllegalPlan where that is so for some of its arrays only,
+    or in different ways, or where a thread would compute lines.
+    """
+    possible = possible_stages(program)
+    arrays = sorted(group.arrays & set(possible))
+    places = {computed.get(array) for array in arrays}
+    if len(places) > 1:
+        raise IllegalPlan(f"{', '.join(f'`{array}`' for array in arrays)} are computed together, so that they have one "
+                          f"place")
+    if "inline" in places and (lines := lines_of(possible[arrays[0]])):
+        raise IllegalPlan(f"`{arrays[0]}` cannot be inline: an element needs others of its line along dimension "
+                          f"{', '.join(map(str, lines))}; compute it in blocks or by kernels of its own")
+    return bool(arrays) and None not in places
 
 
 def joint_nest(program: Program, unit: Unit) -> LoopNest:

@@ -16,7 +16,8 @@ from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.kit.ast import to_schedule
 from generator.polyhedral.kit.tree import Sequence
 from generator.polyhedral.pipelines.joining import Unit, joint_nest, units_of
-from generator.polyhedral.pipelines.stages import groups_of, possible_stages, reached
+from generator.polyhedral.pipelines.nests import groups_of
+from generator.polyhedral.pipelines.stages import possible_stages, reached
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.program import Program, Stage
 from generator.schedules.choice import ScheduleChoice

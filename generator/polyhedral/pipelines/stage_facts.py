@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -15,13 +15,13 @@ from generator.linear import simplify
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.pipelines.joining import sharable
+from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.stages import (
-    iterator_and_constant,
     possible_stages,
     read_subscripts,
     reads_by_element,
 )
-from generator.program import ELEMENT_BYTES, Program, Statement, Step
+from generator.program import ELEMENT_BYTES, Program, Statement, Step, lines_of
 
 _SIDE = 8
 
@@ -50,6 +50,9 @@ class StageFacts:
     `statements` compute it, `element` is the size of an element in bytes, `size` that of what computes one:
     operators, numbers and names; `by_data`: data decide which of its elements
     somebody reads. `pointwise`: an element is made from one element at most of each array that it reads.
+    `companions` are computed together with it (the other values of a tuple), as elements of the same place; `element`
+    and `size` are those of all. Only all elements along the dimensions `lines` can be computed, by one thread, in
+    `rounds` iterations.
     """
 
     array: str
@@ -60,6 +63,9 @@ class StageFacts:
     by_data: bool
     pointwise: bool
     readers: tuple[Reader, ...]
+    companions: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,48 +101,65 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
 
 @lru_cache(maxsize=16)
 def stage_facts(program: Program) -> tuple[StageFacts, ...]:
-    """The facts of all possible stages of `program`, in the order of the source."""
-    possible = possible_stages(program)
-    found = []
-    for array, steps in possible.items():
-        own = {step.statement.name for step in steps}
-        readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
-        by_data = any(any(loads_of(i)) or not names_of(i) <= {*s.iterators}
-                      for s in readers for index in read_subscripts(s, array) for i in index)
-        stored = program.array(array)
-        found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
-                                ELEMENT_BYTES[stored.type], _size(steps), by_data, _is_pointwise(steps),
-                                tuple(_reader(s, array, possible.get(s.body.target.array, ())) for s in readers)))
-    return tuple(found)
+    """The facts of all possible stages of `program`, in the order of the source; once for those computed together."""
+    together: dict[tuple[Step, ...], list[str]] = {}
+    for array, steps in possible_stages(program).items():
+        together.setdefault(steps, []).append(array)
+    owners = {step.statement.name: (arrays[0], step) for steps, arrays in together.items() for step in steps}
+    return tuple(_facts(program, tuple(arrays), steps, owners) for steps, arrays in together.items())
+
+
+def _facts(program: Program, arrays: tuple[str, ...], steps: tuple[Step, ...],
+           owners: Mapping[str, tuple[str, Step]]) -> StageFacts:
+    """`owners` tells the stage and the step of statements."""
+    own = {step.statement.name for step in steps}
+    reads = [(s, array) for s in program.statements if s.name not in own
+             for array in arrays if any(a.array == array for a in s.accesses)]
+    by_data = any(any(loads_of(i)) or not names_of(i) <= {*s.iterators}
+                  for s, array in reads for index in read_subscripts(s, array) for i in index)
+    extents, lines = program.array(arrays[0]).extents, lines_of(steps)
+    rounds = max(map(_often, steps)) if lines else 0
+    readers = tuple(_reader(program, s, array, owners.get(s.name)) for s, array in reads)
+    return StageFacts(arrays[0], tuple(step.statement.name for step in steps), extents,
+                      sum(ELEMENT_BYTES[program.array(array).type] for array in arrays), _size(steps), by_data,
+                      _is_pointwise(steps), readers, arrays[1:], lines, rounds)
+
+
+def _often(step: Step) -> int:
+    """The iterations that compute an element, or all of its line."""
+    return prod(1 + high - low for _, low, high in step.loops)
 
 
 def _is_pointwise(steps: Sequence[Step]) -> bool:
-    if len(steps) > 1 or steps[0].loops:
+    if any(step.loops or step.nest != steps[0].nest for step in steps) or (len(steps) > 1 and steps[0].nest is None):
         return False
-    statement = steps[0].statement
-    arrays = {access.array for access in statement.accesses if access.kind == "read"}
-    return all(len(set(read_subscripts(statement, array))) <= 1 for array in arrays)
+    statements = [step.statement for step in steps]
+    arrays = {access.array for s in statements for access in s.accesses if access.kind == "read"}
+    return all(len({index for s in statements for index in read_subscripts(s, array)}) <= 1 for array in arrays)
 
 
-def _reader(statement: Statement, array: str, steps: Sequence[Step]) -> Reader:
-    """How `statement` reads `array`; `steps` are those of the stage that it computes, if it is one."""
-    step = next((step for step in steps if step.statement == statement), None)
-    often = prod(1 + high - low for _, low, high in step.loops) if step else 1
-    reads = [reads_by_element(step, n) if step else map_of(access.relation)
+def _reader(program: Program, statement: Statement, array: str, owner: tuple[str, Step] | None) -> Reader:
+    """How `statement` reads `array`; `owner` is the stage that it computes, if it is one, and its step."""
+    name, step = owner or (statement.body.target.array, None)
+    lines = [d for d, (position, _) in enumerate(step.dims) if position < 0] if step else []
+    extents = program.array(name).extents
+    often = -(-_often(step) // prod(extents[d] for d in lines)) if step else 1
+    reads = [reads_by_element(step, n, name) if step else map_of(access.relation)
              for n, access in enumerate(statement.accesses) if access.array == array]
-    small, large = (max(_extents(reads, side)) for side in (_SIDE, 2 * _SIDE))
+    small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
     slope = (large - small) / _SIDE
     subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
-    places = [_places(index, statement) for index in subscripts]
+    places = [_element(index, statement, step) for index in subscripts]
     known = tuple(place for place in places if place is not None)
-    return Reader(statement.body.target.array, len(subscripts), often, slope, small - slope * _SIDE,
+    return Reader(name, len(subscripts), often, slope, small - slope * _SIDE,
                   known if len(known) == len(places) else None)
 
 
-def _places(subscripts: Sequence[Expr], statement: Statement) -> tuple[tuple[int, int], ...] | None:
+def _element(subscripts: Sequence[Expr], statement: Statement, step: Step | None) -> tuple[tuple[int, int], ...] | None:
     """Subscripts in terms of the coordinates of the element that a statement computes, as in Reader.places."""
-    own = {found[0]: (d, found[1]) for d, index in enumerate(statement.body.target.index)
-           if (found := iterator_and_constant(index, statement.iterators)) is not None}
+    dims = step.dims if step else [iterator_and_constant(index, statement.iterators) or (-1, 0)
+                                   for index in statement.body.target.index]
+    own = {position: (d, constant) for d, (position, constant) in enumerate(dims) if position >= 0}
     places = []
     for index in map(simplify, subscripts):
         found = iterator_and_constant(index, statement.iterators)
@@ -155,14 +178,14 @@ def _size(steps: Sequence[Step]) -> int:
     return sum(1 for step in steps for value in step.statement.body.computed for _ in parts(value))
 
 
-def _extents(reads: Sequence[Any], side: int) -> list[int]:
-    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain; from all of it
-    where nothing is read there.
+def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[int]:
+    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain, with whole
+    `lines`; from all of it where nothing is read there.
     """
     ranges = []
     for read in reads:
         cube = read.domain()
-        for d in range(cube.dim(isl.dim_type.set)):
+        for d in (d for d in range(cube.dim(isl.dim_type.set)) if d not in lines):
             low, high = ends_along(cube, d)
             first = max(low, (low + high - side) // 2)
             cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))

@@ -26,7 +26,7 @@ from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.members import coordinate, value_range
 from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.kit.tree import Sequence as SequenceTree
-from generator.polyhedral.pipelines.stages import iterator_and_constant
+from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.program import Program, Statement
 
 MAX_DIMS = 3

@@ -11,7 +11,8 @@ from generator.dataflow import Dataflow, Reach
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.pipelines.dataflow import dataflow
-from generator.polyhedral.pipelines.stages import groups_of, reads_by_element, steps_of
+from generator.polyhedral.pipelines.nests import groups_of, steps_of
+from generator.polyhedral.pipelines.stages import reads_by_element
 from generator.program import Program
 from tests.support.programs import program_of, scop
 from tests.support.slow import few

@@ -131,13 +131,8 @@ IMPOSSIBLE = {
         f"i++) t[2 * i + 1] = i;"
     + COPY,
     "two halves": f"int t[{N}]; for (i = 0; i < 9; i++) t[i] = in[i]; for (i = 9; i < {N}; i++) t[i] = i;" + COPY,
-    "a target that data decide": f"int t[{N}]; for (i = 0; i < {N}; i++) t[i] = 0; for (i = 0; i < {N}; i++) t[u[i] % "
-        f"{N}] += 1;"
-    + COPY,
     "two writers": FILL + f"for (i = 0; i < {N}; i++) out[i] = t[i]; for (i = 0; i < {N}; i++) t[i] = in[i] * 7;"
     f"for (i = 0; i < {N}; i++) other[i] = t[i];",
-    "its own neighbours in a condition": FILL + f"for (i = 1; i < {N}; i++) if (t[i - 1] > 3) t[i] = 0;" + COPY,
-    "its own neighbours": FILL + f"for (i = 1; i < {N}; i++) t[i] = t[i - 1] + in[i];" + COPY,
     "another statement in the nest": f"int t[{N}]; for (i = 0; i < {N}; i++) {{ t[i] = in[i]; other[i] = t[i] + 1; }}"
     + COPY,
     "time steps": f"int t[{N}]; for (k = 0; k < 3; k++) {{ for (i = 0; i < {N}; i++) t[i] = out[i] + in[i]; "

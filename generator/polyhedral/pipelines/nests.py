@@ -1,0 +1,175 @@
+"""The nests of a program, its groups of nests, and which of them compute an array element by element.
+
+A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. The nests
+of a group that writes one array are its *steps* if each runs one statement, in the order of its iterators, that
+computes elements from themselves and from other arrays; all but the first only if a condition holds, maybe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import islpy as isl
+
+from generator.expr import Binary, Expr, Int, Name, loads_of
+from generator.polyhedral.kit.ast import expression
+from generator.polyhedral.kit.members import coordinate, ends
+from generator.polyhedral.kit.parsed import set_of
+from generator.polyhedral.kit.regions import box
+from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl, statements_of
+from generator.polyhedral.kit.tree import Sequence as SequenceTree
+from generator.program import Program, Statement, Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """Loops that stand beside others in a program: the instances that they run (an isl UnionSet), and how."""
+
+    domain: Any
+    tree: Tree
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names."""
+        return statements_of(self.domain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Nests in a row of which each writes an array that the one before it writes; `arrays` are all that they write."""
+
+    nests: tuple[Nest, ...]
+    arrays: frozenset[str]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Names, nest by nest."""
+        return tuple(name for nest in self.nests for name in nest.statements)
+
+
+@lru_cache(maxsize=16)
+def groups_of(program: Program) -> tuple[Group, ...]:
+    """The groups of `program` in order."""
+    schedule = isl.Schedule(program.schedule)
+    groups: list[Group] = []
+    for nest in _nests(from_isl(schedule), schedule.get_domain()):
+        arrays = frozenset(program.statement(name).body.target.array for name in nest.statements)
+        if groups and arrays & groups[-1].arrays:
+            groups[-1] = Group((*groups[-1].nests, nest), groups[-1].arrays | arrays)
+        else:
+            groups.append(Group((nest,), arrays))
+    return tuple(groups)
+
+
+def _nests(tree: Tree, domain: Any) -> Iterator[Nest]:
+    if isinstance(tree, SequenceTree):
+        for part, child in zip(tree.filters, tree.children, strict=True):
+            yield from _nests(child, part.intersect(domain))
+    else:
+        yield Nest(domain, tree)
+
+
+@lru_cache(maxsize=16)
+def steps_of(program: Program) -> tuple[tuple[Step, ...], ...]:
+    """The statements of each group as steps; () for a group that writes several arrays, or where one is none."""
+    return tuple(_steps(program, group) for group in groups_of(program))
+
+
+def _steps(program: Program, group: Group) -> tuple[Step, ...]:
+    if len(group.arrays) > 1:
+        return ()
+    extents, steps = program.array(min(group.arrays)).extents, []
+    for number, nest in enumerate(group.nests):
+        statement = program.statement(nest.statements[0])
+        step = step_of(statement, extents, number == 0) if _in_order(nest, statement) else None
+        if step is None:
+            return ()
+        steps.append(step)
+    return tuple(steps)
+
+
+def _in_order(nest: Nest, statement: Statement) -> bool:
+    """Whether the nest runs one statement, in the order of its iterators."""
+    return statements_in_order(nest) == (statement.name,) and runs_in_order(nest, statement)
+
+
+def statements_in_order(nest: Nest) -> tuple[str, ...]:
+    """What each iteration of the innermost loop runs, in order; () where some statements have loops of their own."""
+    tree = _inside(nest.tree)[1]
+    if isinstance(tree, SequenceTree):
+        parts = [statements_of(nest.domain.intersect(part)) for part in tree.filters]
+        alone = all(len(part) == 1 for part in parts) and all(isinstance(child, Leaf) for child in tree.children)
+        return tuple(part[0] for part in parts) if alone else ()
+    return nest.statements if isinstance(tree, Leaf) and len(nest.statements) == 1 else ()
+
+
+def _inside(tree: Tree) -> tuple[list[Any], Tree]:
+    """The members of the loops around a tree, and what is inside of them."""
+    members: list[Any] = []
+    while isinstance(tree, Band):
+        members += tree.members
+        tree = tree.child
+    return members, tree
+
+
+def runs_in_order(nest: Nest, statement: Statement) -> bool:
+    """Whether the loops of the nest are those of the statement's iterators."""
+    members, domain = _inside(nest.tree)[0], isl.UnionSet.from_set(set_of(statement.domain))
+    if len(members) != len(statement.iterators):
+        return False
+    plain = [coordinate(statement.name, len(members), d) for d in range(len(members))]
+    return all(isl.UnionMap.from_union_pw_aff(a.intersect_domain(domain)).is_equal(
+        isl.UnionMap.from_union_pw_aff(b.intersect_domain(domain))) for a, b in zip(members, plain, strict=True))
+
+
+def step_of(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
+    """The statement as a step of an array of these extents, the `first` or a later one; None when it is none."""
+    body = statement.body
+    exprs = (*body.computed, body.guard) if body.guard is not None else body.computed
+    own = [load for value in exprs for load in loads_of(value) if load.array == body.target.array]
+    if any(load.index != body.target.index for load in own):
+        return None
+    dims = [iterator_and_constant(index, statement.iterators) for index in body.target.index]
+    known = tuple(d for d in dims if d is not None)
+    domain = set_of(statement.domain)
+    if len({position for position, _ in known}) < len(dims) or domain.is_empty():
+        return None
+    ranges = list(ends(domain))
+    positions = {position for position, _ in known}
+    loops = tuple((d, low, high) for d, (low, high) in enumerate(ranges) if d not in positions)
+    for (position, constant), extent in zip(known, extents, strict=True):
+        ranges[position] = (-constant, extent - 1 - constant)
+    condition = where_in_box(statement, ranges)
+    plain = not (body.op or own or loops or condition or body.guard)
+    return Step(statement, known, loops, condition) if plain or not first else None
+
+
+def where_in_box(statement: Statement, ranges: Sequence[tuple[int, int]]) -> Expr | None:
+    """Where the domain of a statement is in the box of these ranges of its iterators; None: it is all of the box."""
+    whole = box(statement.iterators, ranges).domain.set_tuple_name(statement.name)
+    domain = set_of(statement.domain)
+    return None if domain.is_equal(whole) else _condition(domain.gist(whole), statement.iterators)
+
+
+def _condition(domain: Any, iterators: Sequence[str]) -> Expr:
+    """Whether a point is in an isl Set."""
+    points = domain.reset_tuple_id().move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, len(iterators))
+    for d, name in enumerate(iterators):
+        points = points.set_dim_name(isl.dim_type.param, d, name)
+    return expression(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_set(points.params()))
+
+
+def iterator_and_constant(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
+    """(position, constant) of a subscript `iterator + constant`; None for others."""
+    match index:
+        case Name(name) if name in iterators:
+            return iterators.index(name), 0
+        case Binary("+", Name(name), Int(constant)) if name in iterators:
+            return iterators.index(name), constant
+        case Binary("-", Name(name), Int(constant)) if name in iterators:
+            return iterators.index(name), -constant
+        case _:
+            return None
