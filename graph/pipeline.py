@@ -39,8 +39,8 @@ ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
         "root, inline, block",
         "computed by its own kernels; by each thread that reads it, in registers; or by the blocks that read it, in "
-        "shared memory, with overlapping tiles. Inline is offered if the stage appears at most 64 times in a kernel's"
-        " text, block if a small tile fits; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
+        "shared memory, with overlapping tiles; all values of a tuple in one place. Inline is offered if the stage appears at most 64 times in a kernel's"
+        " text, block if a small tile fits, with whole lines of scans and histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
 )
 """Of docs/decisions.md."""
@@ -62,6 +62,10 @@ class Reader(InlineReader, Protocol):
     @property
     def margin(self) -> float:
         """How much longer that box is besides."""
+
+    @property
+    def in_block(self) -> tuple[float, float] | None:
+        """Both, if blocks compute the reader, and that in whole lines; None: the same."""
 
 
 class _Array(Protocol):
@@ -260,8 +264,10 @@ class Chosen:
         """The side of what every kernel that would compute `stage` needs of it."""
         needed: dict[str, float] = {}
         for reader in stage.readers:
+            placed = reader.array in self._sides
+            slope, margin = (placed and reader.in_block) or (reader.slope, reader.margin)
             for kernel, side in self._sides.get(reader.array, {reader.array: float(SIDE)}).items():
-                needed[kernel] = max(needed.get(kernel, 1.0), reader.slope * side + reader.margin)
+                needed[kernel] = max(needed.get(kernel, 1.0), slope * side + margin)
         return needed
 
     def _with(self, stage: StageFacts) -> dict[str, int]:

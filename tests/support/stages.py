@@ -326,7 +326,8 @@ def random_stages(program: Program, rng: np.random.Generator) -> Stages:
     for array, steps in possible_stages(program).items():
         if array in computed_by(steps) and chosen.keys().isdisjoint(computed_by(steps)) and rng.integers(5) < share:
             kind: Where = "block" if lines_of(steps) else kinds[int(rng.integers(2))]
-            chosen |= {one: kind for one in computed_by(steps) if one in possible_stages(program)}
+            if rng.integers(2) or not lines_of(steps):
+                chosen |= {one: kind for one in computed_by(steps) if one in possible_stages(program)}
     computed = {step.statement.name for array in chosen for step in possible_stages(program)[array]}
     wide = [name for name in reducible(program) if name not in computed
             and ELEMENT_BYTES[program.array(program.statement(name).body.target.array).type] >= 4]

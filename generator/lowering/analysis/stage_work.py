@@ -25,7 +25,7 @@ from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
-from generator.program import Program
+from generator.program import Program, Stage
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import kernel_name
@@ -76,10 +76,14 @@ def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> It
     often: dict[str, float] = defaultdict(float)
     boxes = {box.array: box for box in kernel.shared if isinstance(box, LocalBox) and box.filled == "compute"}
     filled = _fills(kernel, boxes, runs)
-    for array, times in filled.items():
+    for array, assigned in filled.items():
+        times = assigned / _assigned(program, stages[array])
         often[array] += times
+        if array != next(one for one in stages[array].arrays if one in filled):
+            continue  # the steps of a tuple run once
+        line = prod(program.array(array).extents[d] for d in stages[array].lines)
         for step in stages[array].steps:
-            loops = prod(high - low + 1 for _, low, high in step.loops)
+            loops = prod(high - low + 1 for _, low, high in step.loops) / line
             for inner, elements in inlined_elements(stages, step.statement.body.computed).items():
                 often[inner] += times * loops * elements
     for name in one.part.statements:
@@ -91,6 +95,16 @@ def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> It
     for array in stages:
         box = boxes[array].box if array in boxes else ()
         yield StageWork(array, often[array], prod(program.array(array).extents), box)
+
+
+def _assigned(program: Program, stage: Stage) -> float:
+    """How often a line of a stage is assigned to, per element; 1 for elements, which are stored once."""
+    if not stage.lines:
+        return 1.0
+    plain = [step for step in stage.steps if step.statement.body.target.array == stage.array
+             and not step.statement.body.op]
+    line = prod(program.array(stage.array).extents[d] for d in stage.lines)
+    return sum(prod(high - low + 1 for _, low, high in step.loops) for step in plain) / line
 
 
 def _fills(kernel: LoweredKernel, boxes: Mapping[str, LocalBox], runs: Sequence[Run]) -> dict[str, float]:

@@ -218,7 +218,7 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Rows as long as they are, some below each other, so that what a thread computes of stages stays in its cache;
     kernels that compute none are slabs.
     """
-    if not shape.computes:
+    if not shape.computes or not shape.extents:
         return _slab(shape, target, order)
     shape = shape.ordered(order)
     *outer, longest = (_cover(extent) for extent in shape.extents)

@@ -32,7 +32,7 @@ class Reader:
 
     `places` are these elements: per subscript a coordinate of the element of `array` that is computed (-1: none) and a
     constant; None where some subscript is something else. For a cube of `n` elements in each dimension, it reads a box
-    of up to `slope * n + margin`.
+    of up to `slope * n + margin`; if it computes whole lines, with the slope and the margin `in_block`.
     """
 
     array: str
@@ -41,6 +41,7 @@ class Reader:
     slope: float
     margin: float
     places: tuple[tuple[tuple[int, int], ...], ...] | None
+    in_block: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +145,22 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
     lines = [d for d, (position, _) in enumerate(step.dims) if position < 0] if step else []
     extents = program.array(name).extents
     often = -(-_often(step) // prod(extents[d] for d in lines)) if step else 1
-    reads = [reads_by_element(step, n, name) if step else map_of(access.relation)
-             for n, access in enumerate(statement.accesses) if access.array == array]
-    small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
-    slope = (large - small) / _SIDE
+    numbers = [n for n, access in enumerate(statement.accesses) if access.array == array]
+    by_instance = [map_of(statement.accesses[n].relation) for n in numbers]
+    by_element = [reads_by_element(step, n, name) for n in numbers] if step else by_instance
+    slope, margin = _growth(by_instance if lines else by_element)
     subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
     places = [_element(index, statement, step) for index in subscripts]
     known = tuple(place for place in places if place is not None)
-    return Reader(name, len(subscripts), often, slope, small - slope * _SIDE,
-                  known if len(known) == len(places) else None)
+    return Reader(name, len(subscripts), often, slope, margin, known if len(known) == len(places) else None,
+                  _growth(by_element, lines) if lines else None)
+
+
+def _growth(reads: Sequence[Any], lines: Collection[int] = ()) -> tuple[float, float]:
+    """Slope and margin of what `reads` reach, as in Reader."""
+    small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
+    slope = (large - small) / _SIDE
+    return slope, small - slope * _SIDE
 
 
 def _element(subscripts: Sequence[Expr], statement: Statement, step: Step | None) -> tuple[tuple[int, int], ...] | None:

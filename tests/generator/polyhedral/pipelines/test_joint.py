@@ -143,7 +143,7 @@ def test_values_of_a_tuple_have_one_place() -> None:
     assert list(possible_stages(found)) == ["t", "v"]
     for computed in ((("t", "block"),), (("t", "inline"), ("v", "block"))):
         with pytest.raises(IllegalPlan, match="`t`, `v` are computed together, so that they have one place"):
-            sections(found, Stages(computed))  # type: ignore[arg-type]  # literals in a tuple are str to mypy
+            sections(found, Stages(computed))
 
 
 def test_values_that_nobody_reads_have_no_box() -> None:
