@@ -39,8 +39,9 @@ ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
         "root, inline, block",
         "computed by its own kernels; by each thread that reads it, in registers; or by the blocks that read it, in "
-        "shared memory, with overlapping tiles; all values of a tuple in one place. Inline is offered if the stage appears at most 64 times in a kernel's"
-        " text, block if a small tile fits, with whole lines of scans and histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
+        "shared memory, with overlapping tiles; all values of a tuple in one place. Inline is offered if the stage "
+        "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
+        "histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
 )
 """Of docs/decisions.md."""

@@ -34,7 +34,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.pipeline_graph import PipelineGraph, pipeline_graph
 from generator.plan import Plan
 from generator.polyhedral.pipelines.stages import possible_stages
-from generator.program import Program, Where
+from generator.program import Program, Where, lines_of
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from metrics.outcome import Timed
@@ -180,8 +180,9 @@ def test_an_array_that_several_kernels_write_is_read_from_the_last() -> None:
 
 def random_stages(given_program: Program, seed: int) -> Stages:
     rng, where = np.random.default_rng(seed), get_args(Where)
-    places = [(array, int(rng.integers(3))) for array in sorted(possible_stages(given_program))]
-    return Stages(tuple((array, where[place]) for array, place in places if place < 2))
+    places = [(array, int(rng.integers(3)), steps) for array, steps in sorted(possible_stages(given_program).items())]
+    return Stages(tuple((array, "block" if lines_of(steps) else where[place])
+                        for array, place, steps in places if place < 2))
 
 
 @pytest.mark.parametrize(
