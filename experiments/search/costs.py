@@ -69,12 +69,13 @@ def planned(program: Program, plan: Plan) -> tuple[PlannedKernel, ...]:
 
 
 def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKernel:
-    stored = cut.stored
-    group = Refused(stored.refusal) if stored.refusal else Group(flow, stored.output, stored.members,
-                                                                 frozenset(stored.inlined))  # fmt: skip
+    stored, timed = cut.stored, cut.stored.timed
+    group = Refused(stored.refusal) if stored.refusal else Group(
+        timed.flow if timed else flow, stored.output, stored.members, frozenset(stored.inlined),
+        timed.boxes if timed else ())  # fmt: skip
     return PlannedKernel(
-        stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers, cut.sums
-    )
+        stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers, cut.sums,
+        timed.launches if timed else None)  # fmt: skip
 
 
 def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:

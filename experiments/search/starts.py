@@ -28,6 +28,7 @@ from generator.lowering.heuristics.starts import (
     start_plans,
     sum_plan,
     time_plan,
+    time_warps_plan,
 )
 from generator.lowering.heuristics.tensor import tensor_plans
 from generator.plan import Plan
@@ -123,8 +124,16 @@ class _Starts:
         return row_sums(self.program, reductions) if self.target.shares_host_cores else ()
 
     def _times(self) -> Iterator[Plan]:
-        """Return plans that run several time steps per launch."""
-        return (time_plan(self.program, self.target, number) for number in self.steps[1::2])
+        """Yield plans that run several time steps per launch: in tiles of blocks, then in tiles of warps that are half in
+        registers.
+        """
+        program, target, some = self.program, self.target, self.steps[1::2]
+        yield from (time_plan(program, target, number) for number in some)
+        made = (time_warps_plan(program, target, number) for number in some)
+        if found := [plan for plan in made if plan is not None]:
+            yield from found
+        elif some and (plan := time_warps_plan(program, target, self.steps[0])) is not None:
+            yield plan
 
     def _openings(self) -> Sequence[Preferences]:
         """Return promising schedules, as preferences for their decisions."""

@@ -40,6 +40,9 @@ class Refused:
     reason: str
 
 
+STEPS_UNKNOWN = Refused("it runs several time steps, of which this model knows nothing")
+"""Of a model that knows one launch of a kernel only."""
+
 Judgement: TypeAlias = Cost | Refused
 
 
@@ -51,7 +54,8 @@ class PlannedKernel:
     stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
     `level`: who shares a tile. `step`: of blocks that walk down their tiles the dimension and the points of it that
     they compute at a time (None: the whole tile). `facts` are those of its generated text, where there is one.
-    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers.
+    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers. `launches` of
+    a kernel that runs several time steps (None: another one).
     """
 
     statements: tuple[str, ...]
@@ -63,6 +67,7 @@ class PlannedKernel:
     facts: KernelFacts | None
     in_registers: int = 0
     sums: bool = False
+    launches: int | None = None
 
     @property
     def team(self) -> tuple[int, ...]:

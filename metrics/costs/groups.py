@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 from typing import TypeAlias
 
@@ -25,12 +25,22 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A kernel: it stores `output`, its blocks compute `members` (after what they read), its threads `inlined`."""
+    """A kernel: it stores `output`, its blocks compute `members` (after what they read), its threads `inlined`.
+
+    `boxes`: members of which each overwrites the one before; all others have places of their own.
+    """
 
     flow: Dataflow
     output: str
     members: tuple[str, ...] = ()
     inlined: frozenset[str] = frozenset()
+    boxes: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def places(self) -> tuple[tuple[str, ...], ...]:
+        """The members by the place that they have."""
+        shared = {member for box in self.boxes for member in box}
+        return (*self.boxes, *((member,) for member in self.members if member not in shared))
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -194,8 +204,13 @@ def column(numbers: Sequence[float]) -> Numbers:
 
 def kept_bytes(group: Group, work: TileWork) -> Numbers:
     """What members take whose regions are those of `work`."""
-    first = np.zeros_like(work.points[group.output])
-    return sum((work.points[m] * group.flow.array(m).element for m in group.members), first)
+    return in_places(group, {m: work.points[m] * group.flow.array(m).element for m in group.members},
+                     np.zeros_like(work.points[group.output]))
+
+
+def in_places(group: Group, of_members: Mapping[str, Numbers], none: Numbers) -> Numbers:
+    """What members take that need so much each, where some overwrite others; `none` of them take nothing."""
+    return sum((reduce(np.maximum, (of_members[m] for m in place)) for place in group.places), none)
 
 
 def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:

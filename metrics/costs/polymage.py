@@ -67,6 +67,8 @@ LATENCIES: Mapping[str, float] = MappingProxyType(
 """Clocks of an operation in a thread that waits for each (Volta: Jia et al. 2018): for stages that nobody measured."""
 _LOAD = 28.0
 """Clocks of a load from shared memory (there)."""
+LAUNCH_S = 5e-6
+"""A launch of a GPU (`metrics.costs.static` has the same)."""
 _BASE_REGISTERS = 16
 """What subscripts and loops of any kernel take, about."""
 
@@ -133,8 +135,22 @@ class PolyMage:
             given = Configurations(np.maximum(column(kernel.tile) / block, 1.0), block)
             if kernel.in_registers:
                 given = replace(given, tenths=np.array([float(kernel.in_registers)]))
-        found = replace(self, level=kernel.level).evaluate(kernel.group, given, device, kept)
-        return refused(found.wrongs) or cost_of(found, 0)
+        model = replace(self, level=kernel.level)
+        found = model.evaluate(kernel.group, given, device, kept)
+        if kernel.launches is None:
+            return refused(found.wrongs) or cost_of(found, 0)
+        return refused(found.wrongs) or model.launched(cost_of(found, 0), kernel.group, given, device, kernel.launches)
+
+    def launched(self, once: Cost, group: Group, given: Configurations, device: CostDevice, launches: int) -> Cost:
+        """The cost of so many launches, each of which costs `once` and as many transactions as the device moves
+        while it begins (ours: that is what several time steps per launch save).
+        """
+        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / self._team(given.block))
+        points = 1.0 if self.published else float(given.points.prod())
+        meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
+        term = self.weights.values[0] * meanwhile / points
+        terms = (Term("launch", term), Term("launches", float(launches)))
+        return Cost((once.number + term) * launches, (*once.terms, *terms))
 
     def evaluate(
         self, group: Group, given: Configurations, device: CostDevice, kept: TileWork | None = None
@@ -147,7 +163,8 @@ class PolyMage:
         work, volume, nothing = tile_work(group, tile, device.row_start), tile.prod(axis=0), np.zeros_like(threads)
         teams = np.ceil(given.block / team).prod(axis=0)
         shared = teams * kept_bytes(group, kept or work)
-        again = sum((work.points[m] - work.needed(m, tile) for m in members), nothing)
+        computed = (m for m in members if (node := group.flow.node(m)) is not None and node.statements)
+        again = sum((work.points[m] - work.needed(m, tile) for m in computed), nothing)
         registers, more = np.full_like(volume, float(_registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
             split = split_room(group, work, team, given.points[-1], given.tenths)

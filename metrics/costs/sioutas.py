@@ -30,7 +30,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
+from metrics.costs.base import STEPS_UNKNOWN, Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
 from metrics.costs.tile_sizes import cut
@@ -92,6 +92,8 @@ class Sioutas:
         """See CostModel."""
         if isinstance(kernel.group, Refused):
             return kernel.group
+        if kernel.launches is not None:
+            return STEPS_UNKNOWN
         group, tile = kernel.group, column(kernel.shared_tile)
         kept = tile_work(group, column(kernel.kept)) if kernel.step else None
         block, teams = np.array([float(prod(kernel.block))]), prod(kernel.block) / prod(kernel.team)

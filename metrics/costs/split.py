@@ -14,7 +14,7 @@ import numpy as np
 from generator.dataflow import Read
 from generator.decisions.fractions import MOST_WORDS
 from metrics.costs.base import Wrong
-from metrics.costs.groups import Group, Numbers, TileWork, flat
+from metrics.costs.groups import Group, Numbers, TileWork, flat, in_places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, ten
     """What the tiles take of a group that `can_split`; `points` of a lane along x, `tenths` of them in registers."""
     held = np.floor((points * tenths + 5.0) / 10.0)
     last, count = len(team) - 1, len(tenths)
-    shared, words = np.zeros(count), dict[str, Numbers]()
+    shared, words = dict[str, Numbers](), dict[str, Numbers]()
     for member in group.members:
         element = group.flow.array(member).element
         row, rows = np.ones(count), np.ones(count)
@@ -75,9 +75,9 @@ def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, ten
                 row = np.maximum(extent - held * team[last], 0.0)
             else:
                 rows = rows * np.ceil(extent / (team[follows] if follows >= 0 else 1.0))
-        shared += work.points[member] / work.extents[member][work.along[member].index(last)] * row * element
+        shared[member] = work.points[member] / work.extents[member][work.along[member].index(last)] * row * element
         words[member] = held * rows * -(-element // 4)
-    return Split(shared, _alive(group, words))
+    return Split(in_places(group, shared, np.zeros(count)), _alive(group, words))
 
 
 def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:

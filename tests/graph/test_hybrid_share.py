@@ -7,9 +7,10 @@ from functools import partial
 
 import pytest
 
-from experiments.search.parts import make_reachable_space
+from experiments.search.parts import PARTS, make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import make_explorer
+from generator.decisions.fractions import in_registers
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
@@ -70,6 +71,26 @@ def test_a_search_meets_time_steps_partly_in_registers(name: str) -> None:
     assert warps and len(hybrid) > 0.1 * len(warps)
     for walk in hybrid:
         assert lower(program, walk.plan, HOPPER).kernels and walk_to(space, walk.plan).plan == walk.plan
+
+
+STARTED = {**STENCILS, "heat-3d": (*STENCILS["heat-3d"], "DATA_TYPE_IS_FLOAT")}
+"""Doubles of three dimensions need more than 64 registers at once, even one step and one of two points of a lane."""
+
+
+@pytest.mark.parametrize("name", few(STARTED, ("jacobi-1d",)))
+def test_searches_start_with_time_steps_half_in_registers(name: str) -> None:
+    program = problem(name, STARTED[name]).program
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o1")
+    plans = [walk.plan for walk in PARTS.starts(program, HOPPER, options)]
+    hybrid = [plan for plan in plans if isinstance(plan.schedule, TimeTiles) and plan.kernels[0].in_registers]
+    assert hybrid and len({plan.schedule for plan in hybrid}) == len(hybrid)
+    for plan in hybrid:
+        (kernel,) = plan.kernels
+        points = kernel.tile[-1] // kernel.block[-1]
+        assert kernel.level == "sub-group" and in_registers(points, kernel.in_registers) == -(-points // 2)
+        assert lower(program, plan, HOPPER).kernels
+    without = PARTS.starts(program, replace(HOPPER, sub_group=0), options)
+    assert not any(kernel.in_registers for walk in without for kernel in walk.plan.kernels)
 
 
 SMALL_ROOM = replace(HOPPER, local_bytes=48 * 1024)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from generator.dataflow import Dataflow
 from generator.decisions.walk import walked
+from generator.lowering.analysis.time_flow import TimeFlow, time_flow
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.members import iterator_of
@@ -23,7 +24,8 @@ class Stored:
     """A kernel of a schedule: it stores `output`, computes `members` in its blocks and `inlined` in its threads.
 
     `axes`: the dimension of `output` that each of its parallel dimensions (before a plan orders them) runs along.
-    `refusal`: why it is no such kernel; then the other fields but `statements` say nothing.
+    `timed`: the launch that it is, where it runs several time steps. `refusal`: why it is no such kernel; then the
+    other fields but `statements` say nothing.
     """
 
     statements: tuple[str, ...]
@@ -32,6 +34,7 @@ class Stored:
     inlined: tuple[str, ...] = ()
     axes: tuple[int, ...] = ()
     refusal: str = ""
+    timed: TimeFlow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,9 @@ def stored_kernels(program: Program, schedule: Schedule, flow: Dataflow) -> tupl
     """The kernels of `schedule` in launch order. Raises IllegalPlan: it does not fit the program."""
     if isinstance(schedule, TimeTiles):
         names = tuple(sorted(statement.name for statement in program.statements))
-        return (Stored(names, refusal="it runs several time steps"),)
+        timed = time_flow(program, schedule.steps)
+        axes = tuple(range(len(timed.flow.array(timed.output).extents)))
+        return (Stored(names, timed.output, timed.members, (), axes, timed=timed),)
     return tuple(_stored(kernel, flow) for kernel in kernels_of(program, schedule))
 
 
@@ -116,7 +121,7 @@ def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
     if stored.refusal:
         return Cut(stored, kernel.tile, kernel.block, kernel.level)
-    extents = flow.array(stored.output).extents
+    extents = (stored.timed.flow if stored.timed else flow).array(stored.output).extents
     axes = turned(stored.axes, kernel.order)
     tile, block = list(extents), [1] * len(extents)
     for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):

@@ -198,6 +198,16 @@ def time_plan(program: Program, target: Target, steps: int) -> Plan:
     return Plan(choice, (_kernel(_SURROUNDED if target.shares_host_cores else _POINTS, shape, target, ()),))
 
 
+def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None:
+    """`time_plan` with tiles of warps, half of each in registers; None where lanes cannot hold the sweeps for each
+    other, or a block has no room for so many steps. Raises IllegalPlan if the program has none.
+    """
+    choice = TimeTiles(steps)
+    (shape,) = kernel_shapes(program, choice, target.dialect)
+    kernel = warps_kernel(shape, target, ())
+    return None if kernel is None else Plan(choice, (kernel,))
+
+
 def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """One part of the outermost dimension per core, whole in the others as far as blocks may be so large."""
     shape = shape.ordered(order)

@@ -56,14 +56,14 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
     if not steps:
         alone = f"`{array}` is not computed element by element, each once and from other arrays"
         reason = alone if len(group.arrays) == 1 else f"`{array}` is computed in loops with other arrays"
-        reads = tuple(_merged(read for s in statements for read in _whole_reads(program, s)))
+        reads = tuple(merged_reads(read for s in statements for read in _whole_reads(program, s)))
         return Node(array, names, stored.extents, element, 0.0, Operations(), 1, reads, False, seen, False, reason)
     bodies = [step.statement.body for step in steps]
-    single = [read for step in steps for read in _reads(program, step)]
-    reads = tuple(_merged(single))
+    single = [read for step in steps for read in reads_of(program, step)]
+    reads = tuple(merged_reads(single))
     registers = max(registers_of(value) for body in bodies for value in body.computed)
     reduces = len(steps) > 1 or any(step.loops for step in steps)
-    arithmetic, operations = _work(program, steps)
+    arithmetic, operations = work_of(program, steps)
     return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces,
                 digest=_digest(program, stored.type, steps), histogram=histogram(program, array, steps, single))
 
@@ -77,7 +77,7 @@ def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _work(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]:
+def work_of(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]:
     """Arithmetic and operations per element: an update loads and changes what it stores."""
     types = {one.name: one.type for one in program.arrays}
     arithmetic, operations = 0.0, Operations()
@@ -96,7 +96,7 @@ def _rewritten(first: Node, second: Node) -> Node:
         first,
         statements=(*first.statements, *second.statements),
         stage=False,
-        reads=tuple(_merged((*first.reads, *second.reads))),
+        reads=tuple(merged_reads((*first.reads, *second.reads))),
         refusal=f"`{first.array}` is written again after it was complete",
     )
 
@@ -109,7 +109,7 @@ def _whole_reads(program: Program, statement: Statement) -> Iterator[Read]:
             yield Read(access.array, tuple(Reach((), 0.0, n - 1.0) for n in extents), 1, 1.0, 1.0, True)
 
 
-def _reads(program: Program, step: Step) -> Iterator[Read]:
+def reads_of(program: Program, step: Step) -> Iterator[Read]:
     """What a step reads to compute an element, load by load."""
     statement, target = step.statement, step.statement.body.target.array
     often = prod(high - low + 1 for _, low, high in step.loops)
@@ -132,7 +132,7 @@ def _reads(program: Program, step: Step) -> Iterator[Read]:
         )
 
 
-def _merged(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
+def merged_reads(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
     """Reads of one array that move alike are one read of all that lies between them."""
     found: dict[tuple[str, tuple[tuple[float, ...], ...], bool], Read] = {}
     for read in reads:

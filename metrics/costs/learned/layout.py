@@ -13,7 +13,7 @@ import numpy as np
 
 from generator.dataflow import Dataflow, Node
 from generator.nest import Level
-from metrics.costs.base import PlannedKernel, Refused
+from metrics.costs.base import STEPS_UNKNOWN, PlannedKernel, Refused
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, TileWork, column, tile_work
 
@@ -151,4 +151,6 @@ def layout_of(kernel: PlannedKernel, device: CostDevice) -> Layout | Refused:
     """The layout of a kernel under a plan; or why it has none."""
     if isinstance(kernel.group, Refused):
         return kernel.group
+    if kernel.launches is not None:
+        return STEPS_UNKNOWN
     return layout(kernel.group, device, sizes_of(kernel))
