@@ -124,9 +124,7 @@ class _Starts:
         return row_sums(self.program, reductions) if self.target.shares_host_cores else ()
 
     def _times(self) -> Iterator[Plan]:
-        """Yield plans that run several time steps per launch: in tiles of blocks, then in tiles of warps that are half in
-        registers.
-        """
+        """Yield plans that run several time steps per launch: tiles of blocks, then of warps, half in registers."""
         program, target, some = self.program, self.target, self.steps[1::2]
         yield from (time_plan(program, target, number) for number in some)
         made = (time_warps_plan(program, target, number) for number in some)
