@@ -1,4 +1,4 @@
-"""Ceilings are measured once per device and driver, and kept in the user's cache."""
+"""Keep measured ceilings in the user's cache, once per device and driver."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from runners.base import DeviceInfo
 
 
 def ceilings_file(device_key: str) -> Path:
-    """Where the ceilings of a device are kept: below $XDG_CACHE_HOME, or ~/.cache."""
+    """Return the file for a device's ceilings, below $XDG_CACHE_HOME or ~/.cache."""
     return user_cache() / "ceilings" / (re.sub(r"[^\w.-]+", "-", device_key) + ".json")
 
 
 def keep_ceilings(ceilings: Ceilings) -> Path:
-    """Write `ceilings` where `kept_ceilings` finds them. Raises InputError when that place cannot be written."""
+    """Write `ceilings` where `kept_ceilings` finds them, and return the path. Raises InputError if it cannot be
+    written.
+    """
     file = ceilings_file(ceilings.device_key)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +34,7 @@ def keep_ceilings(ceilings: Ceilings) -> Path:
 
 
 def kept_ceilings(device: DeviceInfo) -> Ceilings | None:
-    """The ceilings of `device` with its present driver; None if they were never measured, or the file is damaged."""
+    """Return the ceilings of `device` with its current driver; None if they are missing or the file is damaged."""
     file = ceilings_file(device.key)
     try:
         kept = from_json(file.read_text(encoding="utf-8"), Ceilings)

@@ -1,4 +1,4 @@
-"""Measures the ceilings of a device: every probe in several shapes, the best shape counts."""
+"""Measure the ceilings of a device: each probe runs in several shapes, and the fastest shape counts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from runners.base import DeviceInfo, Job, Limits
 from runners.pool_runner import DeviceRunner
 
 WORKING_SETS = (1 << 16, 1 << 19, 1 << 22, 1 << 25, 1 << 27)
-"""64 KiB, which fit into a core's caches, to 128 MiB, which fit into few."""
+"""From 64 KiB, which fit into a core's caches, to 128 MiB, which fit into few caches."""
 LIMITS = Limits(compile_s=30.0, run_s=30.0, half_width=0.05, time_s=0.4, give_up=2.0)
 Note = Callable[[str], None]
 
 
 def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
-    """The ceilings of `device`; takes a minute or two. `note` is told each finding.
+    """Return the ceilings of `device`, measured in a minute or two. `note` receives a message for each result.
 
     Raises:
-        InputError: no shape of some probe works on the device.
+        InputError: a probe works in none of its shapes on the device.
     """
     types: tuple[ElementType, ...] = ("float", "double") if device.target.fp64 else ("float",)
     rates = []
@@ -45,8 +45,8 @@ def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
 
 
 def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
-    """What to try: CPUs like one thread per block that works on vectors, or what their compiler makes of many
-    threads.
+    """Yield the shapes to try. On CPUs these are one thread per block with vectors, and many threads for the compiler
+    to vectorise.
     """
     units, compute = target.compute_units, probe.name == "fma"
     if target.shares_host_cores:
@@ -61,13 +61,13 @@ def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
 
 
 def no_metrics(program: Program, plan: Plan, target: Target) -> Ratings:
-    """Probes are measured, not modelled."""
+    """Return no metrics: probes are measured, not modelled."""
     del program, plan, target
     return ()
 
 
 def _best(probe: Probe, device: DeviceInfo, workdir: Path) -> float:
-    """Work per second of the fastest shape."""
+    """Return the work per second of the fastest shape."""
     tried = tuple(shapes(probe, device.target))
     jobs = [Job(number, probe_plan(probe, shape)) for number, shape in enumerate(tried)]
     runner = DeviceRunner(

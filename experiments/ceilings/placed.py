@@ -1,4 +1,4 @@
-"""Runs beside the ceilings of their device: how much faster could any schedule be?"""
+"""Runs compared with the ceilings of their device: how much faster could any schedule be?"""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from runners.base import DeviceInfo
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A run below its roof: `roof_ms` is the least time that the ceilings allow, `limit` what does not allow less.
+    """A run and its roof: `roof_ms` is the least time that the ceilings allow, `limit` the ceiling that determines it.
 
-    The shares are the roof's time over the measured one: 1 = nothing is left to gain; above 1, the program has what the
-    measuring kernels have not (data that stays in a cache between its parts, say). None: nothing was measured.
+    The shares are `roof_ms` divided by measured times: 1 means that no gain is left. Above 1, the program profits from
+    something that the measuring kernels do not have, such as data that stays in a cache between its parts. None: not
+    measured.
     """
 
     run: str
@@ -34,14 +35,14 @@ class Placed:
 
 
 def program_roof(program: Program, ceilings: Ceilings) -> Roof | None:
-    """The roof of a program; None when the ceiling for its type was not measured."""
+    """Return the roof of a program; None if the ceiling for its type was not measured."""
     from generator.polyhedral.dependences.demand import program_demand  # here, because it loads isl
 
     return roof(program_demand(program), ceilings)
 
 
 def run_roof(info: RunInfo) -> Roof | str:
-    """The roof of a run's program on its device, or why it is not known."""
+    """Return the roof of a run's program on its device, or why it is unknown."""
     ceilings = kept_ceilings(info.device)
     if ceilings is None:
         return unknown_ceilings(info.device)
@@ -50,16 +51,16 @@ def run_roof(info: RunInfo) -> Roof | str:
 
 
 def unknown_ceilings(device: DeviceInfo) -> str:
-    """How to make the ceilings of a device known."""
+    """Return a message that says how to measure the ceilings of a device."""
     return (f"the ceilings of {device.name} ({device.platform}) are not known here; "
             f"`antune suite roofline --device {device.key}` measures them")
 
 
 def place_run(directory: Path) -> Placed | str:
-    """The run in `directory` beside the kept ceilings of its device, or why that is not possible.
+    """Return the run in `directory` compared with the ceilings of its device, or why that is impossible.
 
     Raises:
-        InputError: there is no run that can be read.
+        InputError: there is no readable run.
     """
     with read_store(directory) as store:
         info, summary = store.info(), summarize(store)

@@ -1,9 +1,9 @@
-"""Kernels that do nothing but compute, or nothing but move data, in OpenCL and CUDA.
+"""Kernels that only compute, or only move data, in OpenCL and CUDA.
 
-They are written by hand, as programs with a reference, so that they go through the same runner as everything else: a
-probe that computes nonsense has no rate. Every block works on a range of its own, neighbouring threads on neighbouring
-elements. CPUs want one thread per block, whose loop is vectorised; GPUs want many. Chains are kept in registers if
-their loop is unrolled, which PoCL does not do unless it is told (a third of the operations per second otherwise).
+They are hand-written programs with a reference, measured by the same runner as everything else: a probe with wrong
+results has no rate. Every block works on a range of its own, neighbouring threads on neighbouring elements. CPUs need
+one thread per block, whose loop is vectorised; GPUs need many. Chains stay in registers if their loop is unrolled,
+which PoCL does only on request (otherwise it reaches a third of the operations per second).
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from generator.variant import Kernel, KernelText, Launch, Variant
 
 ProbeName: TypeAlias = Literal["sum", "triad", "fma"]
 LINKS = 4096
-"""Multiply-adds per chain of the probe fma at least: x -> 0.5 x + 1 tends to 2 and stays there."""
+"""The fewest multiply-adds per chain of the probe fma; x -> 0.5 x + 1 converges to 2."""
 OPERATIONS = 1 << 29
-"""Operations that a launch of fma does at least, milliseconds on a CPU: some of its cores may wake up late."""
+"""The fewest operations per launch of fma, milliseconds on a CPU, whose cores may wake up late."""
 MOST_LANES = 16
 RESULTS = 4096
-"""Numbers that `sum` and `fma` leave, so that nothing they do is superfluous."""
+"""The number of results of `sum` and `fma`, so that compilers cannot remove any work."""
 MOVED = 1 << 27
-"""Bytes that a launch of the others moves at least: small working sets are gone through many times."""
+"""The fewest bytes that a launch of the other probes moves; small working sets are read many times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
     """What is measured: `sum` reads an array, `triad` reads two and writes one, `fma` computes.
 
-    `working_set` in bytes, over all arrays that are gone through (fma: not used).
+    `working_set` is in bytes, over all arrays that are read or written (unused for fma).
     """
 
     name: ProbeName
@@ -59,12 +59,12 @@ class Probe:
 
     @property
     def arrays(self) -> int:
-        """How many arrays a round goes through."""
+        """The number of arrays that a round reads or writes."""
         return {"sum": 1, "triad": 3, "fma": 0}[self.name]
 
     @property
     def elements(self) -> int:
-        """Elements of each array: a multiple of all vectors' lengths."""
+        """The elements of each array, a multiple of all vector lengths."""
         if not self.arrays:
             return RESULTS
         return self.working_set // (self.arrays * ELEMENT_BYTES[self.type]) // MOST_LANES * MOST_LANES
@@ -72,9 +72,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a probe is spread: `chains` are independent accumulators, or elements in flight, per thread.
+    """How a probe is distributed: `chains` are independent accumulators, or elements in flight, per thread.
 
-    `lanes`: elements are taken as vectors of so many (OpenCL only), which compilers for CPUs do not always find.
+    `lanes`: elements per vector (OpenCL only), because compilers for CPUs do not always vectorise.
     """
 
     threads: int
@@ -83,26 +83,26 @@ class Shape:
     lanes: int = 1
 
     def steps(self, probe: Probe) -> int:
-        """Times that a thread goes through its chains in a round; 0: there is too little data for this shape."""
+        """Return how often a thread goes through its chains in a round; 0 if the data are too few for this shape."""
         return probe.elements // self._accumulators
 
     def rounds(self, probe: Probe) -> int:
-        """Rounds of a launch."""
+        """Return the number of rounds of a launch."""
         return max(1, MOVED // self._round_bytes(probe))
 
     def work(self, probe: Probe) -> float:
-        """Bytes that a launch moves, or operations that it does: a multiply-add is two."""
+        """Return the bytes that a launch moves, or its operations (two per multiply-add)."""
         if probe.name == "fma":
             return 2.0 * self.links * self._accumulators
         return float(self._round_bytes(probe)) * self.rounds(probe)
 
     @property
     def links(self) -> int:
-        """Multiply-adds per chain of a launch of fma."""
+        """The number of multiply-adds per chain of a launch of fma."""
         return max(LINKS, OPERATIONS // (2 * self._accumulators))
 
     def covered(self, probe: Probe) -> int:
-        """Elements of an array that the rounds go through."""
+        """Return the number of elements of an array that the rounds cover."""
         return self.steps(probe) * self._accumulators
 
     @property
@@ -154,7 +154,7 @@ def _words(words: Words) -> dict[str, str]:
 
 
 def probe_problem(probe: Probe) -> Problem:
-    """The program of `probe` with its data: arrays of ones, so that all results are small numbers."""
+    """Return the program of `probe` with its data: arrays of ones, so that all results are small numbers."""
     dtype, results = NUMPY_TYPES[probe.type], probe.elements if probe.name == "triad" else RESULTS
     ones = np.ones(probe.elements, dtype)
     expected = {"sum": 1.0, "triad": 3.0, "fma": 2.0}[probe.name]
@@ -165,7 +165,7 @@ def probe_problem(probe: Probe) -> Problem:
 
 
 def _program(probe: Probe, results: int, third: int) -> Program:
-    """A program with the arrays of the probe; its one statement stands for what the kernel does to them."""
+    """Return a program with the arrays of the probe; its one statement stands for the kernel's work."""
     domain = f"{{ S0[i] : 0 <= i < {results} }}"
     body = Assignment(Load("B", (Name("i"),), 1), "", Load("A", (Int(0),), 0))
     accesses = (Access("A", "{ S0[i] -> A[0] }", "read"), Access("B", "{ S0[i] -> B[i] }", "write"))
@@ -177,13 +177,13 @@ def _program(probe: Probe, results: int, third: int) -> Program:
 
 
 def probe_plan(probe: Probe, shape: Shape) -> Plan:
-    """A Plan that stands for the shape of a probe."""
+    """Return a Plan that encodes the shape of a probe."""
     return Plan(ScheduleChoice(), (KernelPlan(("S0",), (shape.blocks,), (shape.threads,), unroll=shape.chains),),
                 parameters=(("lanes", shape.lanes), ("probe", probe.name), ("working set", probe.working_set)))
 
 
 def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
-    """The kernel that a Plan of `probe_plan` stands for, in place of the lowering of real programs."""
+    """Return the kernel for a Plan of `probe_plan`; replaces the lowering of real programs."""
     kernel, parameters = plan.kernels[0], dict(plan.parameters)
     name = next(known for known in _BODIES if known == parameters["probe"])
     probe = Probe(name, program.array("B").type, int(parameters["working set"]))

@@ -1,11 +1,11 @@
-"""A stage alone, in a loop on data that one thread has in shared memory: how long does an element take?
+"""A single stage in a loop over data in shared memory, in one thread: how long does an element take?
 
-TimePerIter of PolyMage-GPU (Jangda & Guha 2020, section 5.3): one block of one thread computes ROW elements of the
-stage again and again; loads of arrays are loads from shared memory, at places as far apart as they are in the program
-along x, and an iteration of a reduction loop reads the next element. Other subscripts cost nothing here. On CPUs rows
-may become vectors, as in the kernels that plans make.
+This is TimePerIter of PolyMage-GPU (Jangda & Guha 2020, section 5.3): one block of one thread computes ROW elements of
+the stage repeatedly. Loads from arrays become loads from shared memory with the same distances along x as in the
+program, and an iteration of a reduction loop reads the next element. Other subscripts cost nothing here. On CPUs, rows
+may be vectorised, as in the kernels of plans.
 
-The data are ones, and the probe's output is what it was, whatever the stage computes: but no compiler knows.
+The data are ones, and the probe's output does not depend on what the stage computes, but compilers cannot know that.
 """
 
 from __future__ import annotations
@@ -46,13 +46,11 @@ from generator.target import Target
 from generator.variant import Kernel, Launch, Variant
 
 ROW = 256
-"""Elements that the thread computes one after the other."""
+"""The number of elements that the thread computes in sequence."""
 WORK = 1 << 24
-"""Operations of a launch, about: milliseconds."""
+"""The approximate number of operations per launch, which take milliseconds."""
 MOST_TRIPS, MOST_STRIDE = 4096, 8
-"""Rounds of a stage's reduction loops per element, and the distance of neighbours' loads, beyond which it is not
-measured.
-"""
+"""Limits for measuring a stage: iterations of its reduction loops per element, distance of neighbouring loads."""
 _X, _ROUND, _RESULT, _ONES, _OUT = Name("x"), Name("n"), "row", "A", "B"
 
 
@@ -72,13 +70,13 @@ class SharedRow:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasurable(Exception):
-    """A stage that no probe can stand for; the reason."""
+    """No probe can represent the stage, for the given reason."""
 
     reason: str
 
 
 def steps_by_array(program: Program) -> dict[str, tuple[Step, ...]]:
-    """The steps that compute each array of which that is known."""
+    """Return the steps that compute each array, for arrays whose steps are known."""
     found = {}
     for group, steps in zip(groups_of(program), steps_of(program), strict=True):
         if steps and len(group.arrays) == 1:
@@ -88,7 +86,7 @@ def steps_by_array(program: Program) -> dict[str, tuple[Step, ...]]:
 
 @dataclass(slots=True)
 class _Writer:
-    """Makes the body of a probe; `rows` are the arrays that it reads, with what it needs of each beyond ROW."""
+    """Makes the body of a probe; `rows` maps the arrays that it reads to the elements needed beyond ROW."""
 
     program: Program
     array: str
@@ -96,7 +94,7 @@ class _Writer:
     rows: dict[str, int] = field(default_factory=dict)
 
     def step(self, step: Step) -> Node:
-        """A loop over the row in which `step` computes its elements."""
+        """Return a loop over the row in which `step` computes its elements."""
         body, statement = step.statement.body, step.statement
         if any(isinstance(part, Fold) for value in (*body.computed, *self._guards(step)) for part in parts(value)):
             raise Unmeasurable("data may decide how often a loop of it runs")
@@ -122,7 +120,7 @@ class _Writer:
         yield from (one for one in (step.statement.body.guard, step.condition) if one is not None)
 
     def _placed(self, expr: Expr, step: Step, inner: str) -> Expr:
-        """`expr` with loads from the probe's rows."""
+        """Return `expr` with loads from the probe's rows."""
         if not isinstance(expr, Load):
             return map_children(expr, lambda part: self._placed(part, step, inner))
         kind = self.program.array(expr.array).type
@@ -148,7 +146,7 @@ def _row_name(number: int) -> str:
 
 
 def _stride(subscript: Expr, step: Step, inner: str, extent: int) -> int:
-    """How far apart neighbours along x read; data that decide about it count as 0."""
+    """Return the distance between the reads of neighbours along x; 0 if it depends on data."""
     if inner not in names_of(subscript):
         return 0
     middle = dict.fromkeys(step.statement.iterators, extent // 2)
@@ -163,12 +161,12 @@ def _stride(subscript: Expr, step: Step, inner: str, extent: int) -> int:
 
 
 def rounds(arithmetic: float) -> int:
-    """How often a launch computes the row of a stage with so many operations per element."""
+    """Return how often a launch computes the row of a stage with `arithmetic` operations per element."""
     return max(1, int(WORK / (ROW * max(arithmetic, 1.0))))
 
 
 def probe_kernel(program: Program, array: str) -> LoweredKernel:
-    """The probe of the stage `array` of `program`. Raises Unmeasurable."""
+    """Return the probe of the stage `array` of `program`. Raises Unmeasurable."""
     steps, node = steps_by_array(program).get(array), dataflow(program).node(array)
     if steps is None or node is None:
         raise Unmeasurable("it is not computed element by element")
@@ -191,13 +189,13 @@ def probe_kernel(program: Program, array: str) -> LoweredKernel:
 
 
 def _cleared() -> Node:
-    """Updates begin at ones."""
+    """Return a loop that sets the results of an update to ones."""
     return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1,
                (Assign(Load(_RESULT, (_X,)), "", Load(_ONES, (_X,))),))
 
 
 def _told() -> Node:
-    """The output: ones; no compiler knows that the results are never in it."""
+    """Return a loop that writes ones to the output; compilers must assume that it may write the results."""
     found = Select(Binary(">", Load(_ONES, (Int(0),)), Real("2.0f")), Load(_RESULT, (_X,)), Load(_ONES, (_X,)))
     return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1, (Assign(Load(_OUT, (_X,)), "", found),))
 
@@ -207,7 +205,7 @@ def _arrays() -> tuple[Array, ...]:
 
 
 def probe_problem() -> Problem:
-    """The program that all probes stand for, with its data: it leaves ROW ones as they are."""
+    """Return the program that all probes implement, with its data: it copies ROW ones."""
     ones = np.ones(ROW, np.float32)
     domain = f"{{ S0[i] : 0 <= i < {ROW} }}"
     accesses = (Access(_ONES, "{ S0[i] -> A[i] }", "read"), Access(_OUT, "{ S0[i] -> B[i] }", "write"))
@@ -219,18 +217,18 @@ def probe_problem() -> Problem:
 
 
 def probe_plan(array: str) -> Plan:
-    """A Plan that stands for the probe of a stage."""
+    """Return a Plan that encodes the probe of a stage."""
     return Plan(ScheduleChoice(), (KernelPlan(("S0",), (1,), (1,)),), parameters=(("stage", array),))
 
 
 @dataclass(frozen=True, slots=True)
 class LowerStage:
-    """Makes the probes of the stages of `program`, in place of the lowering of real programs."""
+    """Makes the probes of the stages of `program`; replaces the lowering of real programs."""
 
     program: Program
 
     def __call__(self, program: Program, plan: Plan, target: Target) -> Variant:
-        """The kernel that a Plan of `probe_plan` stands for. Raises Unmeasurable."""
+        """Return the kernel for a Plan of `probe_plan`. Raises Unmeasurable."""
         kernel = probe_kernel(self.program, str(dict(plan.parameters)["stage"]))
         code = printed(kernel, (), target)
         types = {row.type for row in kernel.shared}

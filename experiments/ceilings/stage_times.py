@@ -1,4 +1,4 @@
-"""What an element of each stage takes on a device (`stage_probes`), measured once per stage, device and driver."""
+"""The time of an element of each stage on a device (`stage_probes`), measured once per stage, device and driver."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from runners.pool_runner import DeviceRunner
 
 LIMITS = Limits(compile_s=30.0, run_s=10.0, half_width=0.05, time_s=0.1, give_up=2.0)
 Times: TypeAlias = Mapping[str, float]
-"""Nanoseconds of an element in one thread, by the digest of the stage (`generator.dataflow.Node.digest`)."""
+"""Nanoseconds per element in one thread, by the digest of the stage (`generator.dataflow.Node.digest`)."""
 Note: TypeAlias = Callable[[str], None]
 
 
 def stage_times(program: Program, device: DeviceInfo, workdir: Path, note: Note) -> dict[str, float]:
-    """The times of all stages of `program` that can be measured; `note` is told of the others.
+    """Return the times of all stages of `program` that can be measured, in nanoseconds; `note` receives messages on the
+    others.
 
-    Only what was never measured on this device is, some half a second each, and kept in the user's cache.
+    Only stages never measured on this device are measured, for about half a second each; times are kept in the user's
+    cache.
     """
     known = _kept(device)
     nodes = {node.digest: node for node in dataflow(program).nodes if node.digest}
@@ -79,7 +81,7 @@ def _file(device: DeviceInfo) -> Path:
 
 
 def _kept(device: DeviceInfo) -> dict[str, float]:
-    """What is kept of the device with its present driver; nothing where the file is damaged."""
+    """Return the stored times of the device with its current driver; empty if the file is damaged."""
     try:
         found = json.loads(_file(device).read_text(encoding="utf-8"))
         times = {str(digest): float(ns) for digest, ns in found["stages"].items()}
@@ -89,7 +91,7 @@ def _kept(device: DeviceInfo) -> dict[str, float]:
 
 
 def _keep(device: DeviceInfo, times: Times) -> None:
-    """Raises InputError when the place cannot be written."""
+    """Store the times. Raises InputError if the file cannot be written."""
     file = _file(device)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

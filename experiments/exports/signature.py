@@ -1,10 +1,10 @@
-"""What the exported function is called with: the original parameters, then what the SCoP took from elsewhere.
+"""The parameters of the exported function: those of the original function, then what the SCoP uses from outside it.
 
     static double x[1000];                              ->  void f(int n, double A[1000], double *s, double x[1000])
     void f(int n, double A[n]) { double s; ... }
 
-The original declarations come from the stored text of the tuned file. Where it has none, or cannot be read again (an
-included file is gone), sizes, scalars and arrays of the Program are the parameters, in this order.
+The original declarations are read from the stored text of the tuned file. If it has none or cannot be read again (an
+included file is missing), the sizes, scalars and arrays of the Program are the parameters, in this order.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ _PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|i
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of the exported function: `text` declares it.
+    """One parameter of the exported function; `text` declares it.
 
-    `size`: it must be `value`. `scalar`: the Program's scalar of that name, read only. `array`: memory that holds the
-    Program's array, or a scalar that the SCoP changes. `data` is a C expression: the value of a scalar, the address of
-    an array. `by_address`: a scalar of the original that is passed by its address, because its new value is a result.
+    Role `size`: it must equal `value`. `scalar`: the Program's scalar of that name, read only. `array`: memory of the
+    Program's array, or of a scalar that the SCoP changes. `data` is a C expression: the value of a scalar or the
+    address of an array. `by_address`: a scalar of the original that is passed by address, because its new value is a
+    result.
     """
 
     name: str
@@ -48,16 +49,16 @@ class Parameter:
 
     @property
     def argument(self) -> str:
-        """What C calls it: `called`, where that is not its name."""
+        """The parameter's name in C: `called` if it is not empty, else `name`."""
         return self.called or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The parameters in order; `notes` tell how they differ from the original's.
+    """The parameters in order; `notes` describe differences from the original function.
 
-    `sequential` are the lines of the original SCoP, None where it is not known any more. `in_order`: parameters stand
-    in an order that is the same wherever the run is opened.
+    `sequential` are the lines of the original SCoP; None if they are not available. `in_order`: the order of the
+    parameters does not depend on where the run is opened.
     """
 
     parameters: tuple[Parameter, ...]
@@ -67,17 +68,17 @@ class Signature:
 
     @property
     def declarations(self) -> str:
-        """The parameters in a C prototype."""
+        """The parameters as in a C prototype."""
         return ", ".join(parameter.text for parameter in self.parameters) or "void"
 
     @property
     def sequential_declarations(self) -> str:
-        """The parameters of the sequential function: what it changes by address has another name there."""
+        """The parameters of the sequential function; those that it changes by address have other names."""
         texts = [p.text.replace(f"*{p.name}", f"*antune_{p.name}") if p.by_address else p.text for p in self.parameters]
         return ", ".join(texts) or "void"
 
     def of_role(self, *roles: Role) -> tuple[Parameter, ...]:
-        """The parameters of these roles, in order."""
+        """Return the parameters with these roles, in order."""
         return tuple(parameter for parameter in self.parameters if parameter.role in roles)
 
 
@@ -86,20 +87,20 @@ _NO_C = ("The tuned file declares no parameters in C: they are the sizes, the sc
 
 
 def signature_of(chosen: Chosen) -> Signature:
-    """How the exported function is called."""
+    """Return the signature of the exported function."""
     info = chosen.info
     if isinstance(info.subject, Template):
         return _of_template(info.subject, chosen)
     options, program = info.options, info.program
-    if Path(options.file).suffix == ".py":  # no C, whatever its texts look like
+    if Path(options.file).suffix == ".py":  # Python, even if its statements look like C
         return Signature(tuple(_of_program(program)), (_NO_C,), None)
     try:
-        if not chosen.own:  # what preprocesses it obeys flags, and the sequential loops would be copied
+        if not chosen.own:  # preprocessing obeys the run's flags, and its loops are copied
             raise InputError(FOREIGN)
         source = read_stored(info.source_text, Path(options.file), options.compilation, options.function, options.scop)
         _check_same(source, program)
     except InputError as error:
-        declared = _LOOPS.search(info.source_text) is not None  # in C, but it cannot be read here
+        declared = _LOOPS.search(info.source_text) is not None  # C that cannot be read here
         return Signature(tuple(_of_program(program)), (_undeclared(info.source_text, error),), None, not declared)
     own = tuple(_own(source, program))
     more = tuple(_added(source, program))
@@ -128,7 +129,7 @@ def signature_of(chosen: Chosen) -> Signature:
 
 
 def _of_template(template: Template, chosen: Chosen) -> Signature:
-    """The kernel's own arguments in its order, those in constant memory among them."""
+    """Return the kernel's own arguments in its order, including those in constant memory."""
     values = ", ".join(f"{name} = {value}" for name, value in chosen.result.evaluation.plan.parameters)
     note = (f"It does what one launch of the kernel `{template.kernel}` does with the best values of its parameters "
             f"({values}). Its parameters are the kernel's arguments; whole numbers among them may say sizes, for which "
@@ -137,7 +138,7 @@ def _of_template(template: Template, chosen: Chosen) -> Signature:
     found, symbols = [], () if LANGUAGES[template.dialect].constant_arguments else template.constants
     for array in template.arrays:
         scalar = Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
-        if array.name in symbols:  # a global variable of the same file has that name
+        if array.name in symbols:  # a global variable in the same file has that name
             memory = _memory(replace(array, name=f"{array.name}_values"), False, "")
             found.append(replace(memory, name=array.name, called=memory.name))
         else:
@@ -146,7 +147,7 @@ def _of_template(template: Template, chosen: Chosen) -> Signature:
 
 
 def _undeclared(text: str, error: InputError) -> str:
-    """Why the parameters are not those of the original, whose `text` cannot be read as C because of `error`."""
+    """Return a note that the original `text` could not be read as C because of `error`, so the parameters differ."""
     if _LOOPS.search(text):
         return (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
                 "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
@@ -154,7 +155,7 @@ def _undeclared(text: str, error: InputError) -> str:
 
 
 def _of_structure(variable: Variable, member: Field) -> str:
-    """Where an argument is a member of structures in the original."""
+    """Return a note on an argument that is a member of a structure in the original."""
     if member.base.startswith("*"):
         place = f"{member.base[1:]}->{member.path[1:]}"
     else:
@@ -174,7 +175,7 @@ def _listed(parameters: tuple[Parameter, ...] | list[Parameter]) -> str:
 
 
 def _check_same(source: ScopSource, program: Program) -> None:
-    """Raise InputError when an included file says something else now."""
+    """Raise InputError if an included file has changed."""
     variables = {variable.name: variable for variable in source.variables}
     for array in program.arrays:
         found = variables.get(array.name)
@@ -196,7 +197,7 @@ def _of_program(program: Program) -> Iterator[Parameter]:
 
 
 def _memory(array: Array, indirect: bool, const: str) -> Parameter:
-    """A parameter that points to an array, or to a scalar that the SCoP changes."""
+    """Return a parameter that points to an array, or to a scalar that the SCoP changes."""
     sizes = "".join(f"[{extent}]" for extent in array.own_extents)
     kind = f"{const}{array.c_type}"
     if not array.extents:
@@ -207,7 +208,7 @@ def _memory(array: Array, indirect: bool, const: str) -> Parameter:
 
 
 def _own(source: ScopSource, program: Program) -> Iterator[Parameter]:
-    """The parameters of the original function; those of `main` are the shell's."""
+    """Yield the parameters of the original function, except those of `main`."""
     if source.function == "main":
         return
     arrays = {array.name: array for array in program.arrays}
@@ -223,7 +224,7 @@ def _own(source: ScopSource, program: Program) -> Iterator[Parameter]:
 
 
 def _members(members: Sequence[Variable], arrays: Mapping[str, Array], program: Program) -> Iterator[Parameter]:
-    """The members of a structure that a parameter is or points to: sizes, scalars and arrays."""
+    """Yield the members of a structure that a parameter is or points to: sizes, scalars and arrays."""
     sizes = dict(program.parameters)
     for variable in members:
         name, array = variable.name, arrays.get(variable.name)
@@ -251,7 +252,7 @@ def _mentioned(variable: Variable, declaration: str, array: Array | None, progra
 
 
 def _unmentioned(name: str, declaration: str, source: ScopSource, program: Program) -> Parameter:
-    """A parameter that the SCoP does not use; it may still be an extent of an array that it uses."""
+    """Return a parameter that the SCoP does not use. It may still be the extent of an array that the SCoP uses."""
     if not _PLAIN.fullmatch(declaration):
         return Parameter(name, f"void *{name}", "unused", name)
     extents = {array.name: array.own_extents for array in program.arrays if array.role != "temp"}
@@ -261,7 +262,7 @@ def _unmentioned(name: str, declaration: str, source: ScopSource, program: Progr
 
 
 def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
-    """What the SCoP reads or writes beside the function's parameters: scalars, then arrays."""
+    """Yield what the SCoP uses besides the function's parameters: scalars, then arrays."""
     own = () if source.function == "main" else source.argument_names
     given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base.lstrip("*") in own)}
     outside = [a for a in program.arrays if a.role != "temp" and a.name not in given]
@@ -270,7 +271,7 @@ def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
 
 
 def _sequential(source: ScopSource, program: Program, parameters: tuple[Parameter, ...]) -> Iterator[str]:
-    """The SCoP as a function body. Raises InputError when a declaration is not known."""
+    """Yield the SCoP as lines of a function body. Raises InputError if a declaration is unknown."""
     given = {parameter.name: parameter for parameter in parameters}
     changed = [parameter.name for parameter in parameters if parameter.by_address]
     outside = {v.name: "" if v.name in given else _declared(v, program) for v in source.variables}
@@ -280,7 +281,7 @@ def _sequential(source: ScopSource, program: Program, parameters: tuple[Paramete
 
 
 def _declared(variable: Variable, program: Program) -> str:
-    """The declaration of a variable that is no parameter: a size, or one whose contents nobody needs."""
+    """Return the declaration of a variable that is not a parameter: a size, or one whose contents are not needed."""
     name, values = variable.name, dict(program.parameters)
     if not variable.extents and not variable.indirect:
         return f"{variable.type} {name}" + (f" = {values[name]}" if name in values else "")

@@ -1,4 +1,4 @@
-"""`--size`: the changes to the command line of a run that make its program work on another size."""
+"""`--size`: changes to the command line of a run that make its program work on another size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DATASET = "_DATASET"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A size as the user gives it: `text`.
+    """A size as the user wrote it in `text`.
 
-    It holds `defines` like those of -D, and the program's `arguments` (None: as tuned).
+    `defines` are definitions as for -D; `arguments` are the program's arguments (None: as tuned).
     """
 
     text: str
@@ -28,12 +28,12 @@ class Size:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What has a number here."""
+        """The names that have a number."""
         return tuple(name for name, value in map(_parted, self.defines) if re.fullmatch(r"\d+", value))
 
 
 def parse_size(text: str) -> Size:
-    """The size of a command line: words NAME=NUMBER or NAME, and --args=TEXT. Raises InputError for anything else."""
+    """Return the size in an option: words NAME=NUMBER or NAME, and --args=TEXT. Raises InputError for anything else."""
     try:
         words = shlex.split(text)
         given = [word for word in words if not word.startswith(f"{_ARGUMENTS}=")]
@@ -49,9 +49,10 @@ def parse_size(text: str) -> Size:
 
 
 def sized(options: RunOptions, size: Size, parameters: AbstractSet[str]) -> RunOptions:
-    """The options of a run for another size; `parameters` are names that --param sets, all others are macros.
+    """Return the options of a run for another size. `parameters` are the names that --param sets; all others are
+    macros.
 
-    A macro replaces that of the same name, and one of PolyBench's `..._DATASET` the other.
+    A macro replaces one of the same name; a macro `..._DATASET` of PolyBench replaces another such macro.
     """
     values = dict(options.parameters)
     defines = list(options.compilation.defines)
@@ -76,6 +77,6 @@ def _parted(define: str) -> tuple[str, str]:
 
 
 def _replaced(define: str, name: str) -> bool:
-    """Whether the macro `name` takes the place of a definition."""
+    """Return whether the macro `name` replaces a definition."""
     other, _ = _parted(define)
     return other == name or (other.endswith(_DATASET) and name.endswith(_DATASET))

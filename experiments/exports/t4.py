@@ -1,6 +1,6 @@
 """All evaluations in the T4 format, the auto-tuning community's common format for results; times in milliseconds.
 
-`t4_schema.json` describes what is written, stricter than the format itself. A configuration is a row of
+`t4_schema.json` describes the output and is stricter than the format itself. A configuration is a row of
 `experiments.exports.flat`. The time of a plan is its median, as everywhere in antune.
 """
 
@@ -31,7 +31,7 @@ Invalidity: TypeAlias = Literal["correct", "compile", "runtime", "timeout", "cor
 
 
 def t4_files(chosen: Chosen) -> dict[str, str | bytes]:
-    """The file of results."""
+    """Return the file of results, by its name."""
     info = chosen.info
     configurations = rows_of([result.evaluation.plan for result in chosen.results])
     sought = sought_for(info.options.objective, info.subject)
@@ -45,7 +45,7 @@ def t4_files(chosen: Chosen) -> dict[str, str | bytes]:
 
 
 def invalidity(outcome: Outcome) -> Invalidity:
-    """The format's word for what became of a configuration."""
+    """Return the format's word for an outcome."""
     match outcome:
         case Timed():
             return "correct"

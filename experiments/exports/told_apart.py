@@ -1,4 +1,4 @@
-"""Which parameters tell the size: those of the original function, else variables or macros that become parameters."""
+"""The parameters that determine the size: those of the original function, else variables or macros made parameters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Sizes = tuple[Parameter, ...]
 
 
 def size_parameters(chosen: Sequence[Chosen], signatures: Sequence[Signature]) -> list[Sizes]:
-    """For each size, the parameters that tell it; the same ones for all.
+    """Return, for each size, the parameters that determine it; they have the same names for all sizes.
 
     Raises:
-        InputError: two sizes cannot be told apart by arguments.
+        InputError: two sizes cannot be distinguished by arguments.
     """
     _check_same(signatures)
     sizes = [_of_kernel(one) or signature.of_role("size")
@@ -40,7 +40,7 @@ def size_parameters(chosen: Sequence[Chosen], signatures: Sequence[Signature]) -
 
 
 def _of_kernel(one: Chosen) -> Sizes:
-    """The whole numbers that a kernel template is given: the launch may be made for them."""
+    """Return the integer arguments of a kernel template, for which its launch may be made."""
     if not isinstance(one.info.subject, Template) or one.problem is None:
         return ()
     inputs = one.problem.reference.inputs
@@ -60,7 +60,7 @@ def _differ(sizes: Sequence[Sizes]) -> bool:
 
 
 def _variables(one: Chosen, chosen: Sequence[Chosen], taken: set[str]) -> Sizes:
-    """Integers of the program that are no parameters and not always the same."""
+    """Return integers of the program that are not parameters and whose values differ between sizes."""
     values = [dict(other.program.parameters) for other in chosen]
     return tuple(_added(name, value) for name, value in one.program.parameters
                  if name not in taken and len({known.get(name) for known in values}) > 1

@@ -1,7 +1,6 @@
-"""What is exported as code: one function with a version of its kernels for each size; most exports have one size only.
+"""The code of an export: one function with a version of its kernels for each size; most exports have one size only.
 
-Sizes are built into kernels, so that every version has a text of its own. Kernels whose text is the same are there
-once.
+Sizes are compiled into kernels, so each version has its own text. Kernels with equal texts are written once.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from generator.variant import (
 class Version:
     """The code for one size.
 
-    `signature` is that of the original function there, `sizes` are the parameters of the exported function that tell
-    the size. Kernels and memory count through all versions: those of this one begin at `first_kernel` and `first_slot`.
-    Their text is in `part` of the export's.
+    `signature` is that of the original function for this size; `sizes` are the parameters of the exported function that
+    determine the size. Kernels and memory slots are numbered through all versions; those of this version begin at
+    `first_kernel` and `first_slot`. Their text is in the part numbered `part` of the export.
     """
 
     chosen: Chosen
@@ -57,9 +56,9 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A function as it is exported: `signature` is what it is called with, `parts` are the kernels of its versions.
+    """An exported function; `signature` has its parameters, `parts` are the texts of its versions' kernels.
 
-    A part is a translation unit of its own: what stands before kernels differs from part to part.
+    A part is a translation unit of its own, because the definitions before the kernels differ between parts.
     """
 
     signature: Signature
@@ -68,30 +67,30 @@ class Exported:
 
     @property
     def chosen(self) -> Chosen:
-        """The tuned size."""
+        """What is exported for the tuned size."""
         return self.versions[0].chosen
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         return self.chosen.name
 
     @property
     def kernels(self) -> int:
-        """How many kernels all versions have together."""
+        """The number of kernels of all versions together."""
         return sum(len(version.variant.kernels) for version in self.versions)
 
     @property
     def slots(self) -> int:
-        """How many pieces of memory all versions have together."""
+        """The number of memory slots of all versions together."""
         return sum(len(version.slots) for version in self.versions)
 
 
 def exported(chosen: Sequence[Chosen], dialect: Dialect) -> Exported:
-    """The function in `dialect` that does what is chosen, at its sizes.
+    """Return the chosen plans as one function in `dialect`, for all their sizes.
 
     Raises:
-        InputError: it cannot be one function, or a plan has no code in `dialect`.
+        InputError: they cannot be one function, or a plan has no code in `dialect`.
     """
     signatures = [signature_of(one) for one in chosen]
     sizes = size_parameters(chosen, signatures)
@@ -104,7 +103,7 @@ def exported(chosen: Sequence[Chosen], dialect: Dialect) -> Exported:
 
 
 def _common(versions: Sequence[Version]) -> Signature:
-    """What all versions are called with: arrays whose extents differ are pointers to anything."""
+    """Return the signature for all versions; arrays whose extents differ become untyped pointers."""
     first = versions[0]
     if len(versions) == 1:
         return first.signature
@@ -129,7 +128,7 @@ def _unified(column: tuple[Parameter, ...]) -> Parameter:
 
 
 def _shared(variants: Sequence[Variant]) -> tuple[list[Variant], list[int], tuple[str, ...]]:
-    """The variants with names of their own for kernels of their own, the part of each, and the texts of the parts."""
+    """Return the variants with unique names for distinct kernels, the part of each, and the texts of the parts."""
     preambles = list(dict.fromkeys(variant.preamble for variant in variants))
     parts = [preambles.index(variant.preamble) for variant in variants]
     written: list[tuple[int, Kernel]] = []
@@ -158,7 +157,7 @@ def _renamed(variant: Variant, names: dict[str, str], part: int) -> Variant:
 
 
 def _within(placed: Placed, part: int) -> Placed:
-    """Where an array lies, for code that is not in the part: parts but the first are namespaces of CUDA and HIP."""
+    """Return where an array is placed, as seen outside the part: later parts are namespaces in CUDA and HIP."""
     match placed:
         case Texture():
             return placed
@@ -169,7 +168,7 @@ def _within(placed: Placed, part: int) -> Placed:
 
 
 def namespace(part: int) -> str:
-    """What the namespace of a part is called."""
+    """Return the name of a part's namespace."""
     return f"antune_part{part}"
 
 

@@ -1,4 +1,4 @@
-"""The kinds of exports, and writing one."""
+"""Write an export of any kind."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Files: TypeAlias = dict[str, str | bytes]
 
 def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bool = False,
            resizing: Resizing = TUNED_SIZE) -> tuple[Path, ...]:
-    """Write the files of an export into `folder`, which is made where needed, and say which.
+    """Write the files of an export into `folder`, which is created if necessary, and return their paths.
 
-    `number` is the evaluation whose plan is exported (None: the best). `trust`: somebody else's run may bring C text of
-    its own. `resizing`: the other sizes that code is made for.
+    `number` is the evaluation whose plan is exported (None: the best). `trust`: another user's run may contain C text.
+    `resizing`: further sizes for exported code.
 
     Raises:
-        InputError: there is nothing to export, `number` makes no sense, the plan does not do for another size, or one
-            of the files is there already.
+        InputError: there is nothing to export, `number` is invalid, the plan does not work for another size, or a file
+            exists already.
     """
     if resizing.sizes and kind not in CODE:
         raise InputError(f"--size: --to {kind} is no code; leave --size out")
@@ -44,7 +44,7 @@ def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bo
 
 
 def _code(kind: Kind) -> Callable[[Sequence[Chosen]], Files]:
-    """What writes code, for one or several sizes."""
+    """Return the function that writes code of this kind, for one or several sizes."""
     match kind:
         case Kind.opencl:
             from experiments.exports.opencl import opencl_files as files
@@ -64,7 +64,7 @@ def _code(kind: Kind) -> Callable[[Sequence[Chosen]], Files]:
 
 
 def _results(kind: Kind) -> Callable[[Chosen], Files]:
-    """What writes facts."""
+    """Return the function that writes results of this kind."""
     match kind:
         case Kind.json:
             from experiments.exports.json_facts import json_files as results

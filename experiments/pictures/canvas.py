@@ -1,5 +1,4 @@
-"""What drawings of graphs and trees are made of: colours of times, and pieces that become SVG or a matplotlib picture.
-"""
+"""The elements of drawings of graphs and trees: colours of times, and pieces that become SVG or matplotlib pictures."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS_PER_PIXEL = 0.75
-"""Of a drawing that becomes a picture file."""
+"""The scale of a drawing that becomes a picture file."""
 
 Point: TypeAlias = tuple[float, float]
 
@@ -44,13 +43,13 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Colours of times between `low_ms` and `high_ms`, logarithmic."""
+    """Colours for times between `low_ms` and `high_ms`, logarithmic."""
 
     low_ms: float
     high_ms: float
 
     def color(self, ms: float) -> str:
-        """Blue for fast, gray, orange for slow."""
+        """Return the colour of a time: blue for fast, gray in the middle, orange for slow."""
         span = log(self.high_ms / self.low_ms) if self.low_ms > 0 else 0.0
         place = log(ms / self.low_ms) / span if span and ms > 0 else 0.0
         low, high, part = (FAST, MIDDLE, 2 * place) if place < 0.5 else (MIDDLE, SLOW, 2 * place - 1)
@@ -59,7 +58,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One line with its baseline at `y`; `style` is empty, ag-soft or ag-bold, `anchor` start, middle or end."""
+    """A line of text with its baseline at `y`; `style` is empty, ag-soft or ag-bold, `anchor` start, middle or end."""
 
     x: float
     y: float
@@ -70,7 +69,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A rectangle with a class of STYLE, or with a colour of its own."""
+    """A rectangle with a class of STYLE or its own colour."""
 
     x: float
     y: float
@@ -83,7 +82,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points, drawn as `style` says, `thick` pixels wide."""
+    """A line through points in the style `style`, `thick` pixels wide."""
 
     points: tuple[Point, ...]
     style: str
@@ -99,7 +98,7 @@ class Tip:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a browser shows when that which follows, up to `None`, is pointed at."""
+    """A tip that a browser shows for the pieces that follow, up to the next `None`."""
 
     text: str | None
 
@@ -109,7 +108,7 @@ Piece: TypeAlias = Text | Rect | Line | Tip | Words
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished drawing; `label` says to those who do not see it what it is."""
+    """A finished drawing; `label` describes it for screen readers."""
 
     width: float
     height: float
@@ -118,9 +117,7 @@ class Picture:
 
 
 class Canvas:
-    """Collects pieces. `tips`: rows carry what a browser shows when they are pointed at. `describe` says a cost in
-    words.
-    """
+    """Collects pieces. `tips`: rows have tips that a browser shows. `describe` writes a cost as text."""
 
     def __init__(self, tips: bool, describe: Callable[[float], str] = str) -> None:
         self.parts: list[Piece] = []
@@ -128,21 +125,21 @@ class Canvas:
         self.describe = describe
 
     def text(self, x: float, y: float, words: str, style: str = "", anchor: str = "start") -> None:
-        """One line with its baseline at `y`."""
+        """Add a line of text with its baseline at `y`."""
         self.parts.append(Text(x, y, words, style, anchor))
 
     def rect(
         self, x: float, y: float, width: float, height: float, style: str = "", fill: str = "", corner: int = 2
     ) -> None:
-        """A rectangle; `style` is its class, `fill` its own colour."""
+        """Add a rectangle; `style` is its class, `fill` its own colour."""
         self.parts.append(Rect(x, y, width, height, style, fill, corner))
 
     def line(self, points: Sequence[Point], thick: float, style: str = "ag-flow") -> None:
-        """A line without a head."""
+        """Add a line without an arrow head."""
         self.parts.append(Line(tuple(points), style, thick))
 
     def arrow(self, start: Point, end: Point, thick: float) -> None:
-        """A line to the right or down with a head at its end."""
+        """Add a line to the right or down with a head at its end."""
         (x0, y0), (x1, y1) = start, end
         across, wide = y0 == y1, 3 + thick / 2
         self.line([(x0, y0), (x1 - 6, y1) if across else (x1, y1 - 6)], thick)
@@ -150,22 +147,22 @@ class Canvas:
         self.parts.append(Tip((end, *ends)))
 
     def opened(self, tip: str) -> None:
-        """What follows, up to `closed`, has this tip."""
+        """Begin a tip for the pieces that follow, up to `closed`."""
         if self.tips:
             self.parts.append(Words(tip))
 
     def closed(self) -> None:
-        """Here the last tip ends."""
+        """End the last tip."""
         if self.tips:
             self.parts.append(Words(None))
 
     def picture(self, width: float, height: float, label: str) -> Picture:
-        """What was drawn so far."""
+        """Return the drawing so far."""
         return Picture(width, height, tuple(self.parts), label)
 
 
 def svg(picture: Picture) -> str:
-    """An SVG element that needs nothing from outside, for light and dark paper."""
+    """Return a self-contained SVG element for light and dark backgrounds."""
     parts = "".join(part for piece in picture.pieces for part in _svg(piece))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ag-graph" viewBox="0 0 {picture.width:g} {picture.height:g}" '
@@ -195,7 +192,7 @@ def _svg(piece: Piece) -> Iterator[str]:
 
 
 def draw(axes: Axes, picture: Picture, points_per_pixel: float) -> None:
-    """The same on the axes of a matplotlib figure, on white paper; letters keep their proportion to the boxes."""
+    """Draw the picture on the axes of a matplotlib figure with a white background, text in proportion to the boxes."""
     axes.set_xlim(0, picture.width)
     axes.set_ylim(picture.height, 0)
     axes.set_aspect("equal")
@@ -233,19 +230,19 @@ def _draw(axes: Axes, piece: Piece, scale: float) -> None:
 
 
 def _on_white(style: str) -> tuple[str, str]:
-    """The fill and the line of a class for pictures that have no style sheet."""
+    """Return the fill and the line of a class for pictures without a style sheet."""
     fill, line = _LOOKS.get(style, ("", ""))
     return getattr(LIGHT, fill, "none"), getattr(LIGHT, line, "none")
 
 
 def picture_still(name: str, picture: Picture) -> Still:
-    """A drawing as a picture file, with letters that fit its boxes."""
+    """Return a drawing as a picture file, with text that fits its boxes."""
     size = picture.width * POINTS_PER_PIXEL / 72, picture.height * POINTS_PER_PIXEL / 72
     return Still(name, partial(draw, picture=picture, points_per_pixel=POINTS_PER_PIXEL), size)
 
 
 def save_picture(picture: Picture, path: Path, kind: str) -> None:
-    """Write a drawing as `png` or `pdf`. Raises OSError when it cannot be written."""
+    """Write a drawing as `png` or `pdf`. Raises OSError if it cannot be written."""
     still = picture_still(path.stem, picture)
     figure = blank(still.size)
     still.draw(figure.add_subplot())

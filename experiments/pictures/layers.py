@@ -1,9 +1,9 @@
-"""Where the boxes of a directed graph go: in layers from top to bottom, so that arrows go down and seldom cross.
+"""Place the boxes of a directed graph in layers from top to bottom, so that arrows point down and seldom cross.
 
 Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures", 1981: layers by longest
-path, a bend for every layer that an arrow passes, the order in a layer by the mean place of the neighbours. The places
-in a layer are those nearest to the neighbours that keep the order and the distance (isotonic regression). All lengths
-are in pixels.
+path, a bend in every layer that an arrow passes, the order within a layer by the mean position of the neighbours. The
+positions within a layer are the nearest to the neighbours that keep order and distance (isotonic regression). All
+lengths are in pixels.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import TypeAlias
 
 SWEEPS = 40
 BEND = 12.0
-"""The room for an arrow that passes a layer."""
+"""The width reserved for an arrow that passes a layer."""
 STRAIGHT = 20.0
-"""How much more than others the arrows that pass a layer want to go straight down."""
+"""The relative weight of straightness for the parts of arrows that pass layers."""
 
 Point: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is placed; `first`: in the first layer."""
+    """A box to be placed; `first`: it must be in the first layer."""
 
     name: str
     width: float
@@ -35,9 +35,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From the bottom of `start` to the top of `end`, so far right of the middle of each.
+    """An arrow from the bottom of `start` to the top of `end`.
 
-    Arrows of one `trunk` (with one `start`) share their way as far as it goes.
+    `leaves` and `arrives` are its distances from the middle of each, to the right. Arrows with one `trunk` (and one
+    `start`) share their path as far as possible.
     """
 
     start: str
@@ -49,7 +50,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The middle of every item's top edge, the points of every arrow, the size of it all."""
+    """The middle of each item's top edge, the points of each arrow, and the total size."""
 
     places: Mapping[str, Point]
     ways: Mapping[Arrow, tuple[Point, ...]]
@@ -59,7 +60,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Knot:
-    """An item, or the place where the arrows of a trunk pass a layer (its height is 0)."""
+    """An item, or the point at which the arrows of a trunk pass a layer (with height 0)."""
 
     name: str
     layer: int
@@ -82,7 +83,10 @@ _Middles: TypeAlias = "dict[_Knot, float]"
 
 
 def layout(items: Sequence[Item], arrows: Sequence[Arrow], across: float, down: float) -> Layout:
-    """Places with `across` between neighbours and `down` between layers; arrows lead to items later in the list."""
+    """Return positions with distance `across` between neighbours and `down` between layers.
+
+    Arrows must lead to items later in the list.
+    """
     knots = _knots(items, arrows)
     chains = {arrow: _chain(arrow, knots) for arrow in arrows}
     links = tuple(dict.fromkeys(link for arrow, chain in chains.items() for link in _links(arrow, chain)))
@@ -100,7 +104,7 @@ def layout(items: Sequence[Item], arrows: Sequence[Arrow], across: float, down: 
 
 
 def _knots(items: Sequence[Item], arrows: Sequence[Arrow]) -> dict[str, _Knot]:
-    """The items in their layers, as far down as they may be: right above the first that they lead to."""
+    """Return the items in their layers, each as low as possible: just above the first item that it leads to."""
     steps = {item.name: 0 for item in items}
     place = {item.name: number for number, item in enumerate(items)}
     for arrow in sorted(arrows, key=lambda arrow: -place[arrow.start]):
@@ -123,7 +127,7 @@ def _links(arrow: Arrow, chain: Sequence[_Knot]) -> Iterator[_Link]:
 
 
 def _ordered(rows: _Rows, links: Sequence[_Link]) -> _Rows:
-    """The order with the fewest crossings that was met while every row is put in that of its neighbours, up and
+    """Return the order with the fewest crossings found while each row is sorted by its neighbours, in sweeps up and
     down.
     """
     best, fewest = rows, _crossings(rows, links)
@@ -172,7 +176,9 @@ def _inversions(values: Sequence[tuple[int, float]]) -> int:
 
 
 def _settled(rows: _Rows, links: Sequence[_Link], across: float) -> _Middles:
-    """The middles: every row in turn as near to its neighbours as order and distance allow, down, up, then by both."""
+    """Return the middles. Each row in turn moves as near to its neighbours as order and distance allow, in several
+    sweeps.
+    """
     middles: _Middles = {}
     for row in rows:
         x = 0.0
@@ -194,7 +200,7 @@ def _settled(rows: _Rows, links: Sequence[_Link], across: float) -> _Middles:
 
 def _wanted(knot: _Knot, links: tuple[Sequence[_Link], Sequence[_Link]], middles: _Middles, above: bool,
             below: bool) -> tuple[float, float]:
-    """Where a knot would like to be, and how much."""
+    """Return the best position of a knot with regard to its neighbours, and the weight of it."""
     found = [(middles[link.upper] + link.leaves - link.arrives, link.upper) for link in links[0] if above]
     found += [(middles[link.lower] + link.arrives - link.leaves, link.lower) for link in links[1] if below]
     weights = [STRAIGHT if not knot.height and not other.height else 1.0 for _, other in found]
@@ -204,7 +210,7 @@ def _wanted(knot: _Knot, links: tuple[Sequence[_Link], Sequence[_Link]], middles
 
 
 def _apart(row: Sequence[_Knot], wanted: Sequence[tuple[float, float]], across: float) -> list[float]:
-    """The places nearest to the wanted ones (least squares) that keep the order and the distances."""
+    """Return the positions nearest to the wanted ones (least squares) that keep the order and the distances."""
     offsets = [0.0]
     for left, right in pairwise(row):
         offsets.append(offsets[-1] + (left.width + right.width) / 2 + across)
@@ -220,7 +226,7 @@ def _apart(row: Sequence[_Knot], wanted: Sequence[tuple[float, float]], across: 
 
 def _way(arrow: Arrow, chain: Sequence[_Knot], middles: _Middles, tops: Sequence[float],
          heights: Sequence[float]) -> tuple[Point, ...]:
-    """Straight down through every layer, slanted between them."""
+    """Return the points of an arrow: vertical in layers, slanted between them."""
     points: list[Point] = []
     for number, knot in enumerate(chain):
         shift = arrow.leaves if number == 0 else arrow.arrives if number == len(chain) - 1 else 0.0

@@ -1,7 +1,7 @@
-"""The colours of reports, graphs and pictures, for light and dark paper: the only place that names them.
+"""The colours of reports, graphs and pictures on light and dark backgrounds, defined only here.
 
-Blue, orange and gray stay apart for eyes that see no red or no green. Figures name colours by token (`@best`); the
-page's script puts in what the reader's scheme has, pictures as files take the light ones.
+Blue, orange and gray can be told apart with red-green colour blindness. Figures refer to colours by token (`@best`).
+The page's script replaces tokens according to the reader's colour scheme; picture files use the light colours.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours as CSS has them.
+    """Colours as in CSS.
 
-    `timed`: an evaluation; `best`: the best plan; `base`: what it is compared with; `flow`: arrows of a graph.
+    `timed`: an evaluation; `best`: the best plan; `base`: the baseline; `flow`: arrows of a graph.
     """
 
     paper: str
@@ -42,7 +42,7 @@ FAST, MIDDLE, SLOW = (33, 102, 172), (190, 190, 190), (224, 130, 20)
 
 
 def palette_css() -> str:
-    """CSS variables of both: `--timed-faint` and so on; print is light, and so is what the script draws for it."""
+    """Return CSS variables of both palettes, such as `--timed-faint`; print uses the light one."""
     return (f":root {{ {_variables(LIGHT)} }}\n"
             f"@media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}\n"
             f"@media print {{ :root {{ {_variables(LIGHT)} }} }}\n:root.paper {{ {_variables(LIGHT)} }}\n")

@@ -1,6 +1,6 @@
-"""Pictures as files by matplotlib, on white paper: how all of them are made, look and are written.
+"""Picture files by matplotlib with a white background: how they are made, styled and written.
 
-Needs no display and no pyplot state.
+They need no display and no pyplot state.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Draw: TypeAlias = "Callable[[Axes], None]"
 Format: TypeAlias = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
 MOST_MINOR = 1000
-"""A logarithmic axis that spans more has no room for names between the powers of ten."""
+"""A logarithmic axis with a larger ratio of its ends has no room for labels between the powers of ten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Still:
-    """A picture: `draw` fills the axes; `size` in inches. `legend`: below the axes."""
+    """A picture: `draw` fills the axes; `size` is in inches. `legend`: draw a legend below the axes."""
 
     name: str
     draw: Draw
@@ -37,22 +37,22 @@ class Still:
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed: machines that only measure do without."""
+    """Return whether matplotlib is installed; machines that only measure may lack it."""
     return find_spec("matplotlib") is not None
 
 
 def write_still(still: Still, directory: Path, formats: tuple[Format, ...] = FORMATS) -> list[Path]:
-    """Write NAME.png and NAME.svg; returns their paths. Raises OSError when they cannot be written."""
+    """Write NAME.png and NAME.svg and return their paths. Raises OSError if they cannot be written."""
     figure = drawn(still)
     paths = [directory / f"{still.name}.{kind}" for kind in formats]
     for path in paths:
         save(figure, path, path.suffix)
-        figure.set_layout_engine("none")  # all formats have the room that the first one found
+        figure.set_layout_engine("none")  # all formats use the layout of the first
     return paths
 
 
 def drawn(still: Still) -> Figure:
-    """The picture as a figure."""
+    """Return the picture as a figure."""
     figure = blank(still.size)
     axes = figure.add_subplot()
     still.draw(axes)
@@ -62,7 +62,7 @@ def drawn(still: Still) -> Figure:
 
 
 def blank(size: tuple[float, float]) -> Figure:
-    """An empty figure of `size` inches that makes room for labels and legends."""
+    """Return an empty figure of `size` inches with automatic room for labels and legends."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -72,7 +72,7 @@ def blank(size: tuple[float, float]) -> Figure:
 
 
 def save(figure: Figure, path: Path, suffix: str) -> None:
-    """Write a figure as `.png`, `.svg` or `.pdf`. The same numbers make the same bytes.
+    """Write a figure as `.png`, `.svg` or `.pdf`. Equal figures give equal bytes.
 
     Raises:
         OSError: the file cannot be written.
@@ -87,7 +87,7 @@ def save(figure: Figure, path: Path, suffix: str) -> None:
 
 
 def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with plain numbers; call it when everything is drawn."""
+    """Make an axis logarithmic, with plain numbers. Call it after everything is drawn."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
@@ -99,7 +99,7 @@ def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def plain(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
-    """The looks that all pictures share."""
+    """Apply the style that all pictures share."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.set_title(title)

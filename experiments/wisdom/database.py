@@ -1,7 +1,7 @@
-"""The database of wisdom: opened for one question or one entry at a time, so that any number of processes may use it.
+"""The wisdom database, opened for one query or update at a time, so that any number of processes can use it.
 
-A commit is durable before `keep` returns. What is in the database is checked when it is read; a database that cannot
-be read is one InputError which says what to do.
+An update is durable when `keep` returns. Entries are checked when they are read. If the database cannot be read, the
+InputError says what to do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runners.base import DeviceInfo
 
 VERSION = 1
 WAIT_S = 20.0
-"""How long a process waits for others that write."""
+"""How long, in seconds, a process waits for other writers."""
 _INSERT = f"INSERT INTO plan ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _KEEP = f"""{_INSERT} ON CONFLICT (identity, device, platform) DO UPDATE
     SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}
@@ -29,19 +29,20 @@ _KEEP = f"""{_INSERT} ON CONFLICT (identity, device, platform) DO UPDATE
 
 @dataclass(frozen=True, slots=True)
 class Wisdom:
-    """The database in the file `path`, which need not exist yet.
+    """The database in the file `path`, which may not exist yet.
 
     Raises:
-        InputError: (from every method) the file cannot be used, is damaged or of another version.
+        InputError: (from every method) the file cannot be used, is damaged, or was written by another version.
     """
 
     path: Path
 
     def keep(self, entries: Sequence[Entry]) -> int:
-        """Store entries, unless something better is known: for each program and device the lowest time counts.
+        """Store entries unless a better one is known: for each program and device, the one with the lowest time is
+        kept.
 
-        What was measured here takes the place of what was imported, and that of a new driver that of an old one.
-        Returns how many were stored.
+        A plan measured here replaces an imported one, and one of a new driver replaces one of an old driver. Returns
+        the number of stored entries.
         """
         with self._open(write=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -50,21 +51,21 @@ class Wisdom:
             return kept
 
     def entries(self) -> tuple[Entry, ...]:
-        """All entries, by name, sizes and device."""
+        """Return all entries, ordered by name, sizes and device."""
         return self._read("SELECT * FROM plan ORDER BY name, sizes, device, platform", ())
 
     def of(self, subject: Subjected, device: DeviceInfo) -> Entry | None:
-        """The best plan of a program on a device; None where there is none."""
+        """Return the best plan of a program on a device; None if there is none."""
         found = self._read("SELECT * FROM plan WHERE identity = ? AND device = ? AND platform = ?",
                            (subject.identity, device.name, device.platform))
         return found[0] if found else None
 
     def family(self, subject: Subjected) -> tuple[Entry, ...]:
-        """The best plans of a program at any sizes, on any device."""
+        """Return the best plans of a program at any sizes, on any device."""
         return self._read("SELECT * FROM plan WHERE family = ? ORDER BY identity, device, platform", (subject.family,))
 
     def forget(self, entries: Sequence[Entry]) -> None:
-        """Remove entries; what another process has put in their place since stays."""
+        """Remove entries, except those that another process has replaced since."""
         with self._open(write=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
@@ -74,7 +75,7 @@ class Wisdom:
 
     def _read(self, query: str, values: tuple[str, ...]) -> tuple[Entry, ...]:
         try:
-            if self.path.stat().st_size == 0:  # SQLite makes an empty file before it writes the first page
+            if self.path.stat().st_size == 0:  # SQLite creates an empty file before it writes the first page
                 return ()
         except FileNotFoundError:
             return ()

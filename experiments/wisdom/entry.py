@@ -1,4 +1,4 @@
-"""What is known of a program on a device: its best plan; and which programs are the same, or near."""
+"""Entries of the wisdom database: the best plan of a program on a device; and when programs are the same or similar."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from runners.base import DeviceInfo
 
 @dataclass(frozen=True, slots=True)
 class Subjected:
-    """What wisdom knows a program by. `identity`: a digest of what it computes, sizes included, wherever its file lies;
-    `family`: the same without sizes. `extents` are those of all arrays, in order.
+    """How wisdom identifies a program.
+
+    `identity` is a digest of what the program computes, sizes included, independent of its file's path; `family` is the
+    same without sizes. `extents` are those of all arrays, in order.
     """
 
     identity: str
@@ -31,10 +33,10 @@ class Subjected:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The best plan of a program on a device (`device` and `platform` are its names).
+    """The best plan of a program on a device, given by its names `device` and `platform`.
 
-    `ms`, `default_ms`: device times in milliseconds, as the final of the run says. `host`: whether the device shares
-    the host's cores. `made_at`: when, as ISO 8601 text. `own`: measured by a run of this user's, not imported.
+    `ms`, `default_ms`: device times in milliseconds from the final of the run. `host`: whether the device shares the
+    host's cores. `made_at`: the date as ISO 8601 text. `own`: measured by a run of this user, not imported.
     """
 
     subject: Subjected
@@ -51,21 +53,21 @@ class Entry:
 
     @property
     def speedup(self) -> float | None:
-        """How many times as fast as the default plan."""
+        """The speedup over the default plan; None if unknown."""
         return self.default_ms / self.ms if self.default_ms and self.ms else None
 
     def is_of(self, device: DeviceInfo) -> bool:
-        """Whether it was measured on a device of this model."""
+        """Return whether the plan was measured on a device of this model."""
         return (self.device, self.platform) == (device.name, device.platform)
 
     def is_sister_of(self, device: DeviceInfo) -> bool:
-        """Whether plans for one device may do for the other: the same language, both CPUs or both not."""
+        """Return whether the plan may work on `device`: the same language, and both or neither are CPUs."""
         target = device.target
         return self.dialect == target.dialect and self.host == target.shares_host_cores
 
 
 def known_by(subject: Subject) -> Subjected:
-    """What wisdom knows `subject` by."""
+    """Return the identity of `subject` in the database."""
     match subject:
         case Program():
             return _of_program(subject)
@@ -76,8 +78,9 @@ def known_by(subject: Subject) -> Subjected:
 
 
 def distance(one: Subjected, other: Subjected) -> float | None:
-    """How far apart the sizes of two programs are: the mean of |log2| of the ratios of extents; None where they are no
-    sizes of one program.
+    """Return how far apart the sizes of two programs are: the mean of |log2| of the ratios of extents.
+
+    None if the programs differ in more than their sizes.
     """
     if one.family != other.family or len(one.extents) != len(other.extents):
         return None
@@ -103,7 +106,7 @@ def _of_template(template: Template) -> Subjected:
 
 
 def _without_numbers(text: str) -> str:
-    """A statement's text with all whole numbers blanked: some of them are sizes."""
+    """Return a statement's text with all integers masked, because some of them are sizes."""
     return re.sub(r"\b\d+\b", "#", text)
 
 

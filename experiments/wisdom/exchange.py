@@ -1,6 +1,6 @@
-"""Wisdom as JSON, for other machines and other people: plans and times, no code.
+"""Wisdom as JSON, to exchange with other machines and users: plans and times, no code.
 
-An imported plan is checked as any foreign plan: its JSON when it is read, its names and its legality when it is used.
+An imported plan is checked like any untrusted plan: its JSON when it is read, its names and legality when it is used.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from generator.json_text import parse_json
 
 FORMAT = "antune wisdom 1"
 NESTED = ("sizes", "extents", "plan")
-"""Columns that are JSON themselves."""
+"""Columns that contain JSON."""
 MOST_BYTES = 2**28
 _REMEDY = "give a file that `antune wisdom export` wrote"
 
 
 def export_wisdom(entries: Sequence[Entry], path: Path) -> None:
-    """Write `entries` to the file `path`. Raises InputError when it cannot be written."""
+    """Write `entries` to the file `path`. Raises InputError if it cannot be written."""
     rows = [_object(to_row(entry)) for entry in entries]
     try:
         write_atomically(path, json.dumps({"format": FORMAT, "plans": rows}, indent=1) + "\n")
@@ -32,15 +32,15 @@ def export_wisdom(entries: Sequence[Entry], path: Path) -> None:
 
 
 def _object(row: Mapping[str, object]) -> dict[str, object]:
-    """A row as an object of JSON; whose it is, is for the one to say who reads it."""
+    """Return a row as a JSON object without `own`, which the importing side sets."""
     return {name: json.loads(str(value)) if name in NESTED else value for name, value in row.items() if name != "own"}
 
 
 def import_wisdom(path: Path) -> tuple[Entry, ...]:
-    """The entries in the file `path`, as somebody else's. All or nothing.
+    """Return the entries in the file `path`, marked as imported. All are read or none.
 
     Raises:
-        InputError: the file cannot be read, is no wisdom, or an entry is wrong; the message names it.
+        InputError: the file cannot be read, is not wisdom, or an entry is invalid; the message names it.
     """
     try:
         if path.stat().st_size > MOST_BYTES:

@@ -1,4 +1,4 @@
-"""Where a user's wisdom lies."""
+"""The location of a user's wisdom database."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ OFF = "off"
 
 
 def wisdom_file() -> Path | None:
-    """The database: what $ANTUNE_WISDOM names, else antune/wisdom.sqlite below $XDG_DATA_HOME or ~/.local/share; None
-    where $ANTUNE_WISDOM is `off`, or there is no home.
+    """Return the path of the database: $ANTUNE_WISDOM, else antune/wisdom.sqlite below $XDG_DATA_HOME or
+    ~/.local/share.
+
+    None if $ANTUNE_WISDOM is `off` or there is no home directory.
     """
     named = os.environ.get(VARIABLE)
     if named == OFF:

@@ -1,4 +1,4 @@
-"""What wisdom has for a new problem: its own best plan, then those of near sizes and of sister devices."""
+"""Plans from wisdom for a new problem: its own best plan, then those of similar sizes and devices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from experiments.wisdom.entry import Entry, Subjected, distance
 from runners.base import DeviceInfo
 
 MOST = 3
-"""Plans that a search begins with: more would leave too little of a small budget."""
+"""The most plans that a search starts from; more would use up too much of a small budget."""
 
 
 def recalled(wisdom: Wisdom, subject: Subjected, device: DeviceInfo) -> tuple[Entry, ...]:
-    """The entries whose plans are worth trying, most promising first, each plan once.
+    """Return the entries with plans worth trying, most promising first, each plan once.
 
-    First those of this device, the nearest sizes first, then those of sister devices. The order depends on nothing but
-    the database.
+    Entries of this device come first, nearest sizes first, then those of similar devices. The order depends only on the
+    database.
 
     Raises:
         InputError: as `Wisdom`.
@@ -32,7 +32,7 @@ def recalled(wisdom: Wisdom, subject: Subjected, device: DeviceInfo) -> tuple[En
 
 
 def origins(entries: Sequence[Entry], subject: Subjected) -> str:
-    """Where plans come from, in words: `gemm with n=500 on PoCL, ...`."""
+    """Return where plans come from, in words: `n=500 on PoCL; ...`."""
     words = []
     for entry in entries:
         sizes = ", ".join(f"{name}={value}" for name, value in entry.subject.sizes)

@@ -1,4 +1,4 @@
-"""Entries as rows of the database and as objects of JSON, and back: whatever comes in is checked."""
+"""Convert entries to rows of the database and JSON objects, and back; all input is checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SIZE = 2**40
 
 
 def to_row(entry: Entry) -> dict[str, object]:
-    """The columns of an entry."""
+    """Return the columns of an entry."""
     known = entry.subject
     return {"identity": known.identity, "device": entry.device, "platform": entry.platform, "family": known.family,
             "name": _storable(known.name), "sizes": json.dumps(known.sizes), "extents": json.dumps(known.extents),
@@ -29,10 +29,10 @@ def to_row(entry: Entry) -> dict[str, object]:
 
 
 def from_row(row: Mapping[str, Any]) -> Entry:
-    """The entry that has these columns.
+    """Return the entry with these columns.
 
     Raises:
-        InputError: one of them is missing, or holds what no entry has.
+        InputError: a column is missing or has an invalid value.
     """
     try:
         subject = Subjected(_text(row["identity"]), _text(row["family"]), _text(row["name"]), _sizes(row["sizes"]),
@@ -77,7 +77,7 @@ def _text(value: object) -> str:
 
 
 def _storable(text: str) -> str:
-    """`text` with escapes for what UTF-8 cannot say: bytes of names of files that the locale could not decode."""
+    """Return `text` with escapes for what UTF-8 cannot encode: bytes of file names that the locale could not decode."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
