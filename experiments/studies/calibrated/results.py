@@ -1,4 +1,4 @@
-"""A calibration: the constants, and what they are worth on programs that they were not fitted to."""
+"""A calibration: the constants, and how well they rank plans of programs that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from runners.base import DeviceInfo
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Rank correlation and regret of a model on a program, with the defaults and with constants fitted to others."""
+    """Rank correlation and regret of a model on a program, with the default constants and with constants fitted to
+    others.
+    """
 
     model: str
     rank_default: float
@@ -40,7 +42,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A program: how many plans, and how well each model ranks them."""
+    """A program: the number of its plans, and how well each model ranks them."""
 
     program: str
     plans: int
@@ -49,20 +51,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """`calibration` is fitted to all programs; `rows` say what a fit to the others is worth for each."""
+    """`calibration` is fitted to all programs; each of the `rows` judges a fit to the other programs."""
 
     calibration: Calibration
     rows: tuple[Row, ...]
 
     def to_data(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the data for --json."""
         return {"calibration": asdict(self.calibration), "terms": TERMS, "rows": [asdict(row) for row in self.rows]}
 
 
 def calibrated(device: DeviceInfo, programs: Sequence[Measured], stages: Mapping[str, float]) -> Results:
-    """Fit the constants to the plans of `programs`, and to those of all but one program for each of them.
+    """Fit the constants to the plans of `programs`; for each program, also fit them to all others.
 
-    Several sizes of a program are left out together. `stages`: what an element of each stage takes (`Calibration`).
+    Several sizes of a program are left out together. `stages`: the time of an element of each stage (`Calibration`).
     """
     usual = replace(usual_calibration(cost_device(device.target), device.key), stages=tuple(sorted(stages.items())))
     rows = []
@@ -89,7 +91,7 @@ def calibrated(device: DeviceInfo, programs: Sequence[Measured], stages: Mapping
 
 
 def write_calibration(file: Path, calibration: Calibration) -> None:
-    """Write a file for --calibration. Raises InputError when it cannot be written."""
+    """Write a file for --calibration. Raises InputError if it cannot be written."""
     try:
         write_atomically(file, json.dumps(json.loads(to_json(calibration)), indent=1) + "\n")
     except OSError as error:
@@ -97,10 +99,10 @@ def write_calibration(file: Path, calibration: Calibration) -> None:
 
 
 def read_calibration(file: Path) -> Calibration:
-    """The constants in a file that `antune suite calibrate` wrote.
+    """Return the constants in a file that `antune suite calibrate` wrote.
 
     Raises:
-        InputError: it cannot be read, or has other constants than there are.
+        InputError: the file cannot be read, or its constants are not those of this version.
     """
     try:
         text = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Measured plans for a calibration: of runs that are there, or of runs that are made for it."""
+"""Measured plans for a calibration, from existing runs or from runs made for it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from runners.base import DeviceInfo
 from runners.devices import find_device
 
 PROGRAMS = ("blur", "unsharp", "harris", "bilateral_grid", "camera_pipe", "interpolate")
-"""Of the suite, for devices without runs of their own."""
+"""Programs of the suite, for devices without existing runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Runs to make: pipelines of the suite of this size, so many plans of each, kept below `out`."""
+    """Runs to make: pipelines of the suite at this size, with this number of plans each, stored below `out`."""
 
     programs: tuple[str, ...]
     device: str | None
@@ -46,7 +46,7 @@ class Wanted:
 
 
 class _Told:
-    """A reporter that passes on what one should know."""
+    """A reporter that passes on warnings only."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -57,17 +57,17 @@ class _Told:
             self._tell(text)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def result(self, result: Result) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
-    """The directories of the runs; those that are there are not made again.
+    """Return the directories of the runs; existing ones are not made again.
 
-    Half of the plans are those of the models and their neighbours, the others random: constants are wanted that tell
-    good plans from bad ones.
+    Half of the plans are those of the models and their neighbours, the others are random, because the constants have to
+    separate good plans from bad ones.
     """
     found = []
     for name in wanted.programs:
@@ -102,7 +102,9 @@ class Runs:
 
 
 def read_runs(directories: Sequence[Path]) -> Runs:
-    """The plans of these runs. Raises InputError: a directory is no run, or the runs are of several devices."""
+    """Return the plans of these runs. Raises InputError if a directory is not a run, or the runs are of several
+    devices.
+    """
     runs = []
     for directory in directories:
         with read_store(directory) as store:
@@ -119,7 +121,7 @@ def read_runs(directories: Sequence[Path]) -> Runs:
 
 
 def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]:
-    """What an element of each stage of the programs takes on their device. Raises InputError: that is not here."""
+    """Return the times of an element of each stage on the runs' device. Raises InputError if the device is not here."""
     try:
         device, found = find_device(runs.device.key), dict[str, float]()
     except InputError as error:
@@ -131,7 +133,7 @@ def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]
 
 
 def measured_plans(runs: Runs, stages: Mapping[str, float]) -> list[Measured]:
-    """The plans of each program that both models judge. Raises InputError: there are too few."""
+    """Return the plans of each program that both models can judge. Raises InputError if they are too few."""
     known = cost_device(runs.device.target)
     found = [one for program, plans in runs.programs
              if len((one := _measured(program, plans, known, stages)).times_ms) >= FEWEST]  # fmt: skip
@@ -161,7 +163,7 @@ def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: Cos
 
 
 def _costs(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] | None:
-    """Sioutas' cost of a plan with each pair of constants; None where it is refused."""
+    """Return the cost of a plan by the model of Sioutas et al. for each pair of constants; None if it is refused."""
     usual, found = HOST if device.host else GPU, []
     for load_cost, cached_bytes in PAIRS:
         model = Sioutas(replace(usual, load_cost=load_cost, cached_bytes=cached_bytes))
@@ -174,7 +176,7 @@ def _costs(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] 
 
 
 def _terms(kernels: Sequence[PlannedKernel], device: CostDevice, stages: Mapping[str, float]) -> list[float] | None:
-    """PolyMage-GPU's terms of a plan, each with the weight 1; None where it is refused."""
+    """Return PolyMage-GPU's terms of a plan, each with weight 1; None if the plan is refused."""
     model, total = PolyMage(weights_of((1.0,) * len(TERMS)), measured=stages), np.zeros(len(TERMS))
     for kernel in kernels:
         judged = model.judge(kernel, device)

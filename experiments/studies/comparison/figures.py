@@ -1,5 +1,4 @@
-"""The figures of a comparison: how good each group is after the same number of evaluations, and whether that is luck.
-"""
+"""The figures of a comparison: the best times of each group after the same number of evaluations, with tests."""
 
 from __future__ import annotations
 
@@ -17,20 +16,19 @@ from metrics.significance import holm, least_p, rank_sum_p, superiority
 from metrics.statistics import median, median_interval
 
 NEAR = 1.05
-"""Within 5 % of the best that was found: who gets there has found a plan that is good enough."""
+"""A time within 5 % of the best that was found counts as good enough."""
 LEVEL = 0.05
 Verdict: TypeAlias = Literal["faster", "slower", "no difference shown", "too few runs to tell"]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A group after as many evaluations as the section is compared at. Times in milliseconds, over its runs.
+    """A group at the number of evaluations of the comparison. Times are in milliseconds, over its runs.
 
-    `low_ms`..`high_ms`: the 95 % interval of the median, or all that was seen for fewer than six runs. `over_default`:
-    the median of how many times faster than its default plan each run's best was. `near`: the median number of
-    evaluations until a time within 5 % of the section's best, None when fewer than half of the runs got there;
-    `arrived` did. `final_ms`: the median of the best plans' times as the runs measured them again at their ends. None:
-    nothing valid.
+    `low_ms`..`high_ms`: the 95 % interval of the median, or the whole range for fewer than six runs. `over_default`:
+    the median speedup of each run's best plan over its default plan. `near`: the median number of evaluations until a
+    time within 5 % of the section's best, None if fewer than half of the runs got there; `arrived` is their number.
+    `final_ms`: the median time of the best plans in the finals of their runs. None: no valid value.
     """
 
     label: str
@@ -48,8 +46,8 @@ class Standing:
 class Contest:
     """Two groups: `ratio` is the median time of `two` over that of `one` (above 1: `one` is faster).
 
-    `superiority`: the chance that a run of `one` finds a faster plan than a run of `two`. `p` is that of the
-    Mann-Whitney test, `corrected` after Holm for all contests of the section.
+    `superiority`: the probability that a run of `one` finds a faster plan than a run of `two`. `p` is that of the
+    Mann-Whitney test; `corrected` is Holm's correction for all contests of the section.
     """
 
     one: str
@@ -63,7 +61,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A section in figures. `evaluations`: after how many all were looked at; `target_ms`: the best time until then."""
+    """The figures of a section after `evaluations` evaluations; `target_ms` is the best time by then."""
 
     section: Section
     evaluations: int
@@ -75,7 +73,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def to_data(self) -> Mapping[str, Any]:
-        """The figures for a JSON file."""
+        """Return the figures for a JSON file."""
         section = self.section
         runs = [{"group": group.label, "directory": str(trial.directory), "seed": trial.info.options.seed,
                  "status": trial.status, "evaluations": trial.evaluations,
@@ -88,10 +86,10 @@ class Comparison:
 
 
 def compare_all(sections: Sequence[Section], at: int | None) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
-    """The figures of all sections (see `compare`), and why some have none.
+    """Return the figures of all sections (see `compare`), and the reasons why some have none.
 
     Raises:
-        InputError: none has.
+        InputError: no section has figures.
     """
     found, missing = [], []
     for section in sections:
@@ -105,10 +103,10 @@ def compare_all(sections: Sequence[Section], at: int | None) -> tuple[tuple[Comp
 
 
 def compare(section: Section, at: int | None) -> Comparison:
-    """The figures of a section after `at` evaluations (None: as many as all of its runs have).
+    """Return the figures of a section after `at` evaluations (None: as many as all of its runs have).
 
     Raises:
-        InputError: no run has made so many.
+        InputError: no run has made that many evaluations.
     """
     section, evaluations, notes = _level(section, at)
     trials = [trial for group in section.groups for trial in group.trials]
@@ -126,7 +124,7 @@ def compare(section: Section, at: int | None) -> Comparison:
 
 
 def _level(section: Section, at: int | None) -> tuple[Section, int, list[str]]:
-    """The section without runs that are too short, the number of evaluations to compare at, and notes on both."""
+    """Return the section without runs that are too short, the number of evaluations to compare at, and notes."""
     notes: list[str] = []
     trials = [trial for group in section.groups for trial in group.trials]
     if unfinished := [t for t in trials if t.status in ("running", "interrupted", "killed")]:
@@ -187,7 +185,7 @@ def _verdict(chance: float, corrected: float, able: bool) -> Verdict:
 
 
 def enough_runs(contests: int) -> int:
-    """The fewest runs per group with which each of so many contests can be decided."""
+    """Return the fewest runs per group with which each of this number of contests can be significant."""
     return next(n for n in range(1, 100) if least_p(n, n) * contests < LEVEL)
 
 
@@ -196,7 +194,7 @@ def _bests(trials: Sequence[Trial], evaluations: int) -> list[float]:
 
 
 def _middle(values: Sequence[float]) -> float:
-    """The median; infinite when half of the values are."""
+    """Return the median; infinite if half of the values are."""
     ordered = sorted(values)
     upper = ordered[len(ordered) // 2]
     return median(ordered) if math.isfinite(upper) else math.inf

@@ -1,8 +1,8 @@
-"""Which runs belong together, and which may be compared.
+"""Sort runs into sections that may be compared, and groups of equal options.
 
-A *section* holds what may be compared: the same program with the same sizes, on the same model of device with the same
-driver, timed in the same way; also the same device through several platforms, such as CUDA and OpenCL, if each has one
-driver. A *group* of a section holds runs that differ by nothing but their seeds and budgets.
+A *section* contains runs of the same program with the same sizes, on the same device model with the same driver, timed
+in the same way; also runs of the same device through several platforms, such as CUDA and OpenCL, if each has one
+driver. A *group* of a section contains runs that differ only in their seeds and budgets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Key: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that differ by their seeds; `label` says how they were made, as far as that differs from other groups."""
+    """Runs that differ in their seeds; `label` names the options in which the group differs from others."""
 
     label: str
     trials: tuple[Trial, ...]
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What may be compared: `program` with its sizes on `device`."""
+    """Runs that may be compared: `program` with its sizes on `device`."""
 
     program: str
     device: str
@@ -41,13 +41,13 @@ class Section:
 
     @property
     def title(self) -> str:
-        """`kernel_gemm (-D SMALL_DATASET) on Device, driver 1.2`."""
+        """The section in words: `kernel_gemm (-D SMALL_DATASET) on Device, driver 1.2`."""
         cold = ", cold caches" if self.cache == "cold" else ""
         return f"{self.program} on {self.device}, driver {self.driver}{cold}"
 
 
 def sections_of(trials: Sequence[Trial]) -> tuple[Section, ...]:
-    """The sections, by program and device; their groups by explorer."""
+    """Return the sections, by program and device, with their groups by explorer."""
     ordered = sorted(trials, key=lambda trial: (_section_key(trial), trial.info.options.seed, str(trial.directory)))
     found: dict[_Key, list[list[Trial]]] = {}
     for _, members in groupby(ordered, key=_section_key):
@@ -57,7 +57,7 @@ def sections_of(trials: Sequence[Trial]) -> tuple[Section, ...]:
 
 
 def _joined(several: list[list[Trial]]) -> list[list[Trial]]:
-    """Runs of a program on the same hardware, by platform and driver: together, if no platform has two drivers."""
+    """Join runs of a program on the same hardware, grouped by platform and driver, if no platform has two drivers."""
     platforms = {trials[0].info.device.platform for trials in several}
     if len(platforms) < len(several):
         return several
@@ -65,7 +65,7 @@ def _joined(several: list[list[Trial]]) -> list[list[Trial]]:
 
 
 def repeated_seeds(group: Group) -> list[int]:
-    """The seeds that more than one run of the group has: their walks are alike."""
+    """Return the seeds that several runs of the group have in common; such runs make the same walks."""
     counts = Counter(trial.info.options.seed for trial in group.trials)
     return sorted(seed for seed, count in counts.items() if count > 1)
 
@@ -82,7 +82,7 @@ def _section_key(trial: Trial) -> _Key:
 
 
 def _hardware_key(trial: Trial) -> _Key:
-    """The same for two platforms of one device: both call it by the name that its vendor gave it."""
+    """Return a key that is equal for two platforms of one device, because both report the vendor's name for it."""
     info = trial.info
     return info.program.name, info.program.digest, info.device.name.strip().casefold(), info.options.timing.cache
 
@@ -113,7 +113,7 @@ def _program_words(trial: Trial) -> str:
 
 
 def _recipe(options: RunOptions) -> RunOptions:
-    """The options without what does not tell groups apart: the program, the device, the seed, how long it went on."""
+    """Return the options without those that do not define groups: the program, the device, the seed, the budget."""
     return replace(
         options,
         file="",
@@ -137,7 +137,7 @@ def _recipe(options: RunOptions) -> RunOptions:
 
 
 def _labels(recipes: Sequence[RunOptions]) -> list[str]:
-    """The explorers' names, with those other options in which the recipes differ."""
+    """Return the explorers' names with the other options in which the recipes differ."""
     differing = [f.name for f in fields(RunOptions) if f.name != "explorer"
                  and len({getattr(recipe, f.name) for recipe in recipes}) > 1]
     return [" ".join([recipe.explorer, *(_option_words(name, getattr(recipe, name)) for name in differing)])

@@ -1,4 +1,4 @@
-"""The curves of a comparison: the best time so far of each group, over evaluations and over time; needs no display."""
+"""The curves of a comparison: the best time so far of each group, over evaluations and over time. Needs no display."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ FORMATS = ("png", "svg", "pdf")
 BAND = (0.1, 0.9)
 MOMENTS = 400
 FAR = 4.0
-TITLE_WIDTH = 110  # characters; more do not fit into the picture
+TITLE_WIDTH = 110  # characters that fit into the picture
 _STYLES = ("-", "--", "-.", ":")
 
 
 def check_plot(path: Path) -> None:
-    """Raise InputError when a plot cannot be written to `path`."""
+    """Raise InputError if a plot cannot be written to `path`."""
     if path.suffix.lower().lstrip(".") not in FORMATS:
         raise InputError(f"--plot {path} is of no known kind; use a name that ends with .{', .'.join(FORMATS)}")
 
 
 def write_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
-    """Draw a row per section: median over the runs of a group, and the band from the 10 % to the 90 % quantile.
+    """Draw a row per section: the median over the runs of a group, and the band from the 10 % to the 90 % quantile.
 
     Raises:
         OSError: the file cannot be written.
@@ -50,16 +50,16 @@ def write_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
 
 
 def over_evaluations(trials: Sequence[Trial]) -> NDArray[np.float64]:
-    """The best times of all runs (rows) after 0, 1, ... evaluations, as long as each of them went on."""
+    """Return the best times of all runs (rows) after 0, 1, ... evaluations, up to the end of the shortest."""
     length = min((t.evaluations for t in trials if not t.exhausted), default=max(t.evaluations for t in trials))
     return np.array([[trial.best_at(n) for n in range(length + 1)] for trial in trials])
 
 
 def over_time(trials: Sequence[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Moments in seconds, and the best times of all runs (rows) at them, until half of the runs have ended; these keep
-    their best.
+    """Return times in seconds, and the best times of all runs (rows) at them, until half of the runs have ended.
 
-    The shortest run does not cut the others off: it can end before another one has any result.
+    Runs that have ended keep their best time. The shortest run does not cut off the others, because it can end before
+    another has any result.
     """
     last = float(np.median([trial.elapsed_s[-1] for trial in trials]))
     moments = np.linspace(0.0, last, MOMENTS)
@@ -67,7 +67,7 @@ def over_time(trials: Sequence[Trial]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _at(trial: Trial, moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    known = np.searchsorted(trial.elapsed_s, moments, side="right")  # evaluations that were done by then
+    known = np.searchsorted(trial.elapsed_s, moments, side="right")  # evaluations finished by then
     return np.concatenate([[np.inf], trial.best_ms])[known]
 
 
@@ -90,7 +90,7 @@ def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
         if low / FAR <= ms <= high * FAR:
             right.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1)
             left.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1, label=label)
-        else:  # it would squeeze the curves
+        else:  # the line would compress the curves
             left.plot(
                 [], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {describe_ms(ms)}, outside"
             )
@@ -106,7 +106,7 @@ def _draw_group(left: Axes, right: Axes, group: Group, number: int) -> None:
     moments, best_then = over_time(group.trials)
     for axes, places, values in ((left, np.arange(best.shape[1], dtype=float), best), (right, moments, best_then)):
         middle = np.median(values, axis=0)
-        low, high = np.quantile(values, BAND, axis=0, method="inverted_cdf")  # which can be infinite
+        low, high = np.quantile(values, BAND, axis=0, method="inverted_cdf")  # values can be infinite
         axes.step(places, np.where(np.isfinite(middle), middle, np.nan), where="post", color=color, linestyle=style,
                   linewidth=1.8, label=f"{group.label} ({runs})")
         if len(values) > 1:

@@ -1,4 +1,4 @@
-"""A run as it is compared: what it was, and how its best time fell."""
+"""A run for a comparison: its facts, and its best time over the evaluations."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ Status: TypeAlias = Ending | Literal["running", "killed"]
 class Trial:
     """One run.
 
-    `best_ms[n]` is the lowest time of the evaluations 0 (the default plan) to n, infinite as long as none was valid;
-    `elapsed_s[n]` are the active seconds after which all of these were done. Only complete beginnings count: what
-    arrived before an earlier evaluation did is left out. `final_ms` is the time of the best plan when its run measured
-    it again, in turns; None when it did not.
+    `best_ms[n]` is the lowest time of the evaluations 0 (the default plan) to n, infinite if none was valid;
+    `elapsed_s[n]` are the active seconds until all of these were finished. Results after the first missing evaluation
+    are left out. `final_ms` is the time of the best plan in the run's final; None without a final.
     """
 
     directory: Path
@@ -41,26 +40,26 @@ class Trial:
 
     @property
     def evaluations(self) -> int:
-        """How many it has made, without the default plan."""
+        """The number of evaluations, not counting the default plan."""
         return max(len(self.best_ms) - 1, 0)
 
     @property
     def exhausted(self) -> bool:
-        """Every plan of its space was tried: more evaluations would change nothing."""
+        """Whether every plan of the space was tried, so that more evaluations would change nothing."""
         return self.status == "exhausted"
 
     def best_at(self, evaluations: int) -> float:
-        """The best time of the first so many evaluations; of all when there are fewer."""
+        """Return the best time of the first `evaluations` evaluations, or of all if there are fewer."""
         return float(self.best_ms[min(evaluations, self.evaluations)])
 
     def reached(self, target_ms: float, evaluations: int) -> int | None:
-        """How many evaluations it took to be as fast as `target_ms`, None when it took more than `evaluations`."""
+        """Return the number of evaluations until a time of `target_ms`; None if it is more than `evaluations`."""
         hits = np.flatnonzero(self.best_ms[: evaluations + 1] <= target_ms)
         return int(hits[0]) if len(hits) else None
 
 
 def read_trial(directory: Path) -> Trial:
-    """The run in `directory`, finished or not. Raises InputError when there is none, or it cannot be read."""
+    """Return the run in `directory`, finished or not. Raises InputError if there is none or it cannot be read."""
     with read_store(directory) as store:
         info, results, ending, summary = store.info(), store.results(), store.ending(), summarize(store)
     status: Status = "running" if is_busy(directory) else ending or "killed"
@@ -72,7 +71,7 @@ def read_trial(directory: Path) -> Trial:
 
 
 def read_trials(directories: Sequence[Path]) -> tuple[list[Trial], list[str]]:
-    """The runs that can be read, and of each other one why it cannot."""
+    """Return the runs that can be read, and the reasons why others cannot."""
     trials, reasons = [], []
     for directory in directories:
         try:
@@ -83,7 +82,7 @@ def read_trials(directories: Sequence[Path]) -> tuple[list[Trial], list[str]]:
 
 
 def _course(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Best time and seconds after each evaluation of the complete beginning."""
+    """Return the best time and the seconds after each evaluation, up to the first missing evaluation."""
     whole = [r for n, r in enumerate(results) if r.evaluation.number == n]
     ms = [np.inf if (cost := cost_ms(r.outcome)) is None else cost for r in whole]
     seconds = [r.elapsed_s for r in whole]

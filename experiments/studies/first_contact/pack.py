@@ -1,7 +1,7 @@
-"""What to carry to a machine with a GPU and no network: `python -m experiments.studies.first_contact.pack DIR`.
+"""Collect what a machine with a GPU and no network needs: `python -m experiments.studies.first_contact.pack DIR`.
 
-Into DIR come the sources, wheels (where there is a network) and `begin.sh`, which needs Python, a C compiler, NVIDIA's
-driver and NVRTC or nvcc there (docs/gpu_first_contact.md).
+DIR receives the sources, wheels (if there is a network) and `begin.sh`, which needs Python, a C compiler, NVIDIA's
+driver and NVRTC or nvcc on the other machine (docs/gpu_first_contact.md).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from experiments.studies.first_contact.steps import ROOT
 
 WHEELS = ("islpy", "pycparser", "typer", "rich", "deap", "threadpoolctl", "scipy", "pytest")
-"""What tuning and the tests of a GPU import; `scipy` is what the colony learns with."""
+"""Packages for tuning and for the GPU tests; the colony learns with `scipy`."""
 BINDINGS = {"12": "cuda-bindings>=12.6,<13", "13": "cuda-bindings>=13.0"}
 THERE = ("numpy",)
-"""Usual on such machines; --with carries them along."""
+"""Packages that such machines usually have; --with includes them."""
 MOST_BYTES = 64 << 20
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_24_x86_64", "manylinux2014_x86_64")
 BEGIN = """#!/bin/sh
@@ -36,8 +36,9 @@ exec ../venv/bin/python -m antune suite first-contact --out "$out" "$@"
 
 
 def download(folder: Path, packages: Sequence[str], python: str, carried: Sequence[str]) -> None:
-    """Wheels of `packages` and of what they need, without what is `THERE` and not `carried`. Raises
-    CalledProcessError.
+    """Download wheels of `packages` and their dependencies, without packages in `THERE` that are not in `carried`.
+
+    Raises CalledProcessError.
     """
     platforms = [word for name in PLATFORMS for word in ("--platform", name)]
     subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "--python-version", python,
@@ -48,7 +49,7 @@ def download(folder: Path, packages: Sequence[str], python: str, carried: Sequen
 
 
 def sources(root: Path, file: Path) -> None:
-    """Everything that git tracks, with its tests. Raises CalledProcessError."""
+    """Pack all files that git tracks, including tests. Raises CalledProcessError."""
     names = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], check=True, capture_output=True).stdout
     with tarfile.open(file, "w:gz") as archive:
         for name in filter(None, names.decode().split("\0")):
@@ -57,12 +58,12 @@ def sources(root: Path, file: Path) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """The bytes of all wheels."""
+    """Return the size of all wheels in bytes."""
     return sum(wheel.stat().st_size for wheel in folder.glob("*.whl"))
 
 
 def main() -> None:
-    """Collect, and say how much it is."""
+    """Collect the files and print their size."""
     options = argparse.ArgumentParser(prog="python -m experiments.studies.first_contact.pack")
     options.add_argument("folder", type=Path, metavar="DIR")
     options.add_argument("--cuda", choices=sorted(BINDINGS), default="13", help="the major version of the driver there")

@@ -1,7 +1,7 @@
-"""Programs of others beside antune's: `python -m experiments.studies.first_contact.peers FOLDER FILE`.
+"""Run programs of other projects for comparison: `python -m experiments.studies.first_contact.peers FOLDER FILE`.
 
-Every executable file of the folder is run without arguments. What it prints as `NAME MILLISECONDS`, a line each, are
-its times; beside them stands how long the whole process took.
+Every executable file of the folder is run without arguments. Lines `NAME MILLISECONDS` of its output are its times; the
+time of the whole process is recorded next to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One time that a program has printed; without any, a row with what went wrong."""
+    """A time that a program printed, or a row with an error if it printed none."""
 
     program: str
     name: str
@@ -31,13 +31,13 @@ class Peer:
 
 
 def times_of(text: str) -> list[tuple[str, float]]:
-    """Names and times in the lines of `text` that have them."""
+    """Return the names and times in those lines of `text` that have them."""
     found = []
     for line in text.splitlines():
         name, _, number = line.strip().rpartition(" ")
         try:
             found += [(name.strip(), float(number))] if name else []
-        except ValueError:  # a line of another kind
+        except ValueError:  # not a line with a time
             continue
     return found
 
@@ -58,7 +58,7 @@ def run_peer(file: Path, limit_s: float = LIMIT_S) -> list[Peer]:
 
 
 def main(folder: Path, file: Path) -> None:
-    """Run all of them, and write what they say."""
+    """Run all programs and write their times."""
     peers = [path for path in sorted(folder.iterdir()) if path.is_file() and os.access(path, os.X_OK)]
     rows: list[Peer] = []
     for path in peers:

@@ -32,8 +32,10 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How the plans of a program went: `not_offered` make no code, as the generator says. `faults`: a line for each
-    other one that has no right result, with the plan.
+    """The results of checking a program's plans.
+
+    `not_offered` counts plans for which the generator makes no code. `faults` has a line for each other plan without a
+    correct result.
     """
 
     program: str
@@ -44,7 +46,7 @@ class Checked:
 
 
 def options_of(programs: str, pipelines: str, device: str) -> Iterator[tuple[str, tuple[RunOptions, ...]]]:
-    """Each program with the searches that its plans are drawn from, one per level. Raises InputError."""
+    """Yield each program with the options of the searches that draw its plans, one per level. Raises InputError."""
     small, budget = PolyBench("SMALL"), Budget(evaluations=1)
     for name in parse_programs(programs):
         yield name, tuple(small.run_options(name, f"random@{level}", budget, SEED, device) for level in LEVELS)
@@ -54,7 +56,7 @@ def options_of(programs: str, pipelines: str, device: str) -> Iterator[tuple[str
 
 
 def draw(found: Problem, device: DeviceInfo, searches: tuple[RunOptions, ...], count: int) -> list[Plan]:
-    """The default plan, and `count` random ones of all searches in turn."""
+    """Return the default plan and `count` random plans, drawn from all searches in turn."""
     plans = [PARTS.default_plan(found.program, device.target, searches[0])]
     for number, options in enumerate(searches):
         share = len(range(number, count, len(searches)))
@@ -64,7 +66,7 @@ def draw(found: Problem, device: DeviceInfo, searches: tuple[RunOptions, ...], c
 
 
 def check(name: str, searches: tuple[RunOptions, ...], device: DeviceInfo, count: int) -> Checked:
-    """Draw, run and compare. A program that cannot be read is one fault."""
+    """Draw plans, run them and compare their results. A program that cannot be read counts as one fault."""
     try:
         found = PARTS.read_problem(searches[0], lambda text: None)
     except AntuneError as error:
@@ -90,7 +92,7 @@ def check(name: str, searches: tuple[RunOptions, ...], device: DeviceInfo, count
 
 
 def main(file: Path, device: str, count: int, programs: str, pipelines: str) -> None:
-    """Check what `file` does not have yet. Raises InputError."""
+    """Check the programs that are not in `file` yet. Raises InputError."""
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     done = {row["program"] for row in known}
     found = find_device(device)

@@ -1,4 +1,4 @@
-"""The steps of a first contact: what is run, where its result is, and why it cannot be run."""
+"""The steps of a first contact: the commands, the files of their results, and reasons why steps cannot run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from runners.profiling.ncu import find_ncu
 ROOT = Path(__file__).parents[3]
 TESTS = ("tests/gpu/test_real_gpu.py", "tests/runners/test_contract.py", "tests/gpu/test_exports_on_gpu.py")
 PROFILED = ("gemm", "jacobi-2d", "atax", "blur")
-"""Programs whose best plans are profiled: sums of products, a stencil, matrix times vector, an image."""
+"""Programs whose best plans are profiled: sums of products, a stencil, matrix times vector, an image pipeline."""
 EXPLORER = "colony"
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a first contact shall do. `folder` is where all of it is kept; `programs` and `pipelines` as suites take
-    them, `plans` random ones of each are checked.
+    """What a first contact should do.
+
+    Everything is stored in `folder`. `programs` and `pipelines` are as for the suites; `plans` random plans of each are
+    checked.
     """
 
     folder: Path
@@ -38,8 +40,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `result` is the JSON file that `command` writes, `table` a Markdown file that it writes beside, None:
-    there is none. `resumes`: the same command goes on where it was stopped. `obstacle`: why it cannot be run.
+    """One step.
+
+    `result` is the JSON file that `command` writes, `table` a Markdown file that it also writes, or None. `resumes`:
+    the same command continues where it stopped. `obstacle`: why the step cannot run.
     """
 
     name: str
@@ -52,12 +56,14 @@ class Step:
 
 
 def steps(wish: Wish) -> tuple[Step, ...]:
-    """All steps, in the order in which they are worth their time; profiles only of what has been searched by now."""
+    """Return all steps, most useful first; profiles are included only for programs searched so far."""
     return tuple(_steps(wish))
 
 
 def chosen(found: tuple[Step, ...], names: str) -> tuple[Step, ...]:
-    """Those that an option lists, by name or by what stands before the first `-`. Raises InputError for any other word.
+    """Return the steps that an option lists, by name or by the part before the first `-`.
+
+    Raises InputError for any other word.
     """
     words = [word.strip() for word in names.split(",") if word.strip()]
     known = {step.name for step in found} | {step.name.partition("-")[0] for step in found} | {"profile"}

@@ -1,4 +1,4 @@
-"""What a step has found, as a JSON and a Markdown file: whole at any time."""
+"""The result of a step as a JSON and a Markdown file, written atomically."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMMARY = "summary"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How a step went. `exit_code` is None when it was stopped or not run; `output` are its last lines."""
+    """The result of a step. `exit_code` is None if it was stopped or not run; `output` are its last lines."""
 
     name: str
     title: str
@@ -31,13 +31,13 @@ class Told:
 
 
 def write_told(told: Told, step: Step, folder: Path) -> None:
-    """Write NAME.json and NAME.md. Raises OSError when they cannot be written."""
+    """Write NAME.json and NAME.md. Raises OSError if they cannot be written."""
     write_atomically(folder / f"{told.name}.json", json.dumps(asdict(told), indent=2, default=str) + "\n")
     write_atomically(folder / f"{told.name}.md", _page(told, step))
 
 
 def read_told(name: str, folder: Path) -> Told | None:
-    """How a step went at the last time; None when it was never run, or its file is damaged."""
+    """Return the latest result of a step; None if it was never run or its file is damaged."""
     try:
         data = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         return Told(**{**data, "command": tuple(data["command"])})
@@ -46,14 +46,14 @@ def read_told(name: str, folder: Path) -> Told | None:
 
 
 def write_summary(found: Sequence[Told], folder: Path) -> None:
-    """Write summary.json and summary.md: a line per step. Raises OSError when they cannot be written."""
+    """Write summary.json and summary.md, with a line per step. Raises OSError if they cannot be written."""
     lines = [{"step": one.name, "what": one.title, "state": one.state, "seconds": round(one.seconds)} for one in found]
     write_atomically(folder / f"{SUMMARY}.json", json.dumps(lines, indent=2) + "\n")
     write_atomically(folder / f"{SUMMARY}.md", "# First contact\n\n" + table(lines) + "\n")
 
 
 def read_result(step: Step) -> Any:
-    """What the command of a step has written; None when that is nothing, or not whole."""
+    """Return the output file of a step's command; None if it is missing or incomplete."""
     try:
         if step.result.suffix == ".xml":
             return [_case(case) for case in ElementTree.parse(step.result).iter("testcase")]
@@ -63,7 +63,7 @@ def read_result(step: Step) -> Any:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A Markdown table; its columns are those of the first row."""
+    """Return a Markdown table with the columns of the first row."""
     if not rows:
         return "(nothing)"
     names = list(rows[0])
@@ -94,7 +94,7 @@ def _page(told: Told, step: Step) -> str:
 
 
 def _tables(result: Any) -> list[str]:
-    """Lists of objects as tables, one below the other; objects in objects likewise."""
+    """Return lists of objects as tables, one below the other; nested objects likewise."""
     if isinstance(result, list) and result and all(isinstance(row, dict) for row in result):
         return [table(result)]
     if isinstance(result, dict):

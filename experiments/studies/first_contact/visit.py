@@ -1,7 +1,7 @@
-"""A visit: the steps one after the other, each in its own process and for some minutes at most, until time is up.
+"""A visit: run the steps in sequence, each in its own process and with a time limit, until time is up.
 
-What has ended is never run again. What was not finished goes on when all others have had their turn, or at the next
-visit, which is the same command.
+A finished step is never run again. An unfinished step continues after all others had their turn, or at the next visit,
+which is the same command.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from experiments.words import describe_seconds
 
 STEP_S = 480.0
 GRACE_SHARE, MOST_GRACE_S = 0.15, 60.0
-"""Of a step's time, what it gets after Ctrl-C to write down what it has."""
+"""The time after Ctrl-C for a step to write its results: a fraction of its time, and the most seconds."""
 LEAST_S = 20.0
-"""No step is begun for less."""
+"""No step is started with less time than this, in seconds."""
 OUTPUT_CHARS = 4000
 
 
@@ -34,8 +34,9 @@ class _Ended:
 
 def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: float, say: Callable[[str], None],
           step_s: float = STEP_S) -> tuple[Told, ...]:
-    """Run steps for `seconds` at most; how all of them went, now or at earlier visits. `list_steps` is asked again
-    before each: what one has found may make others possible.
+    """Run steps for at most `seconds`; return the results of all steps, from this and earlier visits.
+
+    `list_steps` is called again before each step, because results may make further steps possible.
 
     Raises:
         OSError: `folder` cannot be written.
@@ -55,7 +56,7 @@ def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: flo
             had -= {step.name for step in again}
             continue
         had.add(fresh[0].name)
-        write_told(_begun(fresh[0]), fresh[0], folder)  # should the machine be taken away meanwhile
+        write_told(_begun(fresh[0]), fresh[0], folder)  # in case the machine is lost meanwhile
         told = _run(fresh[0], folder, min(step_s, left_s), say)
         write_told(told, fresh[0], folder)
         write_summary(_all_told(found, folder), folder)
@@ -73,13 +74,13 @@ def _state(step: Step, folder: Path) -> str:
 
 
 def _is_open(step: Step, folder: Path) -> bool:
-    """Whether there is something left to do; what a step was asked may have changed."""
+    """Return whether a step is unfinished, or its command has changed."""
     told = read_told(step.name, folder)
     return told is None or told.state != "done" or told.command != step.command
 
 
 def _begun(step: Step) -> Told:
-    """What an earlier visit has left counts, whatever becomes of this one."""
+    """Return the result to record when a step begins: unfinished, with the results of earlier visits."""
     return Told(step.name, step.title, "not finished", 0.0, None, step.command, "", read_result(step))
 
 
@@ -89,7 +90,7 @@ def _run(step: Step, folder: Path, limit_s: float, say: Callable[[str], None]) -
     say(f"{step.name}: {step.title}, for {describe_seconds(limit_s)} at most")
     begin = time.monotonic()
     if not step.resumes:
-        step.result.unlink(missing_ok=True)  # what an earlier try has left is not this one's
+        step.result.unlink(missing_ok=True)  # remove the result of an earlier attempt
     ended = _process(step.command, folder / f"{step.name}.log", limit_s)
     state: State = "done" if ended.exit_code == 0 else "not finished" if ended.exit_code is None else "failed"
     return Told(step.name, step.title, state, time.monotonic() - begin, ended.exit_code, step.command, ended.output,
@@ -97,7 +98,7 @@ def _run(step: Step, folder: Path, limit_s: float, say: Callable[[str], None]) -
 
 
 def _process(command: tuple[str, ...], log: Path, limit_s: float) -> _Ended:
-    """Run a command; Ctrl-C when its time is nearly up, then an end with all that it has started."""
+    """Run a command. Shortly before its time is up it receives Ctrl-C; then all its processes are killed."""
     environment = os.environ | {"ANTUNE_PICTURE": "0", "PYTHONUNBUFFERED": "1"}
     with log.open("wb") as file:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
@@ -124,7 +125,7 @@ def _wait(child: subprocess.Popen[bytes], seconds: float) -> None:
 def _end(child: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:  # nothing of it is left
+    except ProcessLookupError:  # all its processes have ended
         return
     finally:
         child.wait()

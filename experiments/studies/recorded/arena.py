@@ -1,4 +1,4 @@
-"""A recording as explorers meet it: a space, and a runner that knows the outcomes."""
+"""A recording as a space and a runner that replays its outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from runners.replay.t1 import read_t1
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an arena comes from: a recorded file, the name it goes by, and the T1 file of its restrictions if given."""
+    """The files of an arena: the recording with its name, and the T1 file of its restrictions, if given."""
 
     file: Path
     name: str
@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """A recording, the space of its walks and the runner that serves them. `description`: of the T1 file if given."""
+    """A recording with the space of its walks and the runner that replays it. `description`: the T1 file, if given."""
 
     name: str
     recording: Recording
@@ -40,18 +40,18 @@ class Arena:
 
     @property
     def valid_ms(self) -> list[float]:
-        """The times of all valid configurations."""
+        """Return the times of all valid configurations in milliseconds."""
         return [ms for row in self.recording.rows if (ms := cost_ms(row.outcome)) is not None]
 
 
 @lru_cache(maxsize=2)
 def open_arena(source: Source) -> Arena:
-    """The arena of a source; a worker that gets several jobs on one reads it once.
+    """Return the arena of a source; it is cached, so that a worker with several jobs reads it once.
 
-    Its space is the T1 file's where one is given, else the trie of the recorded configurations.
+    The space is that of the T1 file if given, else the trie of the recorded configurations.
 
     Raises:
-        InputError: a file is bad, or the T1 file describes other parameters.
+        InputError: a file is invalid, or the T1 file describes other parameters.
     """
     recording = read_recording(source.file)
     runner = ReplayRunner(recording)
@@ -65,10 +65,10 @@ def open_arena(source: Source) -> Arena:
 
 
 def find_sources(files: Sequence[Path], t1s: Sequence[Path]) -> tuple[list[Source], list[str]]:
-    """A source per file with its T1 file, the one with the same parameters; notes about the files.
+    """Return a source per file with the T1 file of the same parameters, and notes on the files.
 
     Raises:
-        InputError: a file is bad, or a T1 file describes the parameters of none.
+        InputError: a file is invalid, or no file has the parameters of a T1 file.
     """
     described = [(path, frozenset(parameter.name for parameter in read_t1(path).parameters)) for path in t1s]
     sources: list[Source] = []
@@ -90,7 +90,7 @@ def find_sources(files: Sequence[Path], t1s: Sequence[Path]) -> tuple[list[Sourc
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """The files' names without their endings; with their directory where that is not enough, as in the public hub."""
+    """Return the files' names without suffixes, with their directory if names are equal, as in the public hub."""
     short = [file.name.removesuffix(".gz").removesuffix(".json") for file in files]
     longer = [f"{file.absolute().parent.name}/{name}" if short.count(name) > 1 else name
               for file, name in zip(files, short, strict=True)]

@@ -32,7 +32,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score P and its deviation over the window."""
+    """The mean of P over the window, and its deviation."""
 
     mean: float
     deviation: float
@@ -42,9 +42,9 @@ class Score:
 class Yardstick:
     """Random search on a recording: `falling` are the N valid times from worst to best in ms.
 
-    `evaluations` is what random search needs to get CUT_OFF of the way from the median to the optimum. The window of
-    tuning time goes from `start_s`, where it got START of that way, to `end_s`; it is `covered` of the whole window.
-    `mean_s` is an evaluation's mean duration.
+    `evaluations` is the number that random search needs to get from the median to the fraction CUT_OFF of the way to
+    the optimum. The window of tuning time lasts from `start_s`, where random search has come the fraction START of that
+    way, to `end_s`; it is the fraction `covered` of the whole window. `mean_s` is the mean duration of an evaluation.
     """
 
     falling: _Floats
@@ -55,18 +55,18 @@ class Yardstick:
     mean_s: float
 
     def random_search(self, seconds: _Floats) -> _Floats:
-        """The expected best time of random search without repeats after so many seconds."""
+        """Return the expected best time of random search without repeats after `seconds`."""
         count = len(self.falling)
         tries = np.maximum(seconds / self.mean_s, 1.0)
-        rank = np.minimum(tries * (count + 1) / (tries + 1), count)  # counted from 1
+        rank = np.minimum(tries * (count + 1) / (tries + 1), count)  # ranks begin at 1
         return np.asarray(np.interp(rank, np.arange(1, count + 1), self.falling))
 
 
 def make_yardstick(valid_ms: Sequence[float], seconds: Sequence[float], budget: int) -> Yardstick | None:
-    """The yardstick of a recording with these valid times and durations of all evaluations, for searches of `budget`.
+    """Return the yardstick of a recording with these valid times and the durations of all evaluations.
 
-    None where there is nothing to score: the median is the optimum, no durations were recorded, or the budget ends
-    before the window begins.
+    `budget` is the number of evaluations of a search. None if nothing can be scored: the median is the optimum, no
+    durations were recorded, or the budget ends before the window begins.
     """
     falling = np.sort(np.asarray(valid_ms, dtype=np.float64))[::-1]
     typical_s, mean_s = float(np.median(seconds)), float(np.mean(seconds))
@@ -82,14 +82,14 @@ def make_yardstick(valid_ms: Sequence[float], seconds: Sequence[float], budget: 
 
 
 def _evaluations(falling: _Floats, value_ms: float) -> int:
-    """How many evaluations random search needs on average for a time of at most `value_ms`."""
+    """Return the mean number of evaluations that random search needs for a time of at most `value_ms`."""
     count = len(falling)
     above = int(np.count_nonzero(falling > value_ms))
     return math.ceil(above / (count + 1 - above))
 
 
 def score(yardstick: Yardstick, traces: Sequence[Trace]) -> Score:
-    """The score of an explorer by its searches with different seeds."""
+    """Return the score of an explorer from its searches with different seeds."""
     moments = np.linspace(yardstick.start_s, yardstick.end_s, RESOLUTION)
     optimum = yardstick.falling[-1]
     gap = yardstick.random_search(moments) - optimum
@@ -99,7 +99,7 @@ def score(yardstick: Yardstick, traces: Sequence[Trace]) -> Score:
 
 
 def _typical(yardstick: Yardstick, traces: Sequence[Trace], moments: _Floats) -> _Floats:
-    """The best time so far of a typical search at `moments`: an isotonic fit of the ranks over all searches."""
+    """Return the best time so far of a typical search at `moments`: an isotonic fit of the ranks over all searches."""
     from sklearn.isotonic import IsotonicRegression
 
     clocks, ranks = [], []
@@ -113,12 +113,12 @@ def _typical(yardstick: Yardstick, traces: Sequence[Trace], moments: _Floats) ->
 
 
 def _ranks(yardstick: Yardstick, trace: Trace) -> _Floats:
-    """The rank of the best time so far, from 0 for the worst."""
+    """Return the ranks of the best time so far, from 0 for the worst."""
     best = np.fmin.accumulate(np.where(np.isnan(trace.ms), np.inf, trace.ms))
     ranks = np.searchsorted(-yardstick.falling, -np.minimum(best, yardstick.falling[0]))
     return np.asarray(ranks, dtype=np.float64)
 
 
 def _clock(trace: Trace) -> _Floats:
-    """Seconds of tuning at the end of each evaluation."""
+    """Return the tuning time in seconds at the end of each evaluation."""
     return np.cumsum(trace.seconds + trace.explorer_s)

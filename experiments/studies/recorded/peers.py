@@ -1,11 +1,10 @@
 """Kernel Tuner's own strategies in its simulation mode, on the same recordings.
 
-What makes the comparison fair (each of these changes results when it is left out):
-- a fresh search space per search: Kernel Tuner's keeps a shared cache of neighbours from which strategies take away;
-- both `random` and `numpy.random` are seeded, because its `seed` option reaches few of its strategies;
-- invalid configurations count as evaluations, as they do for our explorers;
-- a search is made for each budget, because some strategies plan with theirs. Some stop before it is used up; what
-  they had found then is what counts.
+The following make the comparison fair (leaving one out changes results): - a fresh search space per search, because
+Kernel Tuner's has a shared cache of neighbours from which strategies remove entries; - both `random` and `numpy.random`
+are seeded, because its `seed` option reaches few of its strategies; - invalid configurations count as evaluations, as
+for our explorers; - a search per budget, because some strategies plan with their budget. If a strategy stops early, its
+best so far counts.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from graph.space import Option
 from metrics.outcome import CompileFailed, Illegal, Outcome, Timed
 
 PEER = "kernel_tuner:"
-"""What the name of a peer begins with in tables."""
+"""The prefix of peers' names in tables."""
 
 STRATEGIES = ("random_sample", "genetic_algorithm", "simulated_annealing", "pso", "firefly_algorithm", "diff_evo",
               "greedy_ils", "greedy_mls", "mls", "ordered_greedy_mls", "dual_annealing", "basinhopping", "bayes_opt",
               "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2")
-"""Those that search in Kernel Tuner 1.5; `all` means them."""
+"""The search strategies of Kernel Tuner 1.5; `all` means these."""
 
 class PeerFailed(Exception):
-    """A strategy did not do its work on a space; the message says why."""
+    """A strategy failed on a space; the message says why."""
 
 
 LARGEST_PRODUCT = 5_000_000
-"""Combinations of values that Kernel Tuner can try one by one within some seconds."""
+"""The most combinations of values that Kernel Tuner can enumerate within some seconds."""
 
 
 def check_peers(names: Sequence[str]) -> None:
-    """Raise InputError when there are names, and Kernel Tuner is not installed or does not know one of them."""
+    """Raise InputError if `names` is not empty and Kernel Tuner is not installed or lacks one of them."""
     if not names:
         return
     if importlib.util.find_spec("kernel_tuner") is None:
@@ -60,9 +59,7 @@ def check_peers(names: Sequence[str]) -> None:
 
 
 def all_peers() -> tuple[str, ...]:
-    """Those of STRATEGIES that the installed version has; all of them when none is installed, which `check_peers`
-    reports.
-    """
+    """Return the STRATEGIES of the installed version. Without Kernel Tuner return all; `check_peers` then raises."""
     if importlib.util.find_spec("kernel_tuner") is None:
         return STRATEGIES
     from kernel_tuner.interface import strategy_map
@@ -72,13 +69,12 @@ def all_peers() -> tuple[str, ...]:
 
 def peer_best_ms(arena: Arena, strategy: str, seeds: Sequence[int], budget: int,
                  scratch: Path) -> list[float | None]:
-    """The best time that a strategy finds with each seed within `budget` evaluations; None: nothing valid.
+    """Return the best time of a strategy with each seed within `budget` evaluations; None: nothing valid.
 
-    The recording is written to the directory `scratch` in the form that Kernel Tuner reads.
+    The recording is written to the directory `scratch` in Kernel Tuner's format.
 
     Raises:
-        PeerFailed: something went wrong in there, or the space is too large to be built from recorded configurations
-        alone.
+        PeerFailed: the strategy failed, or the space is too large to be built from the recorded configurations.
     """
     cache = scratch / f"{hashlib.sha256(arena.name.encode()).hexdigest()[:16]}.json"
     if not cache.exists():
@@ -87,7 +83,7 @@ def peer_best_ms(arena: Arena, strategy: str, seeds: Sequence[int], budget: int,
         return [_search(arena, strategy, seed, budget, cache) for seed in seeds]
     except PeerFailed:
         raise
-    except Exception as error:  # whatever goes wrong in there, it is not ours to mend: the others go on
+    except Exception as error:  # a failing strategy must not stop the others
         raise PeerFailed(f"Kernel Tuner's {strategy} failed on {arena.name} with budget {budget}: "
                          f"{type(error).__name__}: {error}; it is left out there") from error
 
@@ -109,7 +105,7 @@ def _search(arena: Arena, strategy: str, seed: int, budget: int, cache: Path) ->
 
 
 def _cache(arena: Arena) -> Mapping[str, Any]:
-    """The recording as the contents of a cache file, without the single samples."""
+    """Return the recording as the contents of a cache file, without the samples."""
     values = _values(arena)
     entries = {}
     for row in arena.recording.rows:
@@ -136,7 +132,7 @@ def _time(outcome: Outcome) -> float | str:
 
 
 def _values(arena: Arena) -> dict[str, list[Option]]:
-    """The parameters in the order of the recording, each with its values in the order of their first appearance."""
+    """Return the parameters in the order of the recording, each with its values in order of first appearance."""
     met: dict[str, dict[Option, None]] = {}
     for row in arena.recording.rows:
         for name, _, option in row.choices:
@@ -145,7 +141,7 @@ def _values(arena: Arena) -> dict[str, list[Option]]:
 
 
 def _restrictions(arena: Arena) -> list[Any]:
-    """The T1 file's restrictions, else one that allows exactly what was recorded."""
+    """Return the restrictions of the T1 file, or one that allows exactly the recorded configurations."""
     if arena.description is not None:
         return list(arena.description.restrictions)
     from constraint import FunctionConstraint

@@ -1,4 +1,4 @@
-"""The plot of the suite: how fast each explorer gets close to the optimum, one panel per space."""
+"""The plot of the suite: how fast each explorer approaches the optimum, one panel per space."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _STYLES = ("-", "--", "-.", ":")
 
 
 def write_plot(results: Results, path: Path) -> None:
-    """Draw the mean of optimum / best over evaluations; peers as points at their budgets.
+    """Draw the mean of optimum / best over evaluations; peers are points at their budgets.
 
-    Up to MOST_BANDS explorers also get the band from the 10 % to the 90 % quantile.
+    If at most MOST_BANDS explorers are shown, each has a band from the 10 % to the 90 % quantile.
 
     Raises:
         OSError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""One explorer searches one arena."""
+"""Run one explorer on one arena."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from runners.base import Job
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a search met, evaluation by evaluation.
+    """The results of a search by evaluation.
 
-    `ms`: the times (NaN for an invalid configuration). `seconds`: what each evaluation took when it was recorded.
-    `explorer_s`: processor seconds of the explorer itself, spread evenly over the evaluations of an iteration.
+    `ms`: the times (NaN for an invalid configuration). `seconds`: the recorded duration of each evaluation.
+    `explorer_s`: processor seconds of the explorer itself, distributed evenly over the evaluations of an iteration.
     """
 
     ms: NDArray[np.float64]
@@ -28,15 +28,15 @@ class Trace:
     explorer_s: NDArray[np.float64]
 
     def best_at(self, budget: int) -> float | None:
-        """The best time of the first `budget` evaluations, None when none of them was valid."""
+        """Return the best time of the first `budget` evaluations; None if none of them was valid."""
         met = self.ms[:budget]
         return float(np.nanmin(met)) if np.isfinite(met).any() else None
 
 
 def race(arena: Arena, explorer: Explorer, budget: int, ants: int) -> Trace:
-    """Let a new explorer of the arena's space make `budget` evaluations (fewer when the space has no more).
+    """Run `budget` evaluations of a new explorer on the arena's space (fewer if the space has no more).
 
-    It is asked for `ants` walks per iteration.
+    The explorer is asked for `ants` walks per iteration.
     """
     started_s = time.process_time()
     ms: list[float] = []

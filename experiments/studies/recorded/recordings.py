@@ -1,4 +1,4 @@
-"""Our own recordings: walks of programs of the PolyBench suite that come with the sources."""
+"""Our own recordings: walks of programs of the PolyBench suite, included with the sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 def own_recordings() -> list[Path]:
-    """The files, by name. Raises InputError when there are none."""
+    """Return the files, sorted by name. Raises InputError if there are none."""
     found = sorted(RECORDINGS.glob("*.json.gz"))
     if not found:
         raise InputError(f"there are no recordings in {RECORDINGS}; name some recorded files")

@@ -1,4 +1,4 @@
-"""What comes of the suite: figures per space, explorer and budget."""
+"""The results of the suite: figures per space, explorer and budget."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from experiments.studies.recorded.race import Trace
 
 @dataclass(frozen=True, slots=True)
 class SpaceFacts:
-    """What a table says about a space.
+    """The facts of a space in tables.
 
-    `window_s`: where the window of the score ends, `window_covered` of the whole one, for which random search needs
-    `window_evaluations`. All are absent where nothing can be scored.
+    `window_s`: the end of the score's window, which is the fraction `window_covered` of the whole window, for which
+    random search needs `window_evaluations`. All are absent if nothing can be scored.
     """
 
     name: str
@@ -35,7 +35,9 @@ class SpaceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Optimum / best at a budget, mean and standard deviation over the seeds; nothing valid yet counts as 0."""
+    """Optimum / best at a budget: mean and standard deviation over the seeds. A search without a valid result counts as
+    0.
+    """
 
     space: str
     explorer: str
@@ -46,10 +48,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an explorer did on a space beyond its budgets: the score, milliseconds of its own time per evaluation.
+    """The results of an explorer on a space over all budgets: the score, and its own time per evaluation in
+    milliseconds.
 
-    `curve` holds mean and the 10 % and 90 % quantiles of optimum/best after each evaluation (3 x evaluations); it and
-    the score are absent for a peer, whose searches are seen at their ends only.
+    `curve` contains the mean and the 10 % and 90 % quantiles of optimum / best after each evaluation (3 x evaluations).
+    Peers have neither curve nor score, because only the ends of their searches are known.
     """
 
     space: str
@@ -68,7 +71,7 @@ class Results:
     standings: tuple[Standing, ...]
 
     def to_data(self) -> Mapping[str, Any]:
-        """The figures for a JSON file; `rows` is what scripts rely on."""
+        """Return the figures for a JSON file; scripts rely on `rows`."""
         scores = [{"space": s.space, "explorer": s.explorer, "score": s.score and s.score.mean,
                    "error": s.score and s.score.deviation, "explorer_ms": s.own_ms} for s in self.standings]
         return {"rows": [asdict(row) for row in self.rows], "scores": scores,
@@ -76,7 +79,7 @@ class Results:
 
 
 def describe_space(arena: Arena, budget: int) -> tuple[SpaceFacts, Yardstick | None]:
-    """The facts of a space, and what its searches of `budget` evaluations are scored by."""
+    """Return the facts of a space, and the yardstick for searches of `budget` evaluations."""
     rows, valid = arena.recording.rows, arena.valid_ms
     yardstick = make_yardstick(valid, [row.seconds for row in rows], budget)
     facts = SpaceFacts(arena.name, arena.recording.device, len(rows), len(rows) - len(valid), min(valid))
@@ -87,7 +90,7 @@ def describe_space(arena: Arena, budget: int) -> tuple[SpaceFacts, Yardstick | N
 
 
 def budget_rows(space: SpaceFacts, explorer: str, best_ms: Mapping[int, Sequence[float | None]]) -> list[Row]:
-    """The rows of an explorer whose searches found these times, by budget."""
+    """Return the rows of an explorer from the best times of its searches, by budget."""
     rows = []
     for budget, found in best_ms.items():
         ratios = [space.optimum_ms / ms if ms else 0.0 for ms in found]
@@ -97,7 +100,7 @@ def budget_rows(space: SpaceFacts, explorer: str, best_ms: Mapping[int, Sequence
 
 def judge(space: SpaceFacts, yardstick: Yardstick | None, explorer: str, traces: Sequence[Trace],
           budgets: Sequence[int]) -> tuple[list[Row], Standing]:
-    """The figures of an explorer by its traces, one per seed."""
+    """Return the figures of an explorer from its traces, one per seed."""
     rows = budget_rows(space, explorer, {budget: [trace.best_at(budget) for trace in traces] for budget in budgets})
     evaluations = sum(len(trace.ms) for trace in traces)
     own_ms = 1000 * sum(float(trace.explorer_s.sum()) for trace in traces) / evaluations if evaluations else None

@@ -1,4 +1,4 @@
-"""All explorers on all spaces with all seeds, spread over processes."""
+"""Run all explorers on all spaces with all seeds, in several processes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from generator.errors import InputError
 DEFAULT_BUDGETS = (50, 100, 200, 400)
 MOST_SEEDS_PER_JOB = 5
 Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many searches are done, and of how many."""
+"""A callback with the number of finished searches and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
     """What to compare: `explorers` and Kernel Tuner's strategies `peers`, on `files`.
 
-    A search has `ants` evaluations per iteration, and is read at each of `budgets` (sorted). Seeds are 0..seeds-1.
-    `t1s` give the restrictions of files with the same parameters. `workers`: processes (1: only this one).
+    A search has `ants` evaluations per iteration and is read at each of `budgets` (sorted). Seeds are 0..seeds-1. `t1s`
+    are files with the restrictions of recordings with the same parameters. `workers`: processes (1: only this one).
     """
 
     files: tuple[Path, ...]
@@ -41,7 +41,7 @@ class SuiteOptions:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        """Raise InputError for what makes no sense."""
+        """Raise InputError for invalid options."""
         for name in self.explorers:
             if name not in SEARCHES:
                 raise InputError(f"there is no explorer {name!r}; use some of {', '.join(SEARCHES)}")
@@ -55,7 +55,7 @@ class SuiteOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Searches of one explorer on one space; one of a peer (whose name begins with PEER) is for one budget."""
+    """Searches of one explorer on one space. A job of a peer (whose name begins with PEER) has one budget."""
 
     source: Source
     explorer: str
@@ -70,11 +70,11 @@ _Found: TypeAlias = "_Searches | PeerFailed"
 
 
 def run_suite(options: SuiteOptions, progress: Progress) -> tuple[Results, Sequence[str]]:
-    """Run everything; the results, and notes on the files.
+    """Run everything; return the results, and notes on the files.
 
     Raises:
-        InputError: a file is bad, or the peers are wanted and not installed.
-        KeyboardInterrupt: asked to stop; no process is left.
+        InputError: a file is invalid, or peers are requested and not installed.
+        KeyboardInterrupt: the user asked to stop; no process is left.
     """
     check_peers(options.peers)
     sources, notes = find_sources(options.files, options.t1s)
@@ -86,7 +86,7 @@ def run_suite(options: SuiteOptions, progress: Progress) -> tuple[Results, Seque
 
 
 def _without_failed(jobs: Sequence[_Job], found: Mapping[_Job, _Found]) -> list[tuple[_Job, _Searches]]:
-    """What was found, in order, without peers on spaces where one of their searches failed."""
+    """Return the results in order, without peers on spaces where one of their searches failed."""
     failed = {(job.source, job.explorer) for job, result in found.items() if isinstance(result, PeerFailed)}
     return [(job, result) for job in jobs
             if not isinstance(result := found[job], PeerFailed) and (job.source, job.explorer) not in failed]
@@ -120,11 +120,11 @@ def _jobs(options: SuiteOptions, sources: Sequence[Source], notes: list[str], sc
 
 
 def _search(job: _Job) -> _Found:
-    """Do a job, in whatever process."""
+    """Run a job, in any process."""
     from threadpoolctl import threadpool_limits
 
     arena = open_arena(job.source)
-    with threadpool_limits(1):  # a process per core is enough
+    with threadpool_limits(1):  # there is a process per core already
         if job.explorer.startswith(PEER):
             try:
                 return peer_best_ms(arena, job.explorer.removeprefix(PEER), job.seeds, job.budget, job.scratch)
@@ -135,7 +135,7 @@ def _search(job: _Job) -> _Found:
 
 @contextmanager
 def _evaluated(jobs: Sequence[_Job], workers: int) -> Iterator[Iterator[tuple[_Job, _Found]]]:
-    """The results of `jobs` as they come; at the end no process is left, also after an error or Ctrl-C."""
+    """Yield the results of `jobs` as they arrive; no process is left at the end, even after an error or Ctrl-C."""
     with closing(spread(_search, jobs, workers)) as results:
         try:
             yield results

@@ -1,7 +1,7 @@
-"""Jobs spread over processes, of which none is left afterwards, whatever happens.
+"""Run jobs in several processes; none of them is left afterwards, whatever happens.
 
-Each process has one pipe, and one thread reads them all. A pool of the standard library has threads and locks of its
-own: Ctrl-C that arrives while a lock is held leaves the pool waiting for that lock for ever.
+Each process has one pipe, and one thread reads all pipes. Pools of the standard library have their own threads and
+locks: if Ctrl-C arrives while a lock is held, the pool waits for that lock forever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WorkerKilled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """What a job raised."""
+    """The exception that a job raised."""
 
     error: Exception
 
@@ -40,12 +40,12 @@ class _Worker(Generic[Job, Found]):
 
 
 def spread(work: Callable[[Job], Found], jobs: Sequence[Job], workers: int) -> Generator[tuple[Job, Found]]:
-    """Each job with what `work` makes of it, in the order in which they end; close the iterator to stop early.
+    """Yield each job with the result of `work`, in the order in which they end; close the iterator to stop early.
 
-    `work` and the jobs are pickled. With one worker everything happens in this process.
+    `work` and the jobs are pickled. With one worker everything runs in this process.
 
     Raises:
-        WorkerKilled: a process was killed, for want of memory perhaps.
+        WorkerKilled: a process was killed, for example because memory ran out.
         Exception: what `work` raised.
     """
     if workers <= 1:
@@ -70,7 +70,7 @@ def _start(started: list[_Worker[Job, Found]], work: Callable[[Job], Found], wor
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, work), daemon=True)
             process.start()
-            theirs.close()  # so that the pipe ends when the process does
+            theirs.close()  # so that the pipe closes when the process ends
             started.append(_Worker(process, ours))
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -96,7 +96,7 @@ def _results(workers: Sequence[_Worker[Job, Found]], jobs: Sequence[Job]) -> Ite
 
 def _send(pipe: Connection, job: Job, busy: dict[Connection, Job]) -> None:
     busy[pipe] = job
-    with suppress(BrokenPipeError):  # it was killed: told when its pipe is read
+    with suppress(BrokenPipeError):  # it was killed: reading its pipe reports that
         pipe.send(job)
 
 
@@ -108,7 +108,7 @@ def _received(pipe: Connection) -> Any:
 
 
 def _serve(pipe: Connection, work: Callable[[Job], Found]) -> None:
-    """Do jobs until there are no more."""
+    """Run jobs until there are no more."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
         while True:
@@ -121,7 +121,7 @@ def _serve(pipe: Connection, work: Callable[[Job], Found]) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """`error`, or its words where it cannot be pickled and read again."""
+    """Return `error`, or an exception with its message if it cannot be pickled and read again."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001  whatever the methods of somebody's class raise
@@ -130,7 +130,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _end_with_parent() -> None:
-    """A job may be long: end at once when the parent does, however it ends."""
+    """End this process as soon as the parent ends, however that happens; a job may take long."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""The measuring of the suite `timing`: two passes over the same plans, then a long look at those that matter."""
+"""The measurements of the suite `timing`: two passes over the same plans, then long measurements of the best."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from runners.limits import learned
 BATCH = 10
 LONG_SITTINGS = 12
 SLOW = 3.0
-"""A plan slower than so many times the best is not measured for long: nobody wants to know it so exactly."""
+"""Plans slower than the best by this factor are not measured for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass found, by the plans' numbers, and the seconds that it took."""
+    """The results of one pass by plan number, and its duration in seconds."""
 
     results: tuple[Result, ...]
     ranked: Ranking | None
@@ -51,15 +51,13 @@ class Pass:
         return best.evaluation.number
 
     def timed(self) -> dict[int, Timed]:
-        """Those that have a time."""
+        """Return the plans that have a time."""
         return {r.evaluation.number: r.outcome for r in self.results if isinstance(r.outcome, Timed)}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything that was measured. `long` are the sittings of the finalists of both passes, `wide` those of all
-    plans.
-    """
+    """All measurements. `long` are the sittings of the finalists of both passes, `wide` those of all plans."""
 
     device: DeviceInfo
     plans: tuple[Plan, ...]
@@ -75,7 +73,7 @@ def measure(
     """Time the plans twice, each pass in fresh processes with a final of at most `final_s` seconds; then for long.
 
     Raises:
-        InputError: no such device, or no plan is valid.
+        InputError: there is no such device, or no plan is valid.
     """
     with _opened(material, parts) as runner:
         device = runner.device

@@ -1,4 +1,4 @@
-"""Which plans the suite `timing` measures: those of a run, or some of a program's space."""
+"""The plans that the suite `timing` measures: those of a run, or some of a program's space."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is measured and where; `stored` are the plans of a run, empty if they are still to be generated."""
+    """What is measured and where; `stored` are the plans of a run, empty if they must be generated."""
 
     problem: Problem
     options: RunOptions
@@ -32,12 +32,14 @@ class Material:
 
     @property
     def limits(self) -> Limits:
-        """What a plan may take."""
+        """The limits on time and memory per plan."""
         return limits_of(self.options)
 
 
 def material_of_run(directory: Path, count: int, options: RunOptions, trust: bool = False) -> Material:
-    """The first `count` different valid plans of a run, on its device unless `options` name one; timed as they say.
+    """Return the first `count` different valid plans of a run, on its device unless `options` name one.
+
+    `options` also determine how they are timed.
 
     Raises:
         InputError: there is no run, or it has too few valid plans.
@@ -55,12 +57,12 @@ def material_of_run(directory: Path, count: int, options: RunOptions, trust: boo
 
 
 def material_of_file(options: RunOptions, parts: Parts) -> Material:
-    """The program of a C file. Raises InputError when it cannot be tuned."""
+    """Return the program of a C file. Raises InputError if it cannot be tuned."""
     return Material(parts.read_problem(options, print), options, options.place, ())
 
 
 def generated_plans(program: Program, target: Target, options: RunOptions, count: int, parts: Parts) -> Sequence[Plan]:
-    """The default plan, the plans that a search would begin with, and random ones of the space: different ones."""
+    """Return the default plan, the start plans of a search, and random plans of the space, without duplicates."""
     space, starts = parts.make_space(program, target, options), parts.starts(program, target, options)
     found = {plan.digest: plan for plan in [parts.default_plan(program, target, options)]}
     opening = parts.make_explorer("colony", space, options.seed, starts).ask(max(1, min(len(starts), count - 1)))

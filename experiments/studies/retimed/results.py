@@ -14,16 +14,16 @@ from metrics.finals import SittingTimes
 from metrics.statistics import median
 
 ALLOWED = 0.03
-"""Winners of two passes whose long-run medians differ by less are the same for all purposes."""
+"""If the long-run medians of two winners differ by less than this fraction, the winners count as equally good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """Whom one way of choosing named in the two passes, and how far apart the two are.
+    """The winners of the two passes by one way of choosing, and how much they differ.
 
-    `times_ms` is what each pass took for its winner's time, `long_ms` their long-run medians. `apart`: the share by
-    which the long-run times differ, by the median ratio over all rounds. `lost`: by how much each is slower, for long,
-    than the best of all that were measured so.
+    `times_ms` are the winners' times in their passes, `long_ms` their long-run medians. `apart`: the fraction by which
+    the long-run times differ, from the median ratio over all rounds. `lost`: the fraction by which each is slower in
+    the long run than the best plan measured for long.
     """
 
     way: str
@@ -36,8 +36,10 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All of it. `agreement` is Spearman's rank correlation of the two passes, `ratio` the median time of the second
-    over the first, `coverage` the share of each pass's intervals that contain the long-run median.
+    """All figures.
+
+    `agreement` is Spearman's rank correlation of the two passes, `ratio` the median time of the second over the first,
+    `coverage` the fraction of each pass's intervals that contain the long-run median.
     """
 
     device: str
@@ -55,19 +57,19 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """The winners of the finals are as good as the same."""
+        """Whether the winners of the finals are equally good."""
         return self.final.apart < ALLOWED
 
     def to_data(self) -> Mapping[str, Any]:
-        """The figures for a JSON file."""
+        """Return the figures for a JSON file."""
         return asdict(self) | {"passed": self.passed, "allowed": ALLOWED}
 
 
 def figures(measured: Measured) -> Figures:
-    """What the measurements say. The load is the machine's average of the last minute.
+    """Return the figures of the measurements. The load is the machine's average of the last minute.
 
     Raises:
-        InputError: a winner failed when it was measured for long.
+        InputError: a winner failed in the long measurements.
     """
     first, second = measured.passes
     ratios = _long_ratios(measured)
@@ -98,7 +100,7 @@ def _long_ratios(measured: Measured) -> Mapping[int, float]:
 
 
 def _pooled_ratio(sittings: Sequence[SittingTimes], number: int, other: int) -> float:
-    """The median, over all rounds of all sittings, of the time of `number` over that of `other`."""
+    """Return the median, over all rounds of all sittings, of the time of `number` over that of `other`."""
     return median([own / his for times in sittings for own, his in zip(times[number], times[other], strict=True)])
 
 
@@ -116,7 +118,7 @@ def _told_ms(one: Pass, plan: int, way: str) -> float:
 
 
 def _agreement(one: Sequence[float], two: Sequence[float]) -> float | None:
-    """None for fewer than three plans, or when all are equal."""
+    """Return the rank correlation; None for fewer than three plans or if all values are equal."""
     from scipy.stats import spearmanr
 
     if len(one) < 3 or len(set(one)) == 1 or len(set(two)) == 1:
@@ -125,7 +127,7 @@ def _agreement(one: Sequence[float], two: Sequence[float]) -> float | None:
 
 
 def _coverage(one: Pass, wide: Sequence[SittingTimes]) -> float | None:
-    """None when no plan was measured for long."""
+    """Return the fraction of intervals that contain the long-run median; None if no plan was measured for long."""
     hits = []
     for number, timed in one.timed().items():
         medians = [median(times[number]) for times in wide if times.get(number)]

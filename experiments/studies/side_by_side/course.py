@@ -1,5 +1,4 @@
-"""How searches went on, evaluation by evaluation: a picture for each program, and one of the means over all programs.
-"""
+"""The progress of searches over their evaluations: a picture for each program, and one of the means over programs."""
 
 from __future__ import annotations
 
@@ -25,8 +24,9 @@ COURSE_FILE = "convergence.png"
 
 
 def draw_course(lanes: Sequence[Lane], rival: str, folder: Path) -> None:
-    """Draw the searches of an entry into its folder, those of the rival left out (it has few plans); nothing
-    without a result, or without matplotlib.
+    """Draw the searches of an entry into its folder, without the rival (it has few plans).
+
+    Nothing is drawn without a result or without matplotlib.
     """
     comparisons, _ = compare_all(sections_of([read_trial(lane.directory) for lane in lanes if lane.way != rival]), None)
     if comparisons and can_draw():
@@ -34,19 +34,19 @@ def draw_course(lanes: Sequence[Lane], rival: str, folder: Path) -> None:
 
 
 def with_courses(entry: Entry, folder: Path) -> Entry:
-    """`entry`, kept in `folder`, with the courses of those searches whose runs are there."""
+    """Return `entry`, stored in `folder`, with the courses of the searches whose runs exist."""
     found: list[Course] = []
     for way in entry.explorers:
         with suppress(
             InputError
-        ):  # a run that was removed, or is one of another version: its times are worth a line without it
+        ):  # the run was removed or is of another version; the entry's times remain useful
             shares = _shares([read_trial(run_directory(folder, way, seed)) for seed in range(entry.seeds)])
             found += [Course(way, shares)] if shares else []
     return replace(entry, courses=tuple(found))
 
 
 def _shares(trials: Sequence[Trial]) -> tuple[float, ...]:
-    """See `Course`; nothing if a run had no valid plan to begin with."""
+    """Return the shares of `Course`; empty if a run began without a valid plan."""
     if not all(len(trial.best_ms) and np.isfinite(trial.best_ms[0]) for trial in trials):
         return ()
     best = over_evaluations(trials)
@@ -54,7 +54,7 @@ def _shares(trials: Sequence[Trial]) -> tuple[float, ...]:
 
 
 def draw_means(sections: Sequence[Section], path: Path) -> None:
-    """Draw the geometric means over the programs, a row per section; nothing where no courses are known."""
+    """Draw the geometric means over the programs, a row per section; draw nothing if no courses are known."""
     known = [section for section in sections if any(entry.courses for entry in section.entries)]
     if not known or not can_draw():
         return

@@ -1,4 +1,4 @@
-"""What is kept of a program once it is measured: `entry.json`."""
+"""The stored results of a measured program: `entry.json`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ENTRY_FILE = "entry.json"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a way to search came to: the median over its seeds. None: nothing valid was found.
+    """The result of a way to search: the median over its seeds. None: no valid plan was found.
 
-    `over_default`: how many times faster than the default plan, with an interval over the sittings, or over the seeds
-    where there are several. `detail` says more about the best plan (of the first seed): `tile 64`, who found it, that
-    it is the default plan, or how it failed.
+    `over_default`: the speedup over the default plan, with an interval over the sittings, or over the seeds if there
+    are several. `detail` describes the best plan (of the first seed): `tile 64`, the explorer that found it, that it is
+    the default plan, or how it failed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """How many times faster the best of way `one` is than the best of way `two`."""
+    """The speedup of the best plan of way `one` over that of way `two`."""
 
     one: str
     two: str
@@ -55,8 +55,8 @@ class Duel:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How the searches of a way went on: `shares[n]` is how fast the best of the first n evaluations was, beside the
-    best of all.
+    """The progress of a way: `shares[n]` is the speed of the best of the first n evaluations relative to the best of
+    all.
 
     Evaluation 0 is the default plan. With several seeds these are medians.
     """
@@ -67,13 +67,14 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A program of a suite, measured. Times in milliseconds; `load` is the machine's load average when it was measured.
+    """A measured program of a suite. Times are in milliseconds; `load` is the machine's load average during the
+    measurements.
 
-    `sequential_ms` is the median of the C program, built by `compiler` and timed on its own before the searches, by the
-    wall clock; `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). The others are device times;
-    `sittings` is how often they were measured in turns. `roof` is the least time that the device's ceilings allow: it
-    is not kept with the entry, since they may be measured at any time (`placing.py`). Neither are `courses`, which are
-    in the runs (`course.py`), and `peers`, which have a file of their own (`halide_peer.py`).
+    `sequential_ms` is the median wall-clock time of the C program, built by `compiler` and timed before the searches;
+    `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). All other times are device times; `sittings`
+    is how often they were measured in turns. `roof` is the least time that the device's ceilings allow. It is not
+    stored with the entry, because the ceilings may be measured later (`placing.py`). Neither are `courses`, which are
+    in the runs (`course.py`), and `peers`, which have their own file (`halide_peer.py`).
     """
 
     program: str
@@ -105,24 +106,24 @@ class Entry:
         return tuple(way.name for way in self.ways if way.name not in (self.setting.rival, BEST, GPU_DEFAULT))
 
     def way(self, name: str) -> Way | None:
-        """The way called `name`, None when it was not searched."""
+        """Return the way called `name`; None if it was not searched."""
         return next((way for way in self.ways if way.name == name), None)
 
     def over_sequential(self, name: str) -> float | None:
-        """How many times faster than the sequential program the best of a way is."""
+        """Return the speedup of a way's best plan over the sequential program."""
         way = self.way(name)
         return self.sequential_ms / way.ms if way and way.ms and self.sequential_ms else None
 
     def over_o3(self, name: str) -> float | None:
-        """How many times faster than the sequential program with plain -O3 the best of a way is."""
+        """Return the speedup of a way's best plan over the sequential program with plain -O3."""
         way = self.way(name)
         return self.sequential_o3_ms / way.ms if way and way.ms and self.sequential_o3_ms else None
 
     def after(self, name: str, evaluations: int) -> float | None:
-        """How many times faster than the default plan the best of a way was after so many evaluations.
+        """Return the speedup of a way's best plan over the default plan after `evaluations` evaluations.
 
-        The whole search counts as in the tables, measured in turns; what it had come to before, by the times within the
-        search.
+        The speedup of the whole search is that of the tables, measured in turns; earlier ones are scaled by the times
+        within the search.
         """
         way, course = self.way(name), next((course for course in self.courses if course.way == name), None)
         if way is None or way.over_default is None or course is None:
@@ -130,19 +131,19 @@ class Entry:
         return way.over_default.middle * course.shares[min(evaluations, len(course.shares) - 1)]
 
     def share_of_roof(self, name: str) -> float | None:
-        """How much of the speed that the device's ceilings allow the best of a way has."""
+        """Return the fraction of the speed allowed by the device's ceilings that a way's best plan reaches."""
         way = self.way(name)
         return self.roof.share(way.ms) if self.roof and way and way.ms else None
 
     @property
     def default_share(self) -> float | None:
-        """How much of that speed the default plan has."""
+        """Return the fraction of that speed that the default plan reaches."""
         return self.roof.share(self.default_ms) if self.roof and self.default_ms else None
 
 
 def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Sequence[Lane],
                sequential: SequentialTimes, measured: Measured) -> Entry:
-    """The entry of a program whose lanes' best were `measured`."""
+    """Return the entry of a program from the measurements of its lanes' best plans."""
     best: dict[str, list[int | None]] = {wanted.setting.rival: [] if wanted.setting.rival_is_searched else [None]}
     best |= {name: [number] for name, number in measured.guests.items()}
     if measured.teams:
@@ -180,10 +181,11 @@ def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Se
 
 
 def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: all with the rival and with the default plan of GPUs, explorers with those that stand
-    behind them in the list of all explorers.
+    """Yield the pairs of ways to compare: all with the rival and with the default plan of GPUs, and explorers with
+    those that follow them in the list of all explorers.
 
-    An explorer at several levels is compared with itself, the higher level first, with others at the same level only.
+    An explorer at several levels is compared with itself, the higher level first, and with others at the same level
+    only.
     """
     from explorer.registry import EXPLORERS
 
@@ -199,13 +201,13 @@ def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
 
 
 def _paired(one: list[int | None], two: list[int | None]) -> tuple[list[int | None], list[int | None]]:
-    """Seed beside seed; a way that has one run only is beside each of the other's."""
+    """Return the plans of both ways paired by seed; a way with one run only is paired with each of the other's."""
     count = max(len(one), len(two))
     return (one * count)[:count] if len(one) == 1 else one, (two * count)[:count] if len(two) == 1 else two
 
 
 def _figures(numbers: Sequence[int | None], measured: Measured) -> tuple[float | None, Ratio | None]:
-    """The time of a way in milliseconds, and how many times faster than the default plan that is."""
+    """Return the time of a way in milliseconds and its speedup over the default plan."""
     times = [ms for n in numbers if n is not None and (ms := time_ms(measured.sittings, n)) is not None]
     return median(times) if times else None, _pooled([_faster(measured, n, DEFAULT) for n in numbers])
 
@@ -231,7 +233,7 @@ def _faster(measured: Measured, one: int | None, two: int | None) -> Ratio | Non
 
 
 def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
-    """The median over the seeds with its interval; of one seed, its own."""
+    """Return the median over the seeds with its interval; for one seed, its own ratio."""
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < 2:
         return known[0] if known else None
@@ -241,19 +243,21 @@ def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry for a JSON file, without its roof, courses and peers; its setting's fields stand beside the others."""
+    """Return an entry for a JSON file, without roof, courses and peers; the fields of its setting are at the same
+    level.
+    """
     data = asdict(entry)
     del data["setting"], data["roof"], data["courses"], data["peers"]
     return setting_data(entry.setting) | data
 
 
 def write_entry(entry: Entry, folder: Path) -> None:
-    """Keep `entry`: from now on the program is done."""
+    """Store `entry`, which marks the program as done."""
     write_atomically(folder / ENTRY_FILE, json.dumps(entry_data(entry), indent=2) + "\n")
 
 
 def read_entry(folder: Path) -> Entry | None:
-    """The entry kept in `folder`, None when there is none. Raises InputError when it is damaged."""
+    """Return the entry stored in `folder`; None if there is none. Raises InputError if it is damaged."""
     path = folder / ENTRY_FILE
     try:
         return _entry(json.loads(path.read_text(encoding="utf-8")))

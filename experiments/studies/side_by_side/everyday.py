@@ -1,4 +1,4 @@
-"""C as people write it as a suite: which programs there are, and how one is searched."""
+"""Everyday C programs as a suite: which programs there are, and how one is searched."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from generator.frontend_c.source import Compilation
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """How the programs are searched; see `experiments.studies.side_by_side.wanted.Setting`. `small`: at the size of
-    tests.
+    """How the programs are searched; see `experiments.studies.side_by_side.wanted.Setting`. `small`: use the tests'
+    sizes.
     """
 
     small: bool = False
@@ -29,7 +29,7 @@ class Everyday:
 
     @property
     def title(self) -> str:
-        """`everyday programs`."""
+        """The setting in words: `everyday programs`."""
         return f"everyday programs{', small' if self.small else ''}"
 
     def file(self, program: str) -> Path:
@@ -37,7 +37,7 @@ class Everyday:
         return program_file(program)
 
     def entry_name(self, program: str) -> str:
-        """`matmul_flat-small`."""
+        """Return the name of a program's entry, such as `matmul_flat-small`."""
         return f"{program}-small" if self.small else program
 
     def explorer_of(self, way: str) -> str:
@@ -66,5 +66,5 @@ class Everyday:
 
 
 def parse_everyday(text: str) -> tuple[str, ...]:
-    """The programs that the option --programs names, or `all`. Raises InputError for any other word."""
+    """Return the programs that the option --programs names, or all for `all`. Raises InputError for any other word."""
     return chosen(text, programs(), {"all": programs()})

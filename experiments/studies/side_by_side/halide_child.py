@@ -1,10 +1,10 @@
-"""A pipeline file under Halide's own Python package, scheduled by its autoschedulers: a program of its own.
+"""Run a pipeline file with Halide's own Python package and its autoschedulers. This is a separate program.
 
     python halide_child.py REQUEST.json
 
-Nothing of antune is imported: `from antune import halide` in the file means Halide. Each scheduler gets the pipeline
-anew, is told the extents of the output and the inputs, and its code is run on the given inputs. In the folder of the
-outputs, a line of JSON per scheduler in the file `answers` says what became of it.
+It imports nothing of antune: `from antune import halide` in the file means Halide. The pipeline is built again for each
+scheduler, which receives the extents of the output and the inputs; its code is run on the given inputs. The file
+`answers` in the output folder receives a JSON line with the result of each scheduler.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import halide as hl
 import numpy as np
 
 WARM, LEAST, MOST = 2, 5, 200
-"""Runs that do not count, the fewest and the most that do."""
+"""The number of warm-up runs, and the fewest and the most runs that are timed."""
 
 
 class Recorder:
-    """Halide's names for a pipeline file; remembers the inputs that it makes."""
+    """Halide's names for a pipeline file; records the inputs that the file creates."""
 
     def __init__(self) -> None:
-        """Nothing is made yet."""
+        """Begin without inputs."""
         self.inputs: list[Any] = []
         self.module = types.ModuleType("antune.halide")
         self.module.__dict__.update({name: value for name, value in vars(hl).items() if not name.startswith("__")})
@@ -41,14 +41,14 @@ class Recorder:
 
 
 def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The output Funcs and the inputs of the file, made anew."""
+    """Build the pipeline of the file again; return its output Funcs and its inputs."""
     recorder, antune = Recorder(), types.ModuleType("antune")
     antune.__dict__["halide"] = recorder.module
     sys.modules["antune"], sys.modules["antune.halide"] = antune, recorder.module
     file = Path(request["file"])
     for name, module in list(sys.modules.items()):
         if Path(getattr(module, "__file__", None) or "/").parent == file.parent:
-            del sys.modules[name]  # helpers beside the file use the names of this recorder, too
+            del sys.modules[name]  # helper modules next to the file must use this recorder's names, too
     specification = importlib.util.spec_from_file_location("pipeline", file)
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
@@ -58,10 +58,11 @@ def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 
 def corners(request: dict[str, Any], arrays: list[Any]) -> list[list[int]]:
-    """Where the box of each input begins that the output needs.
+    """Return the lowest coordinates of the box of each input that the output needs.
 
-    An input whose box Halide cannot know before, as its boundary condition asks for its size, begins at 0. This
-    compiles the pipeline as it is, and Halide goes on with that code whatever is scheduled later: so it is made anew.
+    If Halide cannot know an input's box in advance, because its boundary condition reads its size, the box begins at 0.
+    This compiles the pipeline as it is, and Halide would reuse that code whatever is scheduled later; so the pipeline
+    is built again.
     """
     outputs, inputs = built(request)
     hl.Pipeline(outputs).infer_input_bounds(request["sizes"])
@@ -75,13 +76,13 @@ def corners(request: dict[str, Any], arrays: list[Any]) -> list[list[int]]:
 
 
 def in_order(inputs: list[Any], arrays: dict[str, Any]) -> list[Any]:
-    """The arrays of the inputs; one without a name gets an array that no other input is called after."""
+    """Return the arrays of the inputs in order; inputs without a name get the arrays that match no input's name."""
     unnamed = iter([name for name in arrays if name not in {param.name() for param in inputs}])
     return [arrays[param.name() if param.name() in arrays else next(unnamed)] for param in inputs]
 
 
 def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) -> tuple[list[float], list[Any]]:
-    """Times of a run in ms, and the outputs."""
+    """Return the times of runs in ms, and the outputs."""
     outputs, inputs = built(request)
     pipeline, sizes, given = hl.Pipeline(outputs), request["sizes"], in_order(inputs, arrays)
     for param, array, corner in zip(inputs, given, corners(request, given), strict=True):
@@ -100,7 +101,7 @@ def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) ->
 
 
 def timed(pipeline: Any, into: Any, seconds: float) -> list[float]:
-    """Times of runs in ms, without the first."""
+    """Return the times of runs in ms, without the warm-up runs."""
     times: list[float] = []
     end_s = time.perf_counter() + seconds
     for number in range(WARM + MOST):
@@ -114,9 +115,9 @@ def timed(pipeline: Any, into: Any, seconds: float) -> list[float]:
 
 
 def main(request: dict[str, Any]) -> None:
-    """Say what each scheduler came to."""
+    """Record the result of each scheduler."""
     sys.path.insert(0, str(Path(request["file"]).parent))
-    arrays = dict(np.load(request["inputs"]))  # a Buffer does not keep the array it looks at
+    arrays = dict(np.load(request["inputs"]))  # a Buffer does not keep its array alive
     folder = Path(hl.__file__).parent
     for scheduler in request["schedulers"]:
         answer: dict[str, Any] = {"scheduler": scheduler}
@@ -128,7 +129,7 @@ def main(request: dict[str, Any]) -> None:
             answer |= {"ms": statistics.median(times), "low_ms": min(times), "runs": len(times)}
         except Exception as error:  # noqa: BLE001  # whatever Halide says is an answer
             answer["failure"] = f"{type(error).__name__}: {str(error).strip()[:300]}"
-        with (Path(request["outputs"]) / "answers").open("a") as file:  # Halide prints what it likes
+        with (Path(request["outputs"]) / "answers").open("a") as file:  # stdout may contain Halide's own output
             file.write(json.dumps(answer) + "\n")
 
 

@@ -1,9 +1,9 @@
 """Halide's own autoschedulers on the pipelines of a suite: `antune suite pipelines --peers halide`.
 
-Halide's Python package (the extra `peers`) runs in a process of its own (`halide_child.py`) on the same definitions,
-extents and inputs, with as many threads as this process has cores. Its outputs are compared with the reference as those
-of our plans are. Times are wall-clock times of one run in the same minute, ours too: the time of all kernels on the
-device alone would leave out what happens between them.
+Halide's Python package (the extra `peers`) runs in a process of its own (`halide_child.py`) with the same definitions,
+extents and inputs, and as many threads as this process has cores. Its outputs are compared with the reference like
+those of our plans. All times, ours too, are wall-clock times of one run, measured within the same minute: the sum of
+kernel times on the device would omit the time between kernels.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 HALIDE, OURS, SCHEDULERS = "halide", "antune", ("Mullapudi2016", "Adams2019")
 PEERS_FILE = "peers.json"
 SECONDS, LIMIT_S = 2.0, 600.0
-"""How long a scheduler's code is run, and the most that both may take with all that comes before."""
+"""How long a scheduler's code is run, and the time limit of the whole process, in seconds."""
 _CHILD = Path(__file__).with_name("halide_child.py")
 
 
 @dataclass(frozen=True, slots=True)
 class PeerTime:
-    """The median wall-clock time of a run in ms; None where there is none, and `detail` says why."""
+    """The median wall-clock time of a run in ms; None if there is none, and `detail` then says why."""
 
     name: str
     ms: float | None
@@ -47,7 +47,7 @@ class PeerTime:
 
 
 def check_peers(names: Sequence[str]) -> None:
-    """Raise InputError for a peer that there is not, or whose package is missing."""
+    """Raise InputError if a peer is unknown or its package is missing."""
     for name in names:
         if name != HALIDE:
             raise InputError(f"--peers {name!r} is none of the peers; use {HALIDE}")
@@ -56,7 +56,7 @@ def check_peers(names: Sequence[str]) -> None:
 
 
 def halide_times(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem) -> tuple[PeerTime, ...]:
-    """What the code of Halide's autoschedulers takes for `problem`, which `file` has with these parameters."""
+    """Return the times of the code of Halide's autoschedulers for `problem`, which `file` and `parameters` define."""
     outputs = problem.program.outputs
     arrays = {name: np.asarray(problem.reference.inputs[name]) for name in problem.reference.inputs
               if problem.program.array(name).extents}
@@ -74,7 +74,7 @@ def halide_times(file: Path, parameters: Sequence[tuple[str, int]], problem: Pro
 
 
 def _answers(request: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What the process says of each scheduler; those that it did not come to are missing."""
+    """Return the process's answers by scheduler; schedulers that it did not reach are missing."""
     threads = str(len(os.sched_getaffinity(0)))
     try:
         done = subprocess.run([sys.executable, str(_CHILD), str(request)], capture_output=True, text=True, check=False,
@@ -89,7 +89,7 @@ def _answers(request: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _time(answer: Mapping[str, Any], scheduler: str, problem: Problem, folder: Path) -> PeerTime:
-    """The time of outputs that are right."""
+    """Return the time of a scheduler if its outputs are correct."""
     name = f"Halide {scheduler}"
     if "failure" in answer:
         return PeerTime(name, None, answer["failure"])
@@ -100,12 +100,12 @@ def _time(answer: Mapping[str, Any], scheduler: str, problem: Problem, folder: P
 
 
 def write_peers(times: Sequence[PeerTime], folder: Path) -> None:
-    """Keep them beside an entry."""
+    """Store the times next to an entry."""
     write_atomically(folder / PEERS_FILE, json.dumps([asdict(time) for time in times], indent=2) + "\n")
 
 
 def read_peers(folder: Path) -> tuple[PeerTime, ...]:
-    """Those that are kept there; none where there are none. Raises InputError where the file is damaged."""
+    """Return the stored times; empty if there are none. Raises InputError if the file is damaged."""
     try:
         return tuple(PeerTime(**one) for one in json.loads((folder / PEERS_FILE).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -115,5 +115,5 @@ def read_peers(folder: Path) -> tuple[PeerTime, ...]:
 
 
 def beside(entry: Entry, folder: Path) -> Entry:
-    """`entry`, kept in `folder`, with the peers that are kept there, too."""
+    """Return `entry`, stored in `folder`, with the peers' times stored there."""
     return replace(entry, peers=read_peers(folder))

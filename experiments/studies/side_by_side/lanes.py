@@ -1,4 +1,4 @@
-"""The runs of an entry: one per way to search and seed, begun, resumed, or left as they are."""
+"""The runs of an entry, one per way to search and seed: started, resumed, or already complete."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from graph.tiles import TILE_SIZES
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One search of an entry: `way` is an explorer or the rival, `planned` how many evaluations it will make at
-    most.
-    """
+    """One search of an entry: `way` is an explorer or the rival, `planned` the most evaluations that it will make."""
 
     way: str
     seed: int
@@ -31,7 +29,7 @@ class Lane:
 
 
 def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...]:
-    """The lanes of a program: the rival if that is searched, then each explorer with each seed."""
+    """Return the lanes of a program: the rival if it is searched, then each explorer with each seed."""
     rival = wanted.setting.rival
     ways = [*([(rival, 0)] if wanted.setting.rival_is_searched else []),
             *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
@@ -48,15 +46,15 @@ def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...
 
 
 def run_directory(entry: Path, way: str, seed: int) -> Path:
-    """Where an explorer's search is kept, in the folder of its entry."""
+    """Return the directory of an explorer's search in the folder of its entry."""
     return entry / f"{way}-{seed}"
 
 
 def is_complete(lane: Lane) -> bool:
-    """True when the lane has ended and has used a budget like the one that is wanted, or a greater one.
+    """Return True if the lane has ended with a budget at least as large as the requested one.
 
     Raises:
-        InputError: the directory holds another run than the one that is wanted.
+        InputError: the directory contains another run than the requested one.
     """
     if not is_run(lane.directory):
         return False
@@ -69,7 +67,7 @@ def is_complete(lane: Lane) -> bool:
 
 
 def advance(lane: Lane, reporter: Reporter, parts: Parts) -> bool:
-    """Search until the lane is complete; False when it was interrupted. Raises InputError like `tune` and `resume`."""
+    """Search until the lane is complete; return False if interrupted. Raises InputError as `tune` and `resume`."""
     if is_complete(lane):
         return True
     if not is_run(lane.directory):
@@ -78,7 +76,7 @@ def advance(lane: Lane, reporter: Reporter, parts: Parts) -> bool:
 
 
 def done_in(lanes: Sequence[Lane]) -> int:
-    """How many evaluations the lanes have made already."""
+    """Return the number of evaluations that the lanes have made."""
     done = 0
     for lane in lanes:
         if is_run(lane.directory):
@@ -92,7 +90,7 @@ def _made(store: Store) -> int:
 
 
 def _compare(lane: Lane, info: RunInfo) -> None:
-    """Raise InputError when the stored run is not the wanted one, but for its budget."""
+    """Raise InputError if the stored run differs from the requested one in more than its budget."""
     stored, file = info.options, Path(lane.options.file)
     same = replace(lane.options, budget=stored.budget, device=stored.device, file=stored.file) == stored
     if not same or source_hash(file.read_bytes()) != info.source_hash:

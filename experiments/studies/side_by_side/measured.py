@@ -1,8 +1,8 @@
 """The best plans of all lanes of an entry, measured in turns: only times of the same sittings are compared.
 
-First the few that may be the best of each lane sit together, and the best of each lane is chosen. Then those that were
-chosen, the default plan and the guests (plans that no search has to find) sit together again: whoever was chosen
-because it had luck has it only by chance this time.
+First the candidates of each lane are measured together, and the best of each lane is chosen. Then the chosen plans, the
+default plan and the guests (plans that no search has to find) are measured again, so that the luck of the chosen ones
+does not bias their times.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from metrics.outcome import Failed, Outcome, Timed, cost_ms
 from runners.base import Job, Runner
 
 CANDIDATES = 3
-"""Plans of a lane that may be its best."""
+"""The number of plans of a lane that may be its best."""
 CHOOSING, MEASURING = 3, 6
-"""Sittings to choose the best of each lane, and to measure those."""
+"""The number of sittings to choose the best plan of each lane, and to measure the chosen ones."""
 LIMIT_S = 60.0
-"""After that, a round of sittings ends early."""
+"""The time in seconds after which a series of sittings ends early."""
 DEFAULT = 0
 
 Numbers: TypeAlias = tuple[int | None, ...]
-"""Plans by number; None where there is none that works."""
+"""Plans by number; None if no plan works."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, that of each of the
+    """The measurements: `plans` by number (0 is the default plan), the `best` of each lane, and that of each of the
     `teams`.
 
-    `guests` are the numbers of the guests by name, None for one that fails; then `failures` has its outcome, if any.
+    `guests` maps the names of guests to their numbers, None for one that fails; `failures` then has its outcome, if
+    any.
     """
 
     plans: tuple[Plan, ...]
@@ -49,11 +50,10 @@ class Measured:
 
 def measure(runner: Runner, lanes: Sequence[Sequence[Result]], guests: Mapping[str, Plan],
             teams: Sequence[Sequence[int]] = (), seed: int = 0) -> Measured:
-    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of some
-    lane).
+    """Measure the best plan of each lane, given by its results, and the default plan (evaluation 0 of a lane).
 
-    `guests` are measured with them if they work. `teams` are lanes, by their positions, of which the best of all is
-    wanted.
+    Working `guests` are measured with them. `teams` are lists of lanes, by index, for which the best plan of all their
+    lanes is chosen.
     """
     default = next(result for results in lanes for result in results if result.evaluation.number == DEFAULT)
     numbers: dict[Plan, int] = {default.evaluation.plan: DEFAULT}
@@ -72,14 +72,14 @@ def measure(runner: Runner, lanes: Sequence[Sequence[Result]], guests: Mapping[s
 
 
 def _outcome(runner: Runner, plans: Sequence[Plan], number: int) -> Outcome:
-    """What becomes of a plan that nobody has tried: a sitting would time it without comparing its results."""
+    """Return the outcome of a plan that was never run; a sitting would time it without checking its results."""
     (_, outcome), = runner.evaluate([Job(number, plans[number])])
     return outcome
 
 
 def _best(runner: Runner, plans: Sequence[Plan], candidates: Sequence[Sequence[int]], teams: Sequence[Sequence[int]],
           seed: int) -> tuple[Numbers, Numbers]:
-    """The best candidate of each lane and team: measured where there is a choice, the apparently best where that
+    """Return the best candidate of each lane and team: measured if there is a choice, by the search's times if that
     fails.
     """
     in_teams = {n for team in teams for lane in team for n in candidates[lane]}
@@ -103,7 +103,7 @@ def _sit(runner: Runner, plans: Sequence[Plan], numbers: Sequence[int], seed: in
 
 
 def time_ms(sittings: Sequence[Mapping[int, Sequence[float]]], number: int) -> float | None:
-    """The median, over the sittings, of a plan's median time; None when it took part in none."""
+    """Return the median, over the sittings, of a plan's median time; None if it took part in none."""
     from metrics.statistics import median
 
     medians = [median(times[number]) for times in sittings if times.get(number)]

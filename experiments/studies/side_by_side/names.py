@@ -1,4 +1,4 @@
-"""Names of programs, of groups of them, and of ways to search, as options list them."""
+"""Names in options: of programs, of groups of programs, and of ways to search."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from generator.errors import InputError
 
 AT = "@"
-"""Between the name of an explorer and the level at which it searches, where that is not the one of the suite."""
+"""Separates the name of an explorer from the level at which it searches, if that differs from the suite's."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words between the commas, each once."""
+    """Return the words between the commas, each once."""
     return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The names in a list like `stencils,gemm`, each once. Raises InputError for a word that is no name and no
-    group.
+    """Return the names in a list like `stencils,gemm`, each once.
+
+    Raises InputError for a word that is neither a name nor a group.
     """
     found: dict[str, None] = {}
     for word in words_of(text):

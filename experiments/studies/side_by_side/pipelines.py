@@ -1,4 +1,4 @@
-"""Image pipelines as a suite: at which size, and how one is searched."""
+"""Image pipelines as a suite: their sizes, and how one is searched."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 
 INLINED = "inlined"
-"""The plan that inlines every stage that can be, in kernels of the default plan's tiles."""
+"""The plan that inlines as many stages as possible, in kernels with the default plan's tiles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
     """How the pipelines are searched; see `experiments.studies.side_by_side.wanted.Setting`.
 
-    `size` is a name of SIZES. The default plan computes every stage in kernels of its own (all root); the rival inlines
-    all.
+    `size` is a name of SIZES. The default plan computes every stage in its own kernel (all root); the rival inlines as
+    many stages as possible.
     """
 
     size: SizeName = "medium"
@@ -33,13 +33,13 @@ class Pipelines:
     rival_is_searched: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Raise InputError for a size that there is not."""
+        """Raise InputError for an unknown size."""
         if self.size not in SIZES:
             raise InputError(f"there is no size {self.size!r}; use one of {', '.join(SIZES)}")
 
     @property
     def title(self) -> str:
-        """`pipelines of medium size`."""
+        """The setting in words: `pipelines of medium size`."""
         return f"pipelines of {self.size} size"
 
     def file(self, program: str) -> Path:
@@ -49,7 +49,7 @@ class Pipelines:
         return pipeline(program).file
 
     def entry_name(self, program: str) -> str:
-        """`blur-small`."""
+        """Return the name of a program's entry, such as `blur-small`."""
         return f"{program}-{self.size}"
 
     def explorer_of(self, way: str) -> str:
@@ -77,10 +77,10 @@ class Pipelines:
 
 
 def names() -> tuple[str, ...]:
-    """The programs, in the suite's order."""
+    """Return the names of the programs, in the suite's order."""
     return tuple(program.name for program in PIPELINES)
 
 
 def parse_pipelines(text: str) -> tuple[str, ...]:
-    """The programs that the option --programs names, or `all`. Raises InputError for any other word."""
+    """Return the programs that the option --programs names, or all for `all`. Raises InputError for any other word."""
     return chosen(text, names(), {"all": names()})

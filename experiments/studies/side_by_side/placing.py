@@ -1,4 +1,4 @@
-"""Entries below the ceilings of their device."""
+"""Compare entries with the ceilings of their device."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from metrics.roofline import Roof
 
 
 def placed(entry: Entry, folder: Path) -> Entry:
-    """`entry`, kept in `folder`, with its roof, if that is known here: the ceilings are kept, and a run of it is
-    there.
+    """Return `entry`, stored in `folder`, with its roof if that is known: the device's ceilings and one of its runs are
+    stored.
     """
-    with suppress(InputError):  # a run of another version of antune, say: the times are worth a line without it
+    with suppress(InputError):  # for example, a run of another version; the entry's times remain useful
         for directory in sorted(folder.iterdir()):
             if is_run(directory):
                 with read_store(directory) as store:

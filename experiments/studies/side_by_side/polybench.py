@@ -28,19 +28,19 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "medley": ("deriche", "floyd-warshall", "nussinov"),
     "core": ("gemm", "2mm", "3mm", "atax", "bicg", "mvt", "gesummv", "gemver", "syrk", "syr2k", "doitgen", "covariance",
              "correlation", "jacobi-2d", "fdtd-2d", "heat-3d")})
-"""PolyBench's own groups, and those sixteen whose outer loops are parallel."""
+"""PolyBench's own groups, and the sixteen programs whose outer loops are parallel."""
 LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
 TILES = "tiles"
-"""The way that tries tile sizes of the default plan only."""
+"""The way that searches only tile sizes of the default plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolyBench:
     """How the C programs are compiled and searched; see `experiments.studies.side_by_side.wanted.Setting`.
 
-    `size` is a name of SIZES, `type` that of the floating-point numbers, `defines` are further macros, `level` says
-    which schedules are searched by ways that do not say it themselves, as `colony@o3` does. The rival is the best tile
-    size of the default plan, which a search of its own finds.
+    `size` is a name of SIZES, `type` the floating-point type, `defines` are further macros, `level` is the level of
+    ways that do not name one, unlike `colony@o3`. The rival is the best tile size of the default plan, found by a
+    search of its own.
     """
 
     size: str = DEFAULT_SIZE
@@ -55,19 +55,19 @@ class PolyBench:
     rival_is_searched: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Raise InputError for a size that there is not."""
+        """Raise InputError for an unknown size."""
         if self.size not in SIZES:
             raise InputError(f"there is no size {self.size!r}; use one of {', '.join(SIZES).lower()}")
 
     @property
     def title(self) -> str:
-        """`SMALL_DATASET, float, level o2`."""
+        """The setting in words: `SMALL_DATASET, float, level o2`."""
         sizes = " ".join([self.size + _SUFFIX, *(f"-D {define}" for define in self.defines)])
         return f"{sizes}, {self.type}, level {self.level}"
 
     @property
     def all_defines(self) -> tuple[str, ...]:
-        """The macros that choose the size and the type, and the others."""
+        """All macros: those of the size and the type, and the others."""
         return (self.size + _SUFFIX, *(("DATA_TYPE_IS_FLOAT",) if self.type == "float" else ()), *self.defines)
 
     def file(self, program: str) -> Path:
@@ -75,7 +75,7 @@ class PolyBench:
         return program_file(program)
 
     def entry_name(self, program: str) -> str:
-        """`gemm-small-float-o2`, with further macros behind."""
+        """Return the name of a program's entry: `gemm-small-float-o2`, followed by further macros."""
         words = (program, self.size.lower(), self.type, self.level, *self.defines)
         return "-".join(re.sub(r"[^\w.]+", "-", word) for word in words)
 
@@ -84,7 +84,7 @@ class PolyBench:
         return way.partition(AT)[0]
 
     def level_of(self, way: str) -> LevelName:
-        """See `Setting`. Raises InputError for a level that there is not."""
+        """See `Setting`. Raises InputError for an unknown level."""
         named = way.partition(AT)[2] if AT in way else self.level
         for level in LEVELS:
             if level == named:
@@ -108,16 +108,17 @@ class PolyBench:
 
 
 def parse_programs(text: str) -> tuple[str, ...]:
-    """The programs that the option --programs names: names, groups, `all`. Raises InputError for any other word."""
+    """Return the programs that --programs names: names, groups, `all`. Raises InputError for any other word."""
     return chosen(text, programs(), {**GROUPS, "all": programs()})
 
 
 def split_levels(level: LevelName | None, levels: str | None) -> tuple[LevelName, tuple[LevelName, ...]]:
-    """The level of a suite, and all at which it searches: `level` alone, or `levels` with o2 (else the last) as that of
-    the suite.
+    """Return the level of a suite, and all levels at which it searches.
+
+    `level` alone is both; of `levels`, o2 (else the last) is the suite's.
 
     Raises:
-        InputError: both are given, or a word is no level.
+        InputError: both are given, or a word is not a level.
     """
     if levels is None:
         return level or "o2", (level or "o2",)
@@ -132,10 +133,9 @@ def split_levels(level: LevelName | None, levels: str | None) -> tuple[LevelName
 
 
 def at_levels(explorers: Sequence[str], level: LevelName, levels: Sequence[LevelName]) -> tuple[str, ...]:
-    """Each explorer at each of the levels; at `level`, that of the suite, it keeps its plain name, as it has it in
-    other suites.
+    """Return each explorer at each of the levels. At the suite's `level` it keeps its plain name, as in other suites.
 
-    One that names its own level, as `colony@o1`, searches at that one only.
+    An explorer that names its level, such as `colony@o1`, is searched at that level only.
     """
     return tuple(dict.fromkeys(plain for explorer in explorers
                                for way in ([explorer] if AT in explorer else [f"{explorer}{AT}{one}" for one in levels])
@@ -143,7 +143,7 @@ def at_levels(explorers: Sequence[str], level: LevelName, levels: Sequence[Level
 
 
 def split_size(defines: tuple[str, ...], size: str | None) -> tuple[str, tuple[str, ...]]:
-    """The size (that of `-D SMALL_DATASET`, too) and the other macros. Raises InputError when two sizes are given."""
+    """Return the size (also from `-D SMALL_DATASET`) and the other macros. Raises InputError if two sizes are given."""
     named = [define.removesuffix(_SUFFIX) for define in defines if define.endswith(_SUFFIX)]
     sizes = dict.fromkeys([*named, *([size.upper()] if size else [])])
     if len(sizes) > 1:

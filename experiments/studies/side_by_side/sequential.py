@@ -1,4 +1,4 @@
-"""The original C program of an entry: its times in all builds, and what made them."""
+"""The original C program of an entry: its times in all builds, and the compilers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from experiments.values.records import RunInfo
 
 @dataclass(frozen=True, slots=True)
 class SequentialTimes:
-    """Medians in milliseconds of the program in the build that counts, by `compiler`, with plain -O3, and with its own
-    OpenMP.
+    """Median times of the program in milliseconds: as built by `compiler`, with plain -O3, and with its own OpenMP
+    pragmas.
 
-    None where it was not built like that.
+    None if there is no such build.
     """
 
     ms: float | None = None
@@ -25,7 +25,7 @@ class SequentialTimes:
 
 
 def sequential_times(runs: Sequence[RunInfo]) -> SequentialTimes:
-    """Over all samples of the runs whose compiler and options are those of the latest one."""
+    """Return the medians over all samples of the runs with the same compiler and options as the latest one."""
     compiler = max(runs, key=lambda run: run.created_at).compiler
     alike = [run for run in runs if run.compiler == compiler]
     others = [baseline for run in alike for baseline in run.baselines]

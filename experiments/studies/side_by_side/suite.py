@@ -1,4 +1,4 @@
-"""The suite: one program after the other, and a table whenever one is done."""
+"""Run the programs of a suite in sequence, and write the tables after each."""
 
 from __future__ import annotations
 
@@ -46,47 +46,47 @@ TABLE_FILES = ("table.md", "table.json")
 
 
 class Show(Protocol):
-    """Is told how a suite goes on."""
+    """Shows the progress of a suite."""
 
     def note(self, text: str) -> None:
-        """Something the user should know."""
+        """Show what the user should know."""
 
     def progress(self, done: int, total: int) -> None:
-        """So many evaluations are done, of so many."""
+        """Show that `done` of `total` evaluations are finished."""
 
     def entry(self, entry: Entry) -> None:
-        """A program is done."""
+        """Show a finished program."""
 
 
 class Interrupted(Exception):
-    """Asked to stop; what was done is kept."""
+    """The user asked to stop; results so far are stored."""
 
 
 @dataclass(slots=True)
 class _Reporter:
-    """Follows one search; see `experiments.run.Reporter`."""
+    """Observes one search; see `experiments.run.Reporter`."""
 
     show: Show
     name: str
     done: Callable[[], None]
 
     def note(self, text: str) -> None:
-        """Warnings only: a suite has many searches."""
+        """Pass on warnings only, because a suite has many searches."""
         if text.startswith(("warning", "stopping")):
             self.show.note(f"{self.name}: {text}")
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """The suite has counted what was stored."""
+        """Do nothing: the suite has counted the stored results."""
 
     def result(self, result: Result) -> None:
-        """One more evaluation."""
+        """Count an evaluation."""
         if result.evaluation.number > 0:
             self.done()
 
 
 @dataclass(slots=True)
 class _Suite:
-    """A suite at work. `planned` evaluations per program, and how many of these are `done`."""
+    """A running suite: `planned` evaluations per program, of which `done` are finished."""
 
     wanted: SuiteOptions
     folder: Path
@@ -97,7 +97,7 @@ class _Suite:
     done: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
-        """All programs; one that cannot be tuned is left out."""
+        """Run all programs; programs that cannot be tuned are skipped."""
         tasks = {program: self._task(program) for program in self.wanted.programs}
         for program, (_, _, lanes) in tasks.items():
             self.planned[program], self.done[program] = sum(lane.planned for lane in lanes), done_in(lanes)
@@ -108,13 +108,13 @@ class _Suite:
                 self.show.entry(beside(placed(entry, self._folder(program)), self._folder(program)))
             except AntuneError as error:
                 self.show.note(f"{program}: left out: {error}")
-            self.done[program] = self.planned[program]  # a search may end early
+            self.done[program] = self.planned[program]  # a search may have ended early
             self._progress()
 
     def _task(self, program: str) -> tuple[Entry | None, SuiteOptions, tuple[Lane, ...]]:
-        """What is to be done for a program: the entry that is there if it will do, what it shall have, its searches.
+        """Return the work for a program: the stored entry if it suffices, the options it needs, and its searches.
 
-        An entry never loses anything: it is measured again with all that it has and all that is wanted.
+        An entry never loses results: it is measured again with everything it has and everything requested.
         """
         folder = self._folder(program)
         known, wanted = read_entry(folder), self.wanted
@@ -133,7 +133,7 @@ class _Suite:
         self.show.progress(sum(self.done.values()), sum(self.planned.values()))
 
     def _measured(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:
-        """Search what is missing, and measure the best. All searches have the same problem: it is compiled and
+        """Run the missing searches and measure the best plans. All searches share one problem, which is compiled and
         run once.
         """
         def count() -> None:
@@ -156,7 +156,7 @@ class _Suite:
         for lane in lanes:
             with read_store(lane.directory) as store:
                 info, found, reference = store.info(), store.results(), store.reference()
-            # tile sizes are those of another plan than the default one on CPUs; evaluation 0 is only where it began
+            # on CPUs, tile sizes belong to another plan than the default one, and evaluation 0 is only its start
             results.append(tuple(r for r in found if r.evaluation.number) if lane.way == TILES else found)
             runs.append(info)
         problem = Problem(info.program, reference)
@@ -171,7 +171,7 @@ class _Suite:
 
     def _peers(self, program: str, problem: Problem, info: RunInfo, runner: Runner,
                measured: Measured) -> tuple[PeerTime, ...]:
-        """The best plan by the wall clock, and the peers right after it."""
+        """Return the times of the best plan by the wall clock, and of the peers right after it."""
         self.show.note(f"{program}: measuring Halide's autoschedulers")
         number = next((n for n in measured.teams if n is not None), None)
         ours = PeerTime(OURS, None, "nothing valid")
@@ -182,16 +182,14 @@ class _Suite:
         return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem)
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
-        """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default
-        plan of GPUs.
-        """
+        """Return the guests by name: the rival if it is not a search, and on CPUs the default plan of GPUs."""
         setting, target = self.wanted.setting, info.device.target
         rival = None if setting.rival_is_searched else self.parts.inlined_plan(info.program, target)
         found = {setting.rival: rival, GPU_DEFAULT: self.parts.gpu_plan(info.program, target, info.options)}
         return {name: plan for name, plan in found.items() if plan is not None}
 
     def _teams(self, lanes: Sequence[Lane]) -> Sequence[Sequence[int]]:
-        """For every seed the searches of which the best is wanted, by their positions."""
+        """Return, for each seed, the indices of the searches of which the best plan is chosen."""
         if self.wanted.setting.rival_is_searched:
             return ()
         seeds = dict.fromkeys(lane.seed for lane in lanes)
@@ -199,12 +197,12 @@ class _Suite:
 
 
 def _words(failure: Failed) -> str:
-    """What went wrong, in one line."""
+    """Return a failure in one line."""
     return f"{kind_of(failure).replace('_', ' ')}: {next(iter(failure.message.splitlines()), '')}"
 
 
 def _once(read: ReadProblem) -> ReadProblem:
-    """`read`, whose first answer is that to all later questions."""
+    """Return `read` with its first result cached for all later calls."""
     answers: list[Problem] = []
 
     def answer(options: RunOptions, tell: Callable[[str], None]) -> Problem:
@@ -217,12 +215,13 @@ def _once(read: ReadProblem) -> ReadProblem:
 
 def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = PARTS,
               find: Callable[[str | None], DeviceInfo] = find_device) -> tuple[Section, ...]:
-    """Do what is missing of a suite; the tables of all that the directory holds for the device, which are written to
-    it, too. Its searches get no picture of their own: the suite draws all of a program in one.
+    """Run what is missing of a suite; write and return the tables of everything stored for the device.
+
+    Its searches have no pictures of their own: the suite draws all searches of a program in one picture.
 
     Raises:
         InputError: there is no such device or explorer, or the directory cannot be written.
-        Interrupted: asked to stop; the same call goes on.
+        Interrupted: the user asked to stop; the same call continues.
     """
     for way in wanted.explorers:
         parts.check_explorer(wanted.setting.explorer_of(way))
@@ -239,7 +238,7 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 
 
 def write_tables(directory: Path) -> tuple[Section, ...]:
-    """Write the tables and the picture of everything that a suite's directory holds, if it holds anything."""
+    """Write the tables and the picture of everything stored in a suite's directory, if there is anything."""
     entries = [
         beside(with_courses(placed(entry, path.parent), path.parent), path.parent)
         for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))

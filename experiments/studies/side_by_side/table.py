@@ -1,4 +1,4 @@
-"""The tables of a suite: a section per device, size, type and budget, a line per program, geometric means below."""
+"""The tables of a suite: a section per device, size, type and budget, a row per program, geometric means below."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from metrics.statistics import geometric_mean
 
 Cells: TypeAlias = tuple[str, ...]
 Table: TypeAlias = tuple[Cells, Sequence[Cells]]
-"""The names of the columns, and the lines."""
+"""The names of the columns, and the rows."""
 Column: TypeAlias = tuple[str, Sequence[str]]
 """The name of a column, and its cells from top to bottom."""
 FEWEST = 3
-"""Programs that make an interval."""
+"""The fewest programs for an interval."""
 BRACKETS = ("ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six "
             "sittings or seeds")
-"""With one seed, the sittings are what the interval is over."""
+"""With one seed, the interval is over the sittings."""
 WIDEST = 120
-"""Characters of a line: columns that would make it longer go into a table of their own."""
+"""The most characters of a row; further columns go into another table."""
 GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of "
              "threads, shared memory), generated for this CPU")
 TILE_WORDS = f"the best tile size is that of all loops of {GPU_DEFAULT}"
 PARTS = 5
-"""How often it is said how far the searches had come."""
+"""The number of points at which the progress of searches is reported."""
 ROOFLINE = "of the roofline"
 ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's "
                   "operations or of moving its data once, whichever is longer, at the rates that `antune suite "
@@ -41,13 +41,15 @@ ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Programs that were measured in the same way: their geometric means make sense."""
+    """Programs that were measured in the same way, so that their geometric means are meaningful."""
 
     entries: tuple[Entry, ...]
 
     @property
     def title(self) -> str:
-        """`Device (Platform), driver 1.2: SMALL_DATASET, float, level o2, 20 evaluations per search`."""
+        """The section in words, such as `Device (Platform), driver 1.2: SMALL_DATASET, float, level o2, 20 evaluations
+        per search`.
+        """
         one = self.entries[0]
         minutes = "" if one.minutes is None else f", at most {one.minutes:g} minutes"
         seeds = f", {one.seeds} seeds" if one.seeds > 1 else ""
@@ -58,27 +60,27 @@ class Section:
 
     @property
     def setting(self) -> Setting:
-        """That of all entries."""
+        """The setting of all entries."""
         return self.entries[0].setting
 
     @property
     def explorers(self) -> tuple[str, ...]:
-        """The explorers that any entry has."""
+        """The explorers of all entries."""
         return tuple(dict.fromkeys(name for entry in self.entries for name in entry.explorers))
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """All ways in the order of the tables: the rival, what any entry has beside it, the explorers."""
+        """All ways in the order of the tables: the rival, further plans of any entry, the explorers."""
         others = [name for name in (GPU_DEFAULT, BEST) if any(entry.way(name) for entry in self.entries)]
         return (self.setting.rival, *others, *self.explorers)
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """Who is compared with the rival and with sequential C, line by line: the best of all, else every explorer."""
+        """The ways compared with the rival and with sequential C, row by row: the best of all, else every explorer."""
         return (BEST,) if BEST in self.ways else self.explorers
 
     def words(self, way: str) -> str:
-        """What a way is called."""
+        """Return the label of a way."""
         known = {self.setting.rival: self.setting.rival_words, BEST: "best of all"}.get(way)
         if known or not self.levels:
             return known or way
@@ -86,7 +88,7 @@ class Section:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The levels of the explorers, in order; none where all search at that of the setting."""
+        """The levels of the explorers, in order; empty if all search at the setting's level."""
         found = sorted({self.setting.level_of(way) for way in self.explorers})
         return () if found == [self.setting.level_of("")] else tuple(found)
 
@@ -98,7 +100,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A geometric mean over `programs`, with its 95 % interval if there are `FEWEST`; `lowest` is the least ratio."""
+    """A geometric mean over `programs`, with its 95 % interval from `FEWEST` on; `lowest` is the least ratio."""
 
     name: str
     mean: float
@@ -109,7 +111,7 @@ class Mean:
 
 
 def sections_of(entries: Sequence[Entry]) -> tuple[Section, ...]:
-    """The entries, by what they have in common."""
+    """Return the entries grouped into sections."""
     ordered = sorted(entries, key=lambda entry: (_key(entry), entry.program))
     return tuple(Section(tuple(members)) for _, members in groupby(ordered, key=_key))
 
@@ -120,7 +122,7 @@ def _key(entry: Entry) -> tuple[str, ...]:
 
 
 def times(section: Section) -> tuple[Table, ...]:
-    """What everything takes, a line per program."""
+    """Return the times of all ways, a row per program."""
     entries = section.entries
     return _fitting("time", entries, [
         ("sequential C", [describe_ms(entry.sequential_ms) for entry in entries]),
@@ -130,14 +132,14 @@ def times(section: Section) -> tuple[Table, ...]:
 
 
 def _other_builds(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[float | None]]]:
-    """The times of the C programs in their other builds."""
+    """Yield the times of the C programs in their other builds."""
     yield "C, plain -O3", [entry.sequential_o3_ms for entry in entries]
     threads = sorted({entry.openmp_threads for entry in entries if entry.openmp_threads})
     yield f"C, its OpenMP ({' or '.join(map(str, threads))} threads)", [entry.openmp_ms for entry in entries]
 
 
 def shares(section: Section) -> tuple[Table, ...]:
-    """How near everything comes to the least time that the device's ceilings allow, where ceilings are known."""
+    """Return, for all ways, the fraction of the speed allowed by the device's ceilings, if ceilings are known."""
     entries = section.entries
     if not any(entry.roof for entry in entries):
         return ()
@@ -150,7 +152,7 @@ def shares(section: Section) -> tuple[Table, ...]:
 
 
 def speedups(section: Section) -> tuple[Table, ...]:
-    """Over the default plan, over each other, over sequential C; several tables where one would be too wide."""
+    """Return the speedups over the default plan, each other and sequential C; several tables if one is too wide."""
     words, entries = section.words, section.entries
     over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries])
             for name in section.ways]
@@ -167,7 +169,7 @@ def speedups(section: Section) -> tuple[Table, ...]:
 
 
 def _fitting(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> tuple[Table, ...]:
-    """The columns in as few tables of about as many columns as have no line longer than WIDEST."""
+    """Return the columns in as few tables of similar width as possible without rows longer than WIDEST."""
     for count in range(1, len(columns) + 1):
         cuts = [place * len(columns) // count for place in range(count + 1)]
         found = tuple(_table(title, entries, columns[low:high]) for low, high in pairwise(cuts))
@@ -177,30 +179,30 @@ def _fitting(title: str, entries: Sequence[Entry], columns: Sequence[Column]) ->
 
 
 def _width(table: Table) -> int:
-    """Characters of a line, both in Markdown and on a terminal."""
+    """Return the characters of a row, both in Markdown and on a terminal."""
     head, lines = table
     return 1 + sum(3 + max(map(len, column)) for column in zip(head, *lines, strict=True))
 
 
 def _table(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> Table:
-    """The table with these columns and a line per entry."""
+    """Return the table with these columns and a row per entry."""
     cells = zip(*(cells for _, cells in columns), strict=True)
     return (title, *(name for name, _ in columns)), [
         (entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
 
 
 def line_tables(section: Section) -> tuple[Table, ...]:
-    """The tables with a line per program."""
+    """Return the tables with a row per program."""
     return *times(section), *speedups(section), *shares(section)
 
 
 def tables(section: Section) -> tuple[Table, ...]:
-    """All tables of a section."""
+    """Return all tables of a section."""
     return *line_tables(section), *peers(section), mean_table(section), *courses(section), *published(section)
 
 
 def peers(section: Section) -> tuple[Table, ...]:
-    """The best plan beside other systems, by the wall clock; no table where none was measured."""
+    """Return the best plan compared with other systems by the wall clock; no table if none was measured."""
     entries = [entry for entry in section.entries if entry.peers]
     names = tuple(dict.fromkeys(peer.name for entry in entries for peer in entry.peers))
     ratios = [_over_peers(entry) for entry in entries]
@@ -219,7 +221,7 @@ def _peer(entry: Entry, name: str) -> str:
 
 
 def _over_peers(entry: Entry) -> float | None:
-    """How many times faster than the better of the peers the best plan is."""
+    """Return the speedup of the best plan over the fastest of the peers."""
     ours, *others = entry.peers
     fastest = min((peer.ms for peer in others if peer.ms), default=None)
     return fastest / ours.ms if fastest and ours.ms else None
@@ -243,12 +245,12 @@ def _duel(entry: Entry, one: str, two: str) -> Ratio | None:
 
 
 def describe_interval(ratio: Ratio | None) -> str:
-    """`8.37x [8.1, 8.6]`, `-` when unknown."""
+    """Return a ratio with its interval: `8.37x [8.1, 8.6]`; `-` if unknown."""
     return "-" if ratio is None else f"{describe_ratio(ratio.middle)} [{ratio.low:.3g}, {ratio.high:.3g}]"
 
 
 def means(section: Section) -> tuple[Mean, ...]:
-    """The geometric means of all ratios: over the default plan, each other, sequential C and the roofline."""
+    """Return the geometric means of all ratios: over the default plan, each other, sequential C and the roofline."""
     entries, words = section.entries, section.words
     wanted = [*((f"{words(name)} : {section.setting.default_words}",
                  [_middle(_over_default(entry, name)) for entry in entries])
@@ -268,7 +270,7 @@ def _middle(ratio: Ratio | None) -> float | None:
 
 
 def _mean(name: str, ratios: Sequence[float | None]) -> Mean | None:
-    """The mean of those that are known. Its interval, Student's for the logarithms, is for other programs."""
+    """Return the mean of the known ratios; Student's interval of the logarithms treats the programs as a sample."""
     known = [ratio for ratio in ratios if ratio]
     if not known:
         return None
@@ -283,19 +285,19 @@ def _mean(name: str, ratios: Sequence[float | None]) -> Mean | None:
 
 
 def mean_table(section: Section) -> Table:
-    """The geometric means."""
+    """Return the table of geometric means."""
     return ("geometric means", "mean", "95 % interval", "lowest", "programs"), [
         (mean.name, describe_ratio(mean.mean), "-" if mean.low is None else f"{mean.low:.3g} to {mean.high:.3g}",
          describe_ratio(mean.lowest), str(mean.programs)) for mean in means(section)]
 
 
 def mean_after(section: Section, way: str, evaluations: int) -> Mean | None:
-    """How many times faster than the default plan the best of a way was after so many evaluations."""
+    """Return the mean speedup of a way's best plan over the default plan after `evaluations` evaluations."""
     return _mean(section.words(way), [entry.after(way, evaluations) for entry in section.entries])
 
 
 def courses(section: Section) -> tuple[Table, ...]:
-    """How far the searches had come after every fifth of their evaluations; no table where that is not known."""
+    """Return the progress of the searches after each fifth of their evaluations; no table if it is unknown."""
     budget = section.entries[0].evaluations
     marks = sorted({round(budget * part / PARTS) for part in range(1, PARTS + 1)} - {0})
     lines = [(section.words(way), *(describe_ratio(mean.mean) for mean in found if mean), str(found[-1].programs))
@@ -306,7 +308,7 @@ def courses(section: Section) -> tuple[Table, ...]:
 
 
 def published(section: Section) -> tuple[Table, ...]:
-    """The means that the paper reports beside those of a suite at several levels; no table for other suites."""
+    """Return the means reported in the paper next to those of a suite at several levels; no table for other suites."""
     if not section.levels:
         return ()
     found = {mean.name.partition(" : ")[0]: mean.mean for mean in means(section)
@@ -321,7 +323,7 @@ def published(section: Section) -> tuple[Table, ...]:
 
 
 def markdown(sections: Sequence[Section]) -> str:
-    """All tables, for a file."""
+    """Return all tables as Markdown text."""
     return "\n".join(text for section in sections for text in _markdown(section)) + "\n"
 
 
@@ -344,7 +346,7 @@ def _notes(section: Section) -> str:
 
 
 def notes(section: Section) -> tuple[str, ...]:
-    """What the times are, and what the words in some tables mean."""
+    """Return what the times are, and what the words in some tables mean."""
     compilers = ", ".join(dict.fromkeys(entry.compiler for entry in section.entries if entry.compiler))
     clock = f"plans: {PLAN_TIME}; C: {C_TIME}, 1 thread" + (f", {compilers}" if compilers else "")
     gpu = any(entry.way(GPU_DEFAULT) for entry in section.entries)
@@ -359,7 +361,7 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 
 
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
-    """For a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
+    """Return data for a JSON file: `rows` are the entries with roofs and courses, `means` belong to the sections."""
     return {"rows": [entry_data(entry) | {"roof": _roof_data(entry),
                                           "courses": {course.way: course.shares for course in entry.courses},
                                           "peers": [asdict(peer) for peer in entry.peers]}
@@ -368,7 +370,7 @@ def to_data(sections: Sequence[Section]) -> dict[str, Any]:
 
 
 def _roof_data(entry: Entry) -> dict[str, Any] | None:
-    """The least time of a program, and the shares of the possible speed; None where that is not known."""
+    """Return the least time of a program and the fractions of the possible speed; None if unknown."""
     if entry.roof is None:
         return None
     return asdict(entry.roof) | {"default_share": entry.default_share,

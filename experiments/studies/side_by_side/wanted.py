@@ -1,4 +1,4 @@
-"""What a suite shall do, checked before anything begins."""
+"""The options of a suite, checked before anything is run."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from experiments.values.options import Budget, RunOptions
 from generator.errors import InputError
 
 Setting: TypeAlias = PolyBench | Pipelines | Everyday
-"""A set of programs, and all that is the same for each of them. What all have:
+"""A set of programs with its fixed options. All settings have the following attributes.
 
-`suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words`
-are how the default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the
-best plan of a search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and
-`level_of` say who searches in a way, and which schedules. `run_options` are those of one search; a final of its own is
-left out, as the suite holds one for all.
+`suite` is the name, `title` describes the setting; `file` and `entry_name` belong to a program. `default_words` is the
+label of the default plan. `rival` is what searches have to beat besides it, with the label `rival_words`: the best plan
+of its own search if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and `level_of` return the
+explorer and the level of a way. `run_options` returns the options of one search, without a final, because the suite has
+one for all searches.
 """
 
 BEST = "best"
 """The way that is the best of all explorers."""
 GPU_DEFAULT = "gpu-default"
-"""The way that is the default plan of GPUs, on devices that have another."""
+"""The way that is the default plan of GPUs, on devices with another default plan."""
 _SETTINGS: Mapping[str, type[Setting]] = MappingProxyType(
     {"polybench": PolyBench, "pipelines": Pipelines, "everyday": Everyday}
 )
@@ -36,11 +36,11 @@ _SETTINGS: Mapping[str, type[Setting]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """Which programs are searched how.
+    """Which programs are searched, and how.
 
-    Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes
-    `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds 0..seeds-1. `device` as for a
-    run. `peers` are other systems that are measured beside the best plan (`halide_peer.py`).
+    Each of `explorers` (ways to search: names of explorers, for PolyBench optionally with a level, `colony@o1`) makes
+    `evaluations` evaluations, or runs for `minutes` if that is less, with each of the seeds 0..seeds-1. `device` is as
+    for a run. `peers` are other systems to compare the best plan with (`halide_peer.py`).
     """
 
     programs: tuple[str, ...]
@@ -53,7 +53,7 @@ class SuiteOptions:
     peers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise InputError for what makes no sense."""
+        """Raise InputError for invalid options."""
         if not self.programs or not self.explorers:
             raise InputError(f"the suite has nothing to do: name some {'explorers' if self.programs else 'programs'}")
         if self.setting.rival in self.explorers:
@@ -68,32 +68,33 @@ class SuiteOptions:
 
     @property
     def budget(self) -> Budget:
-        """That of each search. Raises InputError for a number that makes no sense."""
+        """The budget of each search. Raises InputError for an invalid number."""
         return Budget(self.evaluations, minutes=self.minutes)
 
     def run_options(self, program: str, way: str, seed: int) -> RunOptions:
-        """Those of one search."""
+        """Return the options of one search."""
         return self.setting.run_options(program, way, self.budget, seed, self.device)
 
 
 def guest_words(setting: Setting, way: str) -> str:
-    """What a plan that no search has to find is called."""
+    """Return the label of a guest, a plan that no search has to find."""
     return setting.rival_words if way == setting.rival else way
 
 
 def parse_explorers(text: str) -> tuple[str, ...]:
-    """The explorers that an option lists, each once."""
+    """Return the explorers that an option lists, each once."""
     return words_of(text)
 
 
 def setting_data(setting: Setting) -> dict[str, Any]:
-    """A setting for a JSON file: its fields and the name of its suite."""
+    """Return a setting for a JSON file: its fields and the name of its suite."""
     return {"suite": setting.suite} | {field.name: getattr(setting, field.name) for field in fields(setting)}
 
 
 def take_setting(data: dict[str, Any]) -> Setting:
-    """Take the fields of a setting out of `data`; without a name it is PolyBench's. Raises KeyError, TypeError,
-    InputError.
+    """Remove the fields of a setting from `data` and return the setting; without a suite name it is PolyBench's.
+
+    Raises KeyError, TypeError, InputError.
     """
     kind = _SETTINGS[data.pop("suite", "polybench")]
     found: dict[str, Any] = {field.name: data.pop(field.name) for field in fields(kind)}
