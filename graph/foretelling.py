@@ -1,7 +1,7 @@
-"""What a space may know of a plan's cost before anybody measures it.
+"""Predicted costs of plans that were not measured.
 
-A space that has cost models says so by being Foretelling; explorers ask by `foretelling_of` and `foresight_of`, and go
-without where there is none.
+A space with cost models implements the protocol Foretelling. Explorers get the models with `foretelling_of` and
+`foresight_of`, and search without predictions if these return None.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from generator.plan import Plan
 from graph.space import Space
 
 Foretell: TypeAlias = Callable[[Plan], float | None]
-"""The logarithm of a plan's cost in a unit of its own; None for a plan that the model cannot judge."""
+"""Returns the logarithm of a plan's predicted cost, in a unit of the model's own; None if it cannot predict it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """Logarithms of costs in a unit of the model's own: of the whole `program` (None: it cannot be judged), and of
-    those `kernels` that can, by their statements.
+    """Logarithms of predicted costs, in a unit of the model's own.
+
+    `program`: cost of the whole program (None: the model cannot predict it). `kernels`: costs by the kernel's
+    statements; kernels whose cost the model cannot predict are absent.
     """
 
     program: float | None
@@ -28,14 +30,14 @@ class Foreseen:
 
 
 Foresee: TypeAlias = Callable[[Plan], Foreseen]
-"""What a model says of a plan and its kernels."""
+"""Returns the predicted costs of a plan and its kernels."""
 
 
 @runtime_checkable
 class Foretelling(Protocol):
-    """A space with cost models: `foretell` for the screening of walks, `foresee` for the ants; None: there is none.
+    """A space with cost models: `foretell` for the screening of walks, `foresee` for the ants (None: no model).
 
-    Both say the same of the same plan, however often they are asked.
+    Both are deterministic: the same plan always gets the same prediction.
     """
 
     @property
@@ -48,10 +50,10 @@ class Foretelling(Protocol):
 
 
 def foretelling_of(space: Space) -> Foretell | None:
-    """What `space` foretells for screening; None where it does not."""
+    """Return the cost model that `space` offers for screening, or None."""
     return space.foretell if isinstance(space, Foretelling) else None
 
 
 def foresight_of(space: Space) -> Foresee | None:
-    """What ants may foresee in `space`; None where they may not."""
+    """Return the cost model that `space` offers to ants, or None."""
     return space.foresee if isinstance(space, Foretelling) else None

@@ -1,7 +1,7 @@
-"""What a space knows of prefixes of its walks, for a search that extends them: costs, structure, what is worth a try.
+"""Guides of beam search: costs, structure hashes and promising options of the prefixes of walks.
 
-A space that knows such things says so by being Guided; a beam asks by `guide_of` and goes by what was measured where
-there is no guide.
+A space that can judge prefixes implements the protocol Guided. The beam explorer gets its guide with `guide_of`; if
+there is none, it uses the measurements made so far.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from graph.walk import Choice
 class Prefix:
     """A state, and the choice that led to it from `parent` (None: the start).
 
-    `decisions`: choices so far, forced ones not counted. `note` is the guide's own: what it found out about this
-    prefix, so that of a longer one it needs to find out only what a choice changes. `cost` as the guide says, or worse.
+    `decisions` counts the choices so far, without forced ones. `cost` is the guide's cost, possibly multiplied by a
+    penalty (then `penalized` is true). `note` is private to the guide: it caches results about this prefix, so that
+    a longer prefix only needs what its last choice changes.
     """
 
     state: State
@@ -32,7 +33,7 @@ class Prefix:
     penalized: bool = False
 
     def extended(self, option: Option) -> Prefix:
-        """The prefix with one more choice. Raises DeadEnd."""
+        """Return the prefix with one more choice. Raises DeadEnd."""
         decision = self.state.decision
         assert decision is not None
         forced = len(self.state.options) == 1
@@ -41,7 +42,7 @@ class Prefix:
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """All of them, forced ones too, in order."""
+        """All choices from the start on, in order, with the forced ones."""
         found, at = [], self
         while at.parent is not None and at.choice is not None:
             found.append(at.choice)
@@ -50,36 +51,39 @@ class Prefix:
 
 
 class Guide(Protocol):
-    """What a beam is to know of prefixes. Says the same of the same prefix, however often it is asked."""
+    """Judges prefixes for beam search. Deterministic: the same prefix always gets the same answers."""
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
-        """The options of the prefix's state that are worth a try (never empty). Raises DeadEnd."""
+        """Return the promising options of the prefix's state, at least one. Raises DeadEnd."""
 
     def costs(self, prefixes: Sequence[Prefix]) -> list[float]:
-        """What the best walk through each prefix costs, as far as anybody knows: positive; infinite if impossible."""
+        """Return, for each prefix, the estimated cost of the best walk through it: positive, infinite if impossible."""
 
     def structure(self, prefix: Prefix, depth: int) -> Hashable:
-        """What prefixes have in common that are alike as far as `depth` (from 0 on) levels of detail show."""
+        """Return a hash key that is equal for prefixes of the same structure.
+
+        `depth`, from 0 on, is the level of detail: the higher it is, the more prefixes differ.
+        """
 
     def is_heavy(self, prefix: Prefix) -> bool:
-        """Whether it takes long to find out what is asked next, so that only the most promising should be asked."""
+        """Return whether computing the next decision takes long, so that only the best prefixes should be extended."""
 
     def coarse(self) -> Guide | None:
-        """A guide to a small part of the space, for a first pass; None where there is none."""
+        """Return a guide to a small part of the space, for a first pass, or None."""
 
     def frozen(self, end: Prefix) -> Guide:
-        """A guide that keeps to a complete walk of the coarse part in all that matters little."""
+        """Return a guide that fixes the less important decisions to those of `end`, a complete walk of `coarse`."""
 
 
 @runtime_checkable
 class Guided(Protocol):
-    """A space with a guide."""
+    """A space that may have a guide."""
 
     @property
     def guide(self) -> Guide | None:
-        """See Guide; None: it has none after all."""
+        """The guide, or None if the space has none."""
 
 
 def guide_of(space: Space) -> Guide | None:
-    """The guide of `space`, if it has one."""
+    """Return the guide of `space`, or None."""
     return space.guide if isinstance(space, Guided) else None

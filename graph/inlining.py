@@ -1,9 +1,11 @@
-"""What computing stages inline comes to: expressions in the text, elements computed per point.
+"""The cost of computing stages inline: expressions in the kernel's text, and elements computed per point.
 
-A thread that computes an element of what is not inline, its *context*, computes every element that it needs of an
-inline stage once: two readers of the same element share it, also by way of other stages. So a chain of stencils of
-three needs 3, 5, 7, .. elements, not 3, 9, 27, .. Elements are told apart by their subscripts in terms of the context,
-where these are coordinates of its element with a constant, or constants; otherwise the numbers of reads are multiplied.
+The *context* of an inline stage is the array that is not inline and whose kernel computes the stage. A thread that
+computes one element of the context computes each element of the inline stage that it needs once: all readers of that
+element share it, also indirect ones. So a chain of three-point stencils needs 3, 5, 7, ... elements, not 3, 9, 27, ...
+
+Elements are compared by their subscripts, written relative to the context's element. This needs subscripts that are
+a coordinate plus a constant, or a constant; for other subscripts, the numbers of reads are multiplied.
 """
 
 from __future__ import annotations
@@ -13,35 +15,35 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 MAX_COPIES = 64
-"""Expressions of an inlined stage in a kernel's text: more take long to compile."""
+"""Upper limit of the copies of an inlined stage's expression in a kernel's text: more take long to compile."""
 MAX_WORK = 4096
-"""Elements of an inlined stage that a point of a kernel computes."""
+"""Upper limit of the elements of an inlined stage that are computed per point of a kernel."""
 MAX_SIZE = 6000
-"""Operators, numbers and names of all stages inlined in one place: its text has some 10 characters for each."""
+"""Upper limit of the operators, numbers and names inlined into one context; each takes some 10 characters of text."""
 
 Place: TypeAlias = tuple[int, int]
-"""A subscript: the number of a coordinate of the element that is computed (-1: of none), and what is added to it."""
+"""A subscript: the number of a coordinate of the element that is computed (-1: none), and the constant added to it."""
 Element: TypeAlias = tuple[Place, ...]
 
 
 class InlineReader(Protocol):
-    """Who reads a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
+    """A statement that reads a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
 
     @property
     def array(self) -> str:
-        """What it computes."""
+        """The array that the reader computes."""
 
     @property
     def elements(self) -> int:
-        """How many elements of the stage stand in the text that computes one of its own."""
+        """The number of the stage's elements in the expression that computes one element of the reader."""
 
     @property
     def places(self) -> tuple[Element, ...] | None:
-        """These elements; None where some subscript is something else."""
+        """These elements; None if a subscript is not a coordinate plus a constant, or a constant."""
 
     @property
     def often(self) -> int:
-        """How often it reads each of them: the rounds of its reduction loops."""
+        """How often it reads each of them: the number of iterations of its reduction loops."""
 
 
 class Inlinable(Protocol):
@@ -49,26 +51,27 @@ class Inlinable(Protocol):
 
     @property
     def array(self) -> str:
-        """Its name."""
+        """The name of the stage's array."""
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Its size."""
+        """The shape of the array."""
 
     @property
     def size(self) -> int:
-        """The operators, numbers and names of what computes an element."""
+        """The number of operators, numbers and names in the expression of one element."""
 
     @property
     def readers(self) -> Sequence[InlineReader]:
-        """Who reads it: other stages, outputs."""
+        """The readers of the stage: other stages and outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What one element of a context needs of an inline stage: `copies` expressions in the text, `work` elements.
+    """What one element of a context needs of an inline stage.
 
-    `elements` are those; None where it is not known which of them are the same.
+    `copies`: expressions of the stage in the kernel's text. `work`: elements of the stage that are computed.
+    `elements`: their subscripts; None if it is unknown which of them are equal.
     """
 
     copies: int
@@ -78,25 +81,29 @@ class Needed:
 
 @dataclass
 class Inlining:
-    """The inline stages so far: what every context needs of each of them, and their `sizes` there in all."""
+    """The stages made inline so far.
+
+    `needed`: by stage and context, what the context needs of the stage. `sizes`: by context, the operators, numbers
+    and names of all stages inlined there.
+    """
 
     needed: dict[str, Mapping[str, Needed]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
 
     def fits(self, stage: Inlinable) -> bool:
-        """Whether `stage` may be inline, too, as far as text and work go."""
+        """Return whether `stage` can be inlined, too, within the limits of text and work."""
         return all(one.copies <= MAX_COPIES and one.work <= MAX_WORK
                    and self.sizes.get(context, 0) + one.copies * stage.size <= MAX_SIZE
                    for context, one in self._of(stage).items())
 
     def take(self, stage: Inlinable) -> None:
-        """Now it is."""
+        """Make `stage` inline."""
         self.needed[stage.array] = self._of(stage)
         for context, one in self.needed[stage.array].items():
             self.sizes[context] = self.sizes.get(context, 0) + one.copies * stage.size
 
     def _of(self, stage: Inlinable) -> dict[str, Needed]:
-        """What every context needs of a stage."""
+        """Return what every context needs of `stage`."""
         found: dict[str, Needed] = {}
         for reader in stage.readers:
             for context, outer in self.needed.get(reader.array, {reader.array: _SELF}).items():
@@ -106,11 +113,11 @@ class Inlining:
 
 
 _SELF = Needed(1, 1, None)
-"""An element of the context itself: its coordinates are those that subscripts are told apart by."""
+"""One element of the context itself; subscripts are relative to its coordinates."""
 
 
 def _read(reader: InlineReader, outer: Needed) -> Needed:
-    """What `reader` needs of a stage, if its context needs `outer` of the reader."""
+    """Return what a context needs of a stage for `reader`, if it needs `outer` of the reader."""
     work = outer.work * reader.elements * reader.often
     if reader.places is None or (outer.elements is None and outer is not _SELF):
         return Needed(outer.copies * reader.elements, work, None)
@@ -120,7 +127,7 @@ def _read(reader: InlineReader, outer: Needed) -> Needed:
 
 
 def _within(place: Place, element: Element) -> Place:
-    """A subscript in terms of an element's coordinates, in terms of what that element's subscripts are in terms of."""
+    """Return the subscript `place`, relative to `element`, as a subscript relative to the context of `element`."""
     coordinate, constant = place
     if coordinate < 0:
         return place
@@ -129,7 +136,7 @@ def _within(place: Place, element: Element) -> Place:
 
 
 def _both(one: Needed, two: Needed) -> Needed:
-    """What two readers in the same context need."""
+    """Return what two readers in the same context need together."""
     if one.elements is None or two.elements is None:
         return Needed(one.copies + two.copies, one.work + two.work, None)
     elements = one.elements | two.elements

@@ -1,7 +1,7 @@
-"""One copy of what the nodes of a graph and the walks through it have in common: names, subjects, options, choices.
+"""Shares equal names, subjects, options and choices between the nodes of a graph and the walks through it.
 
-A space builds its decisions anew on every walk; kept as they come, a million nodes would hold a million copies of the
-same few tuples.
+A space builds new decision objects on every walk. Without sharing, a million nodes would hold a million copies of
+the same few tuples.
 """
 
 from __future__ import annotations
@@ -18,35 +18,38 @@ _T = TypeVar("_T", bound=Hashable)
 
 @dataclass(slots=True)
 class Interning:
-    """Remembers values, and hands out the first of those that are equal in value and in type (1 is not True)."""
+    """Returns, for each value, the first one met that is equal in value and in type (1 is not True)."""
 
     _known: dict[Hashable, dict[Hashable, Hashable]] = field(default_factory=dict)
 
     def decision(self, decision: Decision) -> Decision:
-        """An equal decision whose parts are shared."""
+        """Return an equal decision with shared parts."""
         depends = tuple(self.shared((self.shared(name), option)) for name, option in decision.depends)
         return Decision(self.shared(decision.name), self.shared(decision.subject), depends)
 
     def options(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
-        """An equal list of options that is shared."""
+        """Return an equal, shared tuple of options."""
         return self.shared(options)
 
     def walk(self, walk: Walk) -> Walk:
-        """An equal walk whose choices are shared: there are few of them, and most walks have dozens."""
+        """Return an equal walk with shared choices: walks have dozens, of which few are different."""
         return walk.with_equal(self._choices(walk.choices), self._choices(walk.settled))
 
     def _choices(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         return tuple(self.shared(choice) for choice in choices)
 
     def shared(self, value: _T) -> _T:
-        """An equal value of the same type, the first that was asked for."""
+        """Return the first value met that is equal to `value` and of the same type."""
         known = self._known.setdefault(_kind(value), {}).setdefault(value, value)
         assert isinstance(known, type(value))
         return known
 
 
 def _kind(value: Hashable) -> Hashable:
-    """What tells apart values that compare as equal: the type; of a tuple also its items', once if all are the same."""
+    """Return a key of the value's type; for tuples with the types of the items (one type if all are the same).
+
+    It distinguishes values of different types that compare as equal.
+    """
     if not isinstance(value, tuple):
         return ("choice", _kind(value.option)) if isinstance(value, Choice) else type(value)
     kinds = tuple(map(_kind, value))

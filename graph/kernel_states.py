@@ -1,6 +1,6 @@
-"""The states that ask about the kernels of a schedule: loops in one thread, where arrays lie, then kernel by kernel.
+"""The decisions about the kernels of a schedule as states: loops in one thread, placement of arrays, then each kernel.
 
-The questions are those of `graph.o1.with_kernels`, in the same order.
+The decisions are those of `graph.o1.with_kernels`, in the same order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from graph.states import Asked, Found, State, replayed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelsKnown:
-    """What a prefix knows of kernels: the schedule, those that are `finished`, and the answers about the next one.
+    """What a prefix has settled about kernels.
 
-    `stages` is what was known before (of the space). `left`: kernels that come after the one that is being `decided`.
+    `stages`: what was known before the kernels (depends on the space). `schedule`: the complete schedule. `finished`:
+    the plans of the complete kernels. `decided`: the answers about the current kernel. `left`: the kernels after it.
     """
 
     stages: object
@@ -36,7 +37,7 @@ class KernelsKnown:
 
 def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays: Sequence[Placeable],
                   known: object) -> State:
-    """The states from `schedule` on to the Plan."""
+    """Return the first state after `schedule`; the states from there on lead to the Plan."""
 
     def serial(chooser: Chooser) -> tuple[Schedule, tuple[Shape, ...]]:
         try:
@@ -61,7 +62,7 @@ def _sorted(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
 
 def _next_kernel(stages: object, space: KernelSpace, schedule: Schedule, placement: tuple[tuple[str, Placement], ...],
                  finished: tuple[KernelPlan, ...], left: tuple[Shape, ...]) -> State:
-    """The kernel after those that are finished."""
+    """Return the first state of the kernel after those in `finished`, or the end if `left` is empty."""
     if not left:
         return State(lambda: Plan(schedule, finished, placement), stages)
     shape = left[0]

@@ -1,8 +1,8 @@
-"""Asking for the decisions of one kernel (`generator.decisions`).
+"""The decisions of one kernel (`generator.decisions`): those of Papenhausen & Mueller's Coding Ants, table 1, and ours.
 
-Papenhausen & Mueller's Coding Ants, table 1, and ours. The decisions of a kernel are about its statements, whatever
-schedule it came from, so what was learned about a kernel under one schedule serves under another. Only options that
-depend on more name it: sizes on the kernel's extents and the sizes chosen so far, memory on what fits.
+The subject of a kernel's decisions is its statements, whatever the schedule. So statistics about a kernel under one
+schedule are also used under another. A decision whose options depend on more names that in `depends`: sizes depend on
+the kernel's extents and the sizes chosen so far, memory on what fits.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from graph.space import Chooser, Decision, Option
 
 @dataclass(frozen=True, slots=True)
 class KernelSpace:
-    """Asks for the decisions of a kernel. `wide`: all that may pay, otherwise those of the paper."""
+    """Asks for the decisions of a kernel on `target`. `wide`: all decisions; otherwise only those of the paper."""
 
     target: Target
     wide: bool
 
     def plan(self, chooser: Chooser, shape: Shape) -> KernelPlan:
-        """The plan of one kernel."""
+        """Return the plan of one kernel. Raises DeadEnd."""
         def ask(question: Question) -> Option:
             return chooser.choose(Decision(question.name, shape.statements, question.depends), question.options)
 
@@ -34,12 +34,12 @@ class KernelSpace:
 
 
 def switch(chooser: Chooser, decision: Decision) -> bool:
-    """A yes-or-no decision."""
+    """Ask a yes-or-no decision."""
     return bool(chooser.choose(decision, (False, True)))
 
 
 def number(chooser: Chooser, decision: Decision, options: Sequence[int]) -> int:
-    """A decision between integers."""
+    """Ask a decision whose options are integers."""
     answer = chooser.choose(decision, options)
     assert isinstance(answer, int)
     return answer

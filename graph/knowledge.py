@@ -1,4 +1,4 @@
-"""What a node of the optimization graph knows of an option: how often it was taken, and what came of it."""
+"""The statistics of an option of a node: how often it was taken, and the results of those walks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_STATISTICS: Mapping[str, Statistics] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a program, or one of its kernels, came to: milliseconds, and metrics by name (an unknown one is absent)."""
+    """The result of a program or of one of its kernels: time in ms, and metrics by name (unknown ones are absent)."""
 
     ms: float
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -27,9 +27,9 @@ class Statistics:
     squares: float = 0.0
 
     def add(self, value: float) -> None:
-        """Take in one more value."""
+        """Add one value."""
         self.count += 1
-        if self.count == 1:  # most options are taken once: the walk's own number serves all of its edges
+        if self.count == 1:  # most options are taken once: all edges of a walk then share one number object
             self.mean = value
             return
         distance = value - self.mean
@@ -37,7 +37,7 @@ class Statistics:
         self.squares += distance * (value - self.mean)
 
     def merged(self, other: Statistics) -> Statistics:
-        """The statistics of both sets of values together (Chan, Golub & LeVeque 1979)."""
+        """Return the statistics of both sets of values together (Chan, Golub & LeVeque 1979)."""
         count = self.count + other.count
         if not count:
             return Statistics()
@@ -47,17 +47,17 @@ class Statistics:
 
     @property
     def deviation(self) -> float:
-        """The sample standard deviation, 0 below two values."""
+        """The sample standard deviation; 0 for fewer than two values."""
         return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else 0.0
 
 
 @dataclass(slots=True)
 class Edge:
-    """What is known about an option that was taken: how often, failures, and what the walks over it came to.
+    """The statistics of an option that was taken: walks, failed walks, and the costs and metrics of the others.
 
-    `cost` is of the whole program in milliseconds, `kernel_cost` of the kernel that the node is about (no values where
-    it is about none). `metrics` are those of that kernel, or the program's where the node is about none: a mean of all
-    kernels would hide what the option did to its own. A walk that failed has no cost and no metrics.
+    `cost` is the time of the whole program in ms, `kernel_cost` that of the node's kernel in ms (no values if the node
+    is not about a kernel). `metrics` are those of the node's kernel, or of the program if there is none: a mean over
+    all kernels would hide the effect on the node's own. A failed walk has neither cost nor metrics.
     """
 
     visits: int = 0
@@ -68,11 +68,11 @@ class Edge:
 
     @property
     def metrics(self) -> Mapping[str, Statistics]:
-        """Statistics by metric; one that no walk had is absent."""
+        """Statistics by metric; metrics that no walk had are absent."""
         return _NO_STATISTICS if self._metrics is None else self._metrics
 
     def record(self, program: Measured | None, kernel: Measured | None) -> None:
-        """Take in a walk: its program (None: it failed) and, of a node that is about a kernel, that kernel."""
+        """Add a walk: the result of its program (None: it failed), and that of the node's kernel, if there is one."""
         self.visits += 1
         if program is None:
             self.failures += 1

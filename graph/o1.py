@@ -1,8 +1,8 @@
 """The space of the O1 level: options of isl's scheduler, then the decisions of every kernel.
 
-Papenhausen & Mueller's Coding Ants, section 5.1.1. In this order: parallel reductions, algorithm, serialize SCCs,
-maximize band depth (if not serialized), outer coincidence; which loops of the host run in one thread instead (ours);
-then where arrays lie (`graph.placement`), then the kernels (`graph.kernels`).
+Papenhausen & Mueller's Coding Ants, section 5.1.1. The decisions come in this order: parallel reductions, algorithm,
+serialize SCCs, maximize band depth (if not serialized), outer coincidence; which host loops run in one thread instead
+(ours); the placement of arrays (`graph.placement`); the kernels (`graph.kernels`).
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ ROWS = (
                                           "instances of statements at most on average", "no, yes",
         "yes: one thread of one kernel runs the whole loop, instead of the host"),
 )
-"""Of docs/decisions.md."""
+"""Rows of the tables in docs/decisions.md."""
 
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
 
 def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions: Sequence[str] = (),
                   arrays: Sequence[Placeable] = ()) -> Reachable:
-    """The O1 space of a program with the kernels `shapes` on `target`.
+    """Return the O1 space of a program with the kernels `shapes` on `target`.
 
-    `wide` offers all that may pay; otherwise what the paper has. `reductions` names the statements that may be reduced
-    in parallel, `arrays` those arrays that need not lie in global memory. `shapes` is called once per walk and should
-    remember its answers. Where it raises IllegalPlan (the scheduler gave up) the walk has a dead end.
+    `shapes` maps a schedule to its kernels. It is called on every walk and should cache its results. If it raises
+    IllegalPlan (the scheduler gave up), the walk has reached a dead end. `wide`: offer all decisions; otherwise only
+    those of the paper. `reductions`: statements that may be reduced in parallel. `arrays`: arrays that may lie
+    outside global memory.
     """
     return _O1Space(shapes, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 def preferences_of_reductions(names: Sequence[str]) -> Preferences:
-    """The choices that let the updates of these statements run in any order."""
+    """Return the choices that let the updates of these statements run in any order."""
     return {(REDUCTION, (name,)): True for name in names}
 
 
@@ -83,7 +84,7 @@ class _O1Space:
 
 def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: KernelSpace,
                  arrays: Sequence[Placeable]) -> Plan:
-    """The plan of `schedule` with the decisions about its arrays and kernels. Raises DeadEnd."""
+    """Ask the decisions about the arrays and kernels of `schedule`, and return its plan. Raises DeadEnd."""
     try:
         found = shapes(schedule)
         if serial := choose_serial(chooser, found) if kernels.wide else ():
@@ -97,13 +98,13 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
 
 
 def choose_serial(chooser: Chooser, shapes: Sequence[Shape]) -> tuple[str, ...]:
-    """The statements, sorted, of the loops of the host that run in one thread instead."""
+    """Ask which host loops run in one thread instead; return the sorted names of their statements."""
     nests = sorted({shape.launched for shape in shapes if shape.launched})
     return tuple(sorted(name for nest in nests if switch(chooser, Decision(ONE_THREAD, nest)) for name in nest))
 
 
 def _serial_answers(schedule: Schedule, shapes: Shapes) -> Answers:
-    """How it is answered which loops run in one thread, to reach `schedule`. Raises NotOnOffer."""
+    """Return the answers about loops in one thread that lead to `schedule`. Raises NotOnOffer."""
     serial = set(serial_of(schedule))
     try:
         nests = {shape.launched for shape in shapes(with_serial(schedule, ()))}
@@ -113,7 +114,7 @@ def _serial_answers(schedule: Schedule, shapes: Shapes) -> Answers:
 
 
 def other_answers(plan: Plan, shapes: Shapes, reductions: Sequence[str], arrays: Sequence[Placeable]) -> Answers:
-    """How the decisions that all levels have in common are answered, to reach `plan`."""
+    """Return the answers that lead to `plan`, of the decisions that all levels have. Raises NotOnOffer."""
     placed = dict(plan.placement)
     return {**{(REDUCTION, (name,), 0): name in plan.scheduled.reductions for name in reductions},
             **{(PLACEMENT, (one.array,), 0): placed.get(one.array, GLOBAL) for one in arrays},
@@ -121,12 +122,12 @@ def other_answers(plan: Plan, shapes: Shapes, reductions: Sequence[str], arrays:
 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:
-    """Which of the `offered` statements are reduced in parallel."""
+    """Ask which of the `offered` statements are reduced in parallel."""
     return tuple(name for name in offered if switch(chooser, Decision(REDUCTION, (name,))))
 
 
 def _schedule(chooser: Chooser, reductions: tuple[str, ...]) -> ScheduleChoice:
-    """The scheduler's options. The last one depends on all others, as does whether isl finds a schedule."""
+    """Ask the options of isl's scheduler. The last one depends on all others, as isl's success does."""
     algorithm = chooser.choose(Decision(ALGORITHM), ALGORITHMS)
     serialize = switch(chooser, Decision(SERIALIZE))
     depth = True if serialize else switch(chooser, Decision(DEPTH))

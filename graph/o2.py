@@ -1,10 +1,11 @@
 """The space of the O2 level: which statements share loops, where arrays lie, then the decisions of every kernel.
 
-Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
-shares) the strongly connected components of the dependences are put into an order, component by component, and the
-order is cut into partitions: their number, then the size of each. Only components that can share a loop are put
-together; outermost, those with different amounts of parallelism are not (their pruning rule 1); nowhere such as would
-share no parallel loop though each has some (rule 2; `levels` raises IllegalPlan).
+Papenhausen & Mueller's Coding Ants, section 5.1.2. A level is the whole program, or the part inside the loops that a
+group shares. At every level the strongly connected components of the dependences are put into an order, component by
+component. Then the order is cut into partitions: first their number, then the size of each. A partition holds only
+components that can share a loop. At the outermost level they must have equally many parallel loops (the paper's
+pruning rule 1). At every level they must share a parallel loop if each of them has one (rule 2; `levels` raises
+IllegalPlan otherwise).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from graph.space import Chooser, DeadEnd, Decision, Option, PageRow
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
 LEFT_OPEN = 0
-"""A number of partitions that is never on offer: whoever prefers it prefers none, not that of the whole program either.
+"""A number of partitions that is never offered. Preferring it inside a group means no preference there: without it, the
+preferred number of the whole program would apply.
 """
 
 ROWS = (
@@ -48,10 +50,10 @@ ROWS = (
         "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel",
     ),
 )
-"""Of docs/decisions.md."""
+"""Rows of the tables in docs/decisions.md."""
 
 MOST_ORDERS = 5040
-"""Orders of components inside a group that are tried to find one that is on offer."""
+"""Upper limit of the orders of a group's components that are tried, to find one that the space offers."""
 
 Path: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -61,7 +63,7 @@ class Component(Protocol):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Sorted names."""
+        """The sorted names of its statements."""
 
     @property
     def parallel(self) -> int:
@@ -73,7 +75,7 @@ class Level(Protocol):
 
     @property
     def components(self) -> Sequence[Component]:
-        """In an order that is possible."""
+        """The components in a legal order."""
 
     @property
     def before(self) -> frozenset[tuple[int, int]]:
@@ -81,12 +83,15 @@ class Level(Protocol):
 
 
 Levels: TypeAlias = Callable[[tuple[str, ...], Path], Level]
-"""The level inside the shared loops of the last group of a path, under some parallel reductions; raises IllegalPlan."""
+"""Maps (statements reduced in parallel, path of groups) to the level inside the loops of the path's last group.
+
+Raises IllegalPlan if the group shares no loop.
+"""
 
 
 def make_o2_space(shapes: Shapes, levels: Levels, target: Target, wide: bool = True,
                   reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Reachable:
-    """The O2 space of a program; `shapes` and the rest as for `make_o1_space`, `levels` should remember its answers."""
+    """Return the O2 space of a program. `levels` should cache its results; the other arguments: see `make_o1_space`."""
     return _O2Space(shapes, levels, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
@@ -111,7 +116,7 @@ class _O2Space:
     def _add_answers(
         self, found: dict[Asked, Option], groups: Sequence[Group], reduced: tuple[str, ...], path: Path
     ) -> None:
-        """What is answered inside the shared loops of `path`, where `groups` are wanted."""
+        """Add the answers inside the shared loops of `path` that lead to `groups`. Raises NotOnOffer."""
         try:
             level = self.levels(reduced, path)
         except IllegalPlan as error:
@@ -132,7 +137,7 @@ class _O2Space:
         return with_kernels(chooser, partition, self.shapes, self.kernels, self.arrays)
 
     def _groups(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
-        """The groups inside the shared loops of `path`, in order. Raises DeadEnd."""
+        """Ask for the groups inside the shared loops of `path`, in order. Raises DeadEnd."""
         level = self._level(reduced, path)
         here: tuple[tuple[str, Option], ...] = (("depth", len(path)), *(("reduced", name) for name in reduced))
         subject = path[-1] if path else ()
@@ -148,7 +153,7 @@ class _O2Space:
         return tuple(groups)
 
     def _run(self, reduced: tuple[str, ...], path: Path, components: Sequence[Component]) -> int:
-        """How many of `components`, from the first on, can be one group."""
+        """Return how many of `components`, from the first on, can form one group."""
         size = 1
         while size < len(components) and (path or components[size].parallel == components[0].parallel):
             try:
@@ -159,7 +164,7 @@ class _O2Space:
         return size
 
     def _parts(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
-        """The parts inside the loops that path[-1] shares; () where there is nothing to decide."""
+        """Ask for the parts inside the loops that path[-1] shares; () if there is nothing to decide."""
         if len(path[-1]) == 1:
             return ()
         try:
@@ -176,13 +181,16 @@ class _O2Space:
 
 
 def apart(node: Node, allowed: NDArray[np.intp]) -> int:
-    """A policy: the first allowed option, but as many partitions as there may be."""
+    """A policy that chooses the largest number of partitions, and the first allowed option of all other decisions."""
     return int(allowed[-1 if node.decision.name == _COUNT else 0])
 
 
 def choose_order(chooser: Chooser, count: int, before: frozenset[tuple[int, int]], subject: tuple[str, ...],
                  here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
-    """A topological order of `count` components, one after the other; `before` as in Level."""
+    """Ask for a topological order of `count` components, one decision per component. `before`: see Level.
+
+    `subject` and `here` become the subject and the `depends` of the decisions.
+    """
     order: tuple[int, ...] = ()
     while len(order) < count:
         ready = [c for c in range(count) if c not in order
@@ -198,7 +206,7 @@ def _statements(components: Sequence[Component]) -> tuple[str, ...]:
 
 def choose_sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...],
                  here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
-    """How many components each partition takes, in order; at most `runs[k]` from component k on."""
+    """Ask how many components each partition takes, in order: at most `runs[k]` in one that begins with component k."""
     count = len(runs)
     least = [0] * (count + 1)  # partitions that the components from here on need
     for first in reversed(range(count)):
@@ -214,7 +222,7 @@ def choose_sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...]
 
 
 def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]], path: Path = ()) -> tuple[int, ...]:
-    """The numbers of the components that `statements` are made of. Raises NotOnOffer where they are made of none."""
+    """Return the numbers of the components that make up `statements`. Raises NotOnOffer if there are none."""
     members = tuple(k for k, component in enumerate(components) if set(component) <= set(statements))
     if {name for k in members for name in components[k]} != set(statements):
         raise NotOnOffer(
@@ -226,7 +234,7 @@ def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]
 
 
 def orders(members: tuple[int, ...], before: frozenset[tuple[int, int]]) -> Iterable[tuple[int, ...]]:
-    """Orders of some components that are possible among them, of the first MOST_ORDERS, that of their numbers first."""
+    """Yield the legal orders among the first MOST_ORDERS permutations of `members`, in lexicographic order."""
     tried = islice(permutations(members), MOST_ORDERS)
     return (order for order in tried if not any((b, a) in before for k, a in enumerate(order) for b in order[k + 1:]))
 
@@ -234,7 +242,7 @@ def orders(members: tuple[int, ...], before: frozenset[tuple[int, int]]) -> Iter
 def add_order(
     found: dict[Asked, Option], groups: Sequence[Sequence[int]], subject: tuple[str, ...], depth: int
 ) -> None:
-    """The answers that put the components of `groups` into this order, and cut it into these groups."""
+    """Add to `found` the answers that put the components into the order of `groups`, and cut it into these groups."""
     found[_COUNT, subject, depth] = len(groups)
     found.update({(f"{_SIZE} {number_}", subject, depth): len(group) for number_, group in enumerate(groups, 1)})
     order = (member for group in groups for member in group)
@@ -242,7 +250,7 @@ def add_order(
 
 
 def preferences_of_partition(partition: Partition, levels: Levels) -> dict[tuple[str, tuple[str, ...]], Option]:
-    """The choices that lead to `partition`; what is inside a group without parts is left open.
+    """Return the choices that lead to `partition`; decisions inside a group without parts are left open.
 
     Raises:
         IllegalPlan: as `levels`.

@@ -1,15 +1,17 @@
-"""The space of the O3 level: the schedule itself, then who shares loops, then the decisions of every kernel.
+"""The space of the O3 level: rows of the schedule matrix, then which components share loops, then every kernel.
 
-Papenhausen & Mueller's Coding Ants, section 5.1.3. At every depth each strongly connected component of the dependences
-that are still unordered gets its next row of the schedule matrix: first whether it follows one iterator or mixes
-several (permute or skew: a metadata node, so that the many skews do not drown the few permutations), then the row.
-After the rows comes the partition: an order of the components, cut into groups whose rows make a common loop.
+Papenhausen & Mueller's Coding Ants, section 5.1.3. At every depth, each strongly connected component of the
+dependences that are still unordered gets its next row of the schedule matrix. First comes whether the row follows one
+iterator or combines several (permute or skew: a decision of its own, so that the many skews do not outnumber the few
+permutations), then the row. After the rows comes the partition: an order of the components, cut into groups whose
+rows form a common loop.
 
-The outer two loops are parallel where such rows exist (their pruning); where none exists, all legal rows are on offer,
-as loops of the host, and the search for parallel ones goes on one loop further in. There, a component may also run its
-tiles along wavefronts: rows that may be tiled together, tiles with the same sum of numbers in parallel. This is ours,
-not theirs. So is this: components inside loops of the host that have a single parallel row (sweeps) may all run along
-diagonals instead.
+The outer two loops are parallel if such rows exist (the paper's pruning). If none exists, all legal rows are offered,
+as host loops, and parallel rows are searched one loop further in.
+
+Two additions are ours. A component without a parallel row may run its tiles along wavefronts: a band of rows that may
+be tiled together, where tiles with the same sum of indices run in parallel. Components inside host loops with a single
+parallel row (sweeps) may all run along diagonals instead.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ from graph.space import Chooser, DeadEnd, Decision, Option
 
 def make_o3_space(shapes: Shapes, rows: Rows, target: Target, wide: bool = True, reductions: Sequence[str] = (),
                   arrays: Sequence[Placeable] = ()) -> Reachable:
-    """The O3 space of a program; `shapes` and the rest as for `make_o1_space`, `rows` should remember its answers."""
+    """Return the O3 space of a program. `rows` should cache its results; the other arguments: see `make_o1_space`."""
     return _O3Space(shapes, rows, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
@@ -66,7 +68,7 @@ class _O3Space:
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
     hopeless: dict[tuple[Outside, tuple[str, ...]], str] = field(default_factory=dict, compare=False)
-    """By component and what is outside of it: why no walk ends well there; empty where one does."""
+    """By component and the loops around it: why every walk from there ends in a dead end; empty if one does not."""
 
     def answers(self, plan: Plan) -> Answers:
         """See graph.reaching.Reachable."""
@@ -88,7 +90,7 @@ class _O3Space:
         return with_kernels(chooser, Hyperplanes(nests, reduced), self.shapes, self.kernels, self.arrays)
 
     def _nests(self, chooser: Chooser, at: Outside, statements: tuple[str, ...]) -> tuple[LoopNest, ...]:
-        """The loop nests of `statements` inside a place, in order; () where no loop is left. Raises DeadEnd."""
+        """Ask for the loop nests of `statements` inside a place, in order; () if no loop is left. Raises DeadEnd."""
         level = self.rows.inside(at.reduced, at.place, statements)
         if at.place and not any(part.left for part in level.components):
             return ()
@@ -112,13 +114,13 @@ class _O3Space:
 
     def _sizes(self, chooser: Chooser, at: Outside, chosen: Sequence[Chosen], runs: Sequence[int],
                statements: tuple[str, ...], here: Depends) -> tuple[int, ...]:
-        """How many components each group takes; those that share a parallel loop share the next one where they can."""
+        """Ask how many components each group takes. If all share a parallel loop and can share the next, they do."""
         if at.parallel == 1 and at.looking and runs[0] == len(chosen) and all(c.rows and c.parallel for c in chosen):
             return (len(chosen),)
         return choose_sizes(chooser, runs, statements, here)
 
     def _run(self, at: Outside, chosen: Sequence[Chosen]) -> int:
-        """How many of `chosen`, from the first on, can be one group."""
+        """Return how many of `chosen`, from the first on, can form one group."""
         size = 1
         while size < len(chosen) and not chosen[0].wavefront and not chosen[size].wavefront:
             if self.rows.fused(at.reduced, at.place, tuple(c.step for c in chosen[:size + 1])) is None:
@@ -127,7 +129,7 @@ class _O3Space:
         return size
 
     def _nest(self, chooser: Chooser, at: Outside, group: Sequence[Chosen]) -> LoopNest:
-        """One group with all that is inside its loops."""
+        """Return the loop nest of one group, with the nests inside its loops."""
         statements = tuple(sorted(name for chosen in group for name in chosen.statements))
         rows = group[0].rows
         if len(group) > 1:
@@ -146,16 +148,14 @@ class _O3Space:
         return _joined(LoopNest(statements, rows, self._nests(chooser, inner, statements), wavefront))
 
     def _diagonals(self, chooser: Chooser, at: Outside, parts: Sequence[Part], statements: tuple[str, ...]) -> bool:
-        """Whether sweeps run along diagonals: one question for all, since that seldom pays and most walks
-        should be without.
-        """
+        """Ask whether sweeps run along diagonals. One decision for all: it seldom pays, so few walks should have it."""
         if not any(beside(self.rows, at, part) for part in parts):
             return False
         depends = at.depends(self.rows.within(at.place, statements))
         return switch(chooser, Decision(f"{DIAGONALS} {len(at.place) + 1}", statements, depends))
 
     def _component(self, chooser: Chooser, at: Outside, part: Part, diagonals: bool) -> Chosen:
-        """The next row of one component, or its band of tiles. Raises DeadEnd."""
+        """Ask for the next row of one component, or for its band of tiles. Raises DeadEnd."""
         if not part.left:
             return Chosen(part.statements, (), True)
         names = part.statements
@@ -172,9 +172,7 @@ class _O3Space:
         return Chosen(names, (row,), parallel)
 
     def _check(self, at: Outside, names: tuple[str, ...]) -> None:
-        """Raise DeadEnd where a component of `names` (of the program if empty) has no rows: the last choice is
-        to blame.
-        """
+        """Raise DeadEnd if a component of `names` (empty: of the program) has no rows; this prunes the last choice."""
         for part in self.rows.inside(at.reduced, at.place, names).components:
             asked = (replace(at, place=self.rows.within(at.place, part.statements)), part.statements)
             if part.left and asked not in self.hopeless:
@@ -185,7 +183,7 @@ class _O3Space:
                 raise DeadEnd(why)
 
     def _hopeless(self, at: Outside, part: Part) -> str:
-        """Why one component has no rows for all of its loops; empty if it has, whatever is beside it."""
+        """Return why one component cannot have rows for all its loops, looked at alone; empty if it can."""
         offer = self.rows.offer(at.reduced, at.place, part.statements, at.looking)
         why = f"{', '.join(part.statements)} for loop {len(at.place) + 1}"
         why = (f"no legal row was found for {why}; there are too many combinations to try all" if offer.cut else
@@ -200,7 +198,7 @@ class _O3Space:
         return why
 
     def _tiles(self, chooser: Chooser, at: Outside, names: tuple[str, ...], depends: Depends) -> Chosen:
-        """A permutable band as deep as it gets, and the sizes of its tiles."""
+        """Ask for the rows of a permutable band, as deep as possible, and its tile sizes. Raises DeadEnd."""
         rows: tuple[Row, ...] = ()
         while offered := self.rows.band(at.reduced, at.place, names, rows):
             permute = tuple(row for row in offered if follows_one(row))
@@ -215,13 +213,13 @@ class _O3Space:
 
 
 def straight(at: Outside, names: tuple[str, ...], offer: Offer) -> bool:
-    """Whether a component keeps to permutations: threads that combine what they reduce need whole blocks."""
+    """Return whether a component gets permutations only: a parallel reduction combines results of whole blocks."""
     return bool(offer.permute) and not set(at.reduced).isdisjoint(names)
 
 
 def _row(chooser: Chooser, names: tuple[str, ...], level: int, depends: Depends, permute: Sequence[Row],
          skew: Sequence[Row]) -> Row:
-    """Permute or skew, then the row."""
+    """Ask for permute or skew, then for the row."""
     kinds = [kind for kind, rows in (("permute", permute), ("skew", skew)) if rows]
     kind = chooser.choose(Decision(f"{KIND} {level}", names, depends), kinds)
     by_numbers = {flat(row): row for row in (permute if kind == "permute" else skew)}
@@ -231,7 +229,7 @@ def _row(chooser: Chooser, names: tuple[str, ...], level: int, depends: Depends,
 
 
 def _joined(nest: LoopNest) -> LoopNest:
-    """`nest` with the rows of its only part, if that has the same statements and no tiles of its own."""
+    """Return `nest` merged with its only part, unless it has several parts or that part has tiles of its own."""
     if len(nest.parts) != 1 or nest.parts[0].wavefront:
         return nest
     inner = nest.parts[0]
@@ -239,7 +237,7 @@ def _joined(nest: LoopNest) -> LoopNest:
 
 
 def openings(rows: Rows) -> tuple[Preferences, ...]:
-    """Schedules worth a try first: permutations only; then, where components can have them, tiles along wavefronts.
+    """Return the schedules to try first: permutations only; then tiles along wavefronts, if a component can have them.
 
     Raises:
         IllegalPlan: as `rows`.

@@ -28,11 +28,11 @@ from graph.space import Option
 
 
 def answers_of_nests(rows: Rows, nests: Sequence[LoopNest], reduced: tuple[str, ...]) -> Answers:
-    """How the decisions about the schedule are answered, to reach `nests`.
+    """Return the answers of the decisions about the schedule that lead to `nests`.
 
     Raises:
         IllegalPlan: as `rows`.
-        NotOnOffer: a row is none that is offered.
+        NotOnOffer: the space does not offer a row of `nests`.
     """
     way = _Way(rows)
     way.add(Outside(reduced, ()), nests, ())
@@ -41,15 +41,13 @@ def answers_of_nests(rows: Rows, nests: Sequence[LoopNest], reduced: tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Goes through the nests as the space does (graph.o3), and collects the answers in `found`."""
+    """Visits the nests in the order of the space (graph.o3), and collects the answers in `found`."""
 
     rows: Rows
     found: dict[Asked, Option] = field(default_factory=dict)
 
     def add(self, at: Outside, nests: Sequence[LoopNest], statements: tuple[str, ...]) -> None:
-        """What is answered about `statements` (of the whole program if empty) inside a place, where `nests` are
-        wanted.
-        """
+        """Add the answers about `statements` (empty: the whole program) inside a place that lead to `nests`."""
         level, depth = self.rows.inside(at.reduced, at.place, statements), len(at.place)
         if at.place and not any(part.left for part in level.components):
             return
@@ -68,7 +66,7 @@ class _Way:
             self._inside(at, nest, [chosen[k] for k in group])
 
     def _inside(self, at: Outside, nest: LoopNest, group: Sequence[Chosen]) -> None:
-        """What is answered inside the loops of one nest."""
+        """Add the answers inside the loops of one nest."""
         rows = group[0].rows if len(group) == 1 else nest.rows[:1]
         for row in rows:
             at = at.inside((nest.statements, row), all(one.parallel for one in group))
@@ -86,7 +84,7 @@ class _Way:
         chosen: Mapping[int, Chosen],
         nest: LoopNest,
     ) -> tuple[int, ...]:
-        """An order of the components of a nest in which they come to share its row."""
+        """Return an order of a nest's components in which joining them one by one gives the nest's first row."""
         def comes_to(order: tuple[int, ...]) -> bool:
             steps = tuple(chosen[k].step for k in order)
             if any(self.rows.fused(at.reduced, at.place, steps[:size]) is None for size in range(2, len(steps))):
@@ -96,7 +94,7 @@ class _Way:
         return next((order for order in orders(members, before) if len(order) == 1 or comes_to(order)), members)
 
     def _component(self, at: Outside, part: Part, nest: LoopNest) -> Chosen:
-        """The answers about one component at the beginning of `nest`, and what they make."""
+        """Add the answers about one component at the first row of `nest`, and return its rows."""
         names, depth = part.statements, len(at.place)
         self.found[f"{WAVEFRONT} {depth + 1}", names, depth] = bool(nest.wavefront)
         if not part.left or not nest.rows:  # nothing to decide, or nothing decided
@@ -108,7 +106,7 @@ class _Way:
         return Chosen(names, (row,), offer.parallel and row not in diagonals)
 
     def _tiles(self, at: Outside, names: tuple[str, ...], nest: LoopNest) -> Chosen:
-        """The band of a component in tiles along wavefronts."""
+        """Add the answers about a component's band of tiles along wavefronts, and return its rows."""
         rows: tuple[Row, ...] = ()
         for place, size in enumerate(nest.wavefront, 1):
             offered = self.rows.band(at.reduced, at.place, names, rows)
@@ -119,7 +117,7 @@ class _Way:
     def _row(
         self, at: Outside, level: int, names: tuple[str, ...], offered: Sequence[Row], nest: LoopNest, place: int
     ) -> Row:
-        """The row on offer that is the one of `nest`, up to a common constant. Raises NotOnOffer."""
+        """Return the offered row that equals row `place` of `nest`, up to a common constant. Raises NotOnOffer."""
         wanted = tuple(vector for name, vector in zip(nest.statements, nest.rows[place], strict=True) if name in names)
         row = next((one for one in offered if _settled(one) == _settled(wanted)), None)
         if row is None:
@@ -133,13 +131,13 @@ class _Way:
 
 
 def _settled(row: Row) -> Row:
-    """A row whose least constant is 0: a common one changes nothing."""
+    """Return the row shifted so that its least constant is 0: a common shift does not change the schedule."""
     least = min(vector[-1] for vector in row)
     return tuple((*vector[:-1], vector[-1] - least) for vector in row)
 
 
 def preferences_of_nests(nests: Sequence[LoopNest], level: int = 1) -> Preferences:
-    """The choices that lead to the rows of `nests`, as far as they are on offer; the order of nests is left open."""
+    """Return the choices that lead to the rows of `nests`, if these are offered; the order of nests is left open."""
     wanted: dict[tuple[str, tuple[str, ...]], Option] = {}
     for nest in nests:
         names = nest.statements

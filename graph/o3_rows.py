@@ -1,4 +1,5 @@
-"""What level o3 knows of rows, and what is settled around a decision about one: shared by the space and its inverse."""
+"""Rows of the schedule matrix at level o3, and the context of a decision about one; used by the space and its inverse.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ WAVEFRONT_TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 START_TILES = (8, 32, 32, 64, 64, 64)
 MOST_LOOPS = 6
 PARALLEL_LOOPS = 2
-"""So many outer loops are parallel where they can be."""
+"""The number of outer loops that are made parallel if possible."""
 MOST_MEMOIZED = 8192
 KIND, ROW, DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
 WAVEFRONT, TILE = "tile wavefront", "wavefront tile size"
@@ -59,7 +60,7 @@ ROWS = (
         "[diagonals](#tiles-of-wavefronts-in-blocks)",
     ),
 )
-"""Of docs/decisions.md."""
+"""Rows of the tables in docs/decisions.md."""
 
 
 class Part(Protocol):
@@ -67,11 +68,11 @@ class Part(Protocol):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Sorted names."""
+        """The sorted names of its statements."""
 
     @property
     def left(self) -> int:
-        """How many more loops it needs."""
+        """The number of loops that it still needs."""
 
 
 class Inside(Protocol):
@@ -79,7 +80,7 @@ class Inside(Protocol):
 
     @property
     def components(self) -> Sequence[Part]:
-        """In an order that is possible."""
+        """The components in a legal order."""
 
     @property
     def before(self) -> frozenset[tuple[int, int]]:
@@ -91,15 +92,15 @@ class Offer(Protocol):
 
     @property
     def permute(self) -> tuple[Row, ...]:
-        """Those that follow one iterator."""
+        """Rows that follow one iterator."""
 
     @property
     def skew(self) -> tuple[Row, ...]:
-        """Those that mix several."""
+        """Rows that combine several iterators."""
 
     @property
     def parallel(self) -> bool:
-        """Whether they run no dependent pair apart."""
+        """Whether the loops of these rows are parallel: dependent instances run in the same iteration."""
 
     @property
     def tilable(self) -> bool:
@@ -107,35 +108,39 @@ class Offer(Protocol):
 
     @property
     def cut(self) -> bool:
-        """Whether legal rows may be missing, because there are too many to try all."""
+        """Whether legal rows may be missing, because there are too many combinations to try all."""
 
 
 class Rows(Protocol):
-    """What is known about rows (generator.polyhedral.schedules.hyperplanes.O3); every answer may raise IllegalPlan."""
+    """The legal rows of a program (generator.polyhedral.schedules.hyperplanes.O3). All methods raise IllegalPlan."""
 
     def within(self, place: NestPath, statements: tuple[str, ...]) -> NestPath:
-        """What a place is for some of its statements."""
+        """Return `place` restricted to some of its statements."""
 
     def inside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> Inside:
-        """The components of `statements` (empty: of the whole program) inside `place`."""
+        """Return the components of `statements` (empty: of the whole program) inside `place`."""
 
     def offer(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...], parallel: bool) -> Offer:
-        """Rows for one component; `parallel`: parallel ones where there are any."""
+        """Return the rows for one component. `parallel`: only parallel ones, if there are any."""
 
     def beside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
-        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host."""
+        """Return skewed rows that may replace the only parallel row of a component inside permuted host loops."""
 
     def band(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        """The rows that may follow `rows` in one permutable band."""
+        """Return the rows that may follow `rows` in one permutable band."""
 
     def fused(self, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
-        """The row that components with these rows share, or None where they cannot."""
+        """Return the common row of components with these rows; None if they cannot share a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What is settled around a decision: reductions, the place, parallel loops so far, whether more are looked for."""
+    """The context of a decision.
+
+    `reduced`: statements that are reduced in parallel. `place`: the loops around it. `parallel`: how many of these are
+    parallel. `looking`: whether more parallel loops are searched.
+    """
 
     reduced: tuple[str, ...]
     place: NestPath
@@ -143,13 +148,13 @@ class Outside:
     looking: bool = True
 
     def inside(self, step: Step, parallel: bool) -> Outside:
-        """One loop further in."""
+        """Return the context one loop further in."""
         count = self.parallel + parallel
         looking = count < PARALLEL_LOOPS and self.looking and (parallel or not count)
         return Outside(self.reduced, (*self.place, step), count, looking)
 
     def depends(self, place: NestPath) -> Depends:
-        """What the options at `place` (a restriction of this one) depend on."""
+        """Return what the options at `place` (this place, or a restriction of it) depend on."""
         rows: Depends = tuple((" ".join(names), flat(row)) for names, row in place)
         return (*(("reduced", name) for name in self.reduced), *rows,
                 ("parallel loops", self.parallel), ("looking for more", self.looking))
@@ -157,7 +162,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a component got: its rows (none: it needs no loop; several: a band of tiles with the sizes `wavefront`)."""
+    """The rows chosen for a component: none if it needs no loop; several for a band of tiles of sizes `wavefront`."""
 
     statements: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -166,22 +171,22 @@ class Chosen:
 
     @property
     def step(self) -> Step:
-        """The next loop alone."""
+        """The statements and the first row (() if there is none)."""
         return self.statements, self.rows[0] if self.rows else ()
 
 
 def flat(row: Row) -> tuple[int, ...]:
-    """All numbers of a row, statement by statement."""
+    """Return all numbers of a row, statement by statement."""
     return tuple(n for vector in row for n in vector)
 
 
 def follows_one(row: Row) -> bool:
-    """Whether each statement of a row follows one of its iterators at most."""
+    """Return whether each statement of the row follows at most one of its iterators."""
     return all(sum(map(abs, vector[:-1])) <= 1 for vector in row)
 
 
 def beside(rows: Rows, at: Outside, part: Part) -> tuple[Row, ...]:
-    """The diagonals of one component: loops of the host instead of its only parallel row."""
+    """Return the diagonals of one component: host loops that may replace its only parallel row; () if none may."""
     if not part.left or at.parallel or not at.looking or not set(at.reduced).isdisjoint(part.statements):
         return ()
     return rows.beside(at.reduced, at.place, part.statements)

@@ -1,9 +1,8 @@
-"""The optimization graph: nodes shared by all walks through a space, built when they are first reached.
+"""The optimization graph: nodes shared by all walks through a space, created when they are first reached.
 
-A node's identity is its Decision (name, subject and the earlier choices that its options depend on). The decisions of a
-kernel therefore form one subgraph, independent of the order of the kernels and of earlier choices, as long as these do
-not change its options: all walks share its statistics (the semantic edges of Papenhausen & Mueller's Coding Ants,
-section 5).
+A node is identified by its Decision: name, subject and the earlier choices that its options depend on. So the
+decisions of a kernel form one subgraph, independent of the order of kernels and of earlier choices that do not change
+its options. All walks share its statistics (the semantic edges of Papenhausen & Mueller's Coding Ants, section 5).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NO_KERNELS: Mapping[tuple[str, ...], Measured] = MappingProxyType({})
 
 @lru_cache(maxsize=256)
 def _all(count: int) -> NDArray[np.intp]:
-    """The indices of `count` options: nodes from which nothing was pruned share them."""
+    """Return the indices of `count` options; nodes without pruned options share them."""
     indices = np.arange(count)
     indices.setflags(write=False)
     return indices
@@ -69,11 +68,11 @@ class Node:
         return marks
 
     def prune(self, index: int) -> None:
-        """Never offer this option again."""
+        """Exclude the option from all later walks."""
         self._allowed = self.allowed[self.allowed != index]
 
     def edge(self, index: int) -> Edge:
-        """The statistics of an option, made when first asked for."""
+        """Return the statistics of an option, creating them on first use."""
         if self._taken is None:
             self._taken = {}
         if index not in self._taken:
@@ -83,7 +82,7 @@ class Node:
 
 @dataclass(slots=True)
 class OptimizationGraph:
-    """All nodes reached so far, by Decision. What equal nodes have in common is kept once."""
+    """All nodes reached so far, by Decision. Equal parts of nodes are stored once."""
 
     nodes: dict[Decision, Node] = field(default_factory=dict)
     _interning: Interning = field(default_factory=Interning)
@@ -113,12 +112,12 @@ class OptimizationGraph:
         return None
 
     def path(self, walk: Walk) -> list[tuple[Node, int]]:
-        """The nodes and option indices of a walk. Raises KeyError when the graph has not reached them."""
+        """Return the nodes and option indices of a walk. Raises KeyError if the graph has not reached them."""
         nodes = [(self.nodes[choice.decision], choice.option) for choice in walk.choices]
         return [(node, node.options.index(option)) for node, option in nodes]
 
     def compact(self, walk: Walk) -> Walk:
-        """An equal walk to keep: its choices are shared with those of others."""
+        """Return an equal walk that shares its choices with other walks, for walks that are kept."""
         return self._interning.walk(walk)
 
     def record(self, walk: Walk, program: Measured | None,
@@ -132,7 +131,7 @@ class OptimizationGraph:
             node.edge(index).record(program, kernels.get(node.decision.subject))
 
     def node(self, decision: Decision, options: Sequence[Option]) -> Node:
-        """The node of `decision`, made when first reached.
+        """Return the node of `decision`, creating it on first use.
 
         Raises:
             ValueError: the decision was met before with other options (its `depends` lacks what they depend
@@ -154,11 +153,11 @@ class OptimizationGraph:
 
 
 class _NothingOpen(DeadEnd):
-    """All options of a node are pruned or closed behind this prefix; no further edge is to blame."""
+    """All options of a node are pruned, or closed after this prefix; the last edge is not pruned for it."""
 
 
 class _Attempt:
-    """The Chooser of one run of a space: repeats the path `start`, then asks the policy."""
+    """The Chooser of one run of a space: follows the path `start`, then asks the policy."""
 
     def __init__(self, graph: OptimizationGraph, tree: PrefixTree, policy: Policy, start: Path) -> None:
         self.path: list[tuple[Node, int]] = []

@@ -1,10 +1,11 @@
-"""Where each array lies that the program only reads: decided for the whole program, before its kernels.
+"""The memory of each array that the program only reads, decided for the whole program before its kernels.
 
-Papenhausen & Mueller's Coding Ants, table 1, "memory placement": array by array in the order of their names. They
-compete for the same caches, so that an array's best place depends on where those before it lie: the graph branches.
+Papenhausen & Mueller's Coding Ants, table 1, "memory placement": array by array, in the order of their names. Arrays
+compete for the same caches, so the best memory of an array depends on the choices before it, and its decision names
+these in `depends`.
 
-Textures for all that can be, as in the paper; constant memory (*) is ours. A CPU computes in software what texture
-units do, and its constant memory is memory like any other: the wide space offers neither there.
+Textures are offered for all arrays that can be one, as in the paper; constant memory is ours. CPUs emulate textures in
+software and have no special constant memory: there, the wide space offers neither.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ ROWS = (
         "global, texture, constant",
         "textures only if the device has them; on CPUs only in the paper's space"),
 )
-"""Of docs/decisions.md."""
+"""Rows of the tables in docs/decisions.md."""
 
 
 class Placeable(Protocol):
-    """An array that need not lie in global memory (generator.lowering.core.placement.Placeable)."""
+    """An array that may lie outside global memory (generator.lowering.core.placement.Placeable)."""
 
     @property
     def array(self) -> str:
-        """Its name."""
+        """The name of the array."""
 
     @property
     def bytes(self) -> int:
-        """Its size."""
+        """The size of the array in bytes."""
 
     @property
     def memories(self) -> tuple[Placement, ...]:
-        """Where else it may lie."""
+        """The memories other than global memory where it may lie."""
 
 
 def choose_placement(chooser: Chooser, arrays: Sequence[Placeable], target: Target,
                      wide: bool) -> tuple[tuple[str, Placement], ...]:
-    """The arrays that do not lie in global memory, with where they lie, sorted."""
+    """Ask where each array lies. Return (array, memory) for those outside global memory, sorted by name."""
     if wide and target.shares_host_cores:
         return ()
     placed: list[tuple[str, Placement]] = []

@@ -1,4 +1,4 @@
-"""Policies: functions that pick an option at a node. They compose."""
+"""Policies: functions that choose an option at a node. They can be combined."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from graph.space import Option
 from graph.walk import Choice
 
 Preferences: TypeAlias = Mapping[tuple[str, tuple[str, ...]], Option]
-"""Preferred options by (decision name, subject). What the options depend on is left out on purpose, so that
-choices carry over to walks that came another way. An option under an empty subject is preferred for all subjects."""
+"""Preferred options by (decision name, subject). `depends` is ignored on purpose, so that choices carry over to
+walks with other earlier choices. An option with an empty subject applies to all subjects without one of their own."""
 
 
 def preferences(choices: Iterable[Choice]) -> dict[tuple[str, tuple[str, ...]], Option]:
-    """The options of `choices` as Preferences."""
+    """Return the options of `choices` as Preferences."""
     return {(choice.decision.name, choice.decision.subject): choice.option for choice in choices}
 
 
 def uniform(rng: np.random.Generator) -> Policy:
-    """Every allowed option with the same probability."""
+    """Return a policy that draws every allowed option with the same probability."""
 
     def choose(node: Node, allowed: NDArray[np.intp]) -> int:
         return int(allowed[rng.integers(allowed.size)])
@@ -32,14 +32,14 @@ def uniform(rng: np.random.Generator) -> Policy:
 
 
 def first(node: Node, allowed: NDArray[np.intp]) -> int:
-    """The first allowed option."""
+    """A policy that chooses the first allowed option."""
     return int(allowed[0])
 
 
 def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
-    """Take the preferred option where it is on offer, else ask `otherwise`.
+    """Return a policy that chooses the preferred option if it is allowed, and else asks `otherwise`.
 
-    This one operation serves replay, crossover, mutation, the combine ant and seeding from somebody's best.
+    Used for replay, crossover, mutation, the combine ant, and searches that begin with known good walks.
     """
 
     def choose(node: Node, allowed: NDArray[np.intp]) -> int:
@@ -49,7 +49,7 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
             option = preferred.get((name, ()))
         if option is not None and option in node.options:
             index = node.options.index(option)
-            if allowed.size == len(node.options) or index in allowed:  # mostly all are
+            if allowed.size == len(node.options) or index in allowed:  # mostly all options are allowed
                 return index
         return otherwise(node, allowed)
 
@@ -57,11 +57,11 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
 
 
 def replay(choices: Iterable[Choice], otherwise: Policy) -> Policy:
-    """Take the options of `choices` again, else ask `otherwise`.
+    """Return a policy that repeats the options of `choices`, and else asks `otherwise`.
 
-    A walk may be asked the same about the same subject in two places (a group that stays whole is arranged again one
-    loop further in); Preferences cannot tell these apart. So what a decision depends on counts here, where it is the
-    same.
+    A walk may meet a decision with the same name and subject in two places (a group that is not split is ordered again
+    one loop further in). Preferences cannot distinguish them. So an equal Decision, with equal `depends`, goes first;
+    name and subject decide only if there is none.
     """
     given = tuple(choices)
     exactly = {choice.decision: choice.option for choice in given}

@@ -1,7 +1,7 @@
-"""Which beginnings of walks are used up: a prefix tree over the choices of one space.
+"""The exhausted prefixes of walks: a prefix tree over the choices of one space.
 
-The optimization graph shares its nodes between many contexts, so "everything below this edge was tried" is no
-property of an edge. It is one of the edge *and the choices before it*, and that is what this tree holds.
+The optimization graph shares its nodes between many contexts. So "everything after this edge was tried" is not a
+property of the edge alone, but of the edge *and the choices before it*. This tree stores it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Path: TypeAlias = "Sequence[tuple[Node, int]]"
 
 @dataclass(slots=True)
 class Prefix:
-    """A beginning of walks. `closed[i]`: nothing is left behind option i of the node that follows it."""
+    """A prefix of walks. `closed[i]`: nothing is left to try after option i of the node that follows the prefix."""
 
     children: dict[int, Prefix] = field(default_factory=dict)
     closed: NDArray[np.bool_] | None = None
 
     def open_options(self, node: Node) -> NDArray[np.intp]:
-        """The options of `node`, which follows this prefix, that are neither pruned nor closed."""
+        """Return the options of `node`, the node after this prefix, that are neither pruned nor closed."""
         if self.closed is None:
             return node.allowed
         return node.allowed[~self.closed[node.allowed]]
 
     def close(self, node: Node, index: int) -> None:
-        """Nothing is left behind option `index` of `node`; what was known below it is dropped."""
+        """Close option `index` of `node`, and drop the part of the tree after it."""
         if self.closed is None:
             self.closed = np.zeros(len(node.options), dtype=np.bool_)
         self.closed[index] = True
@@ -43,13 +43,13 @@ class Prefix:
 
 @dataclass(slots=True)
 class PrefixTree:
-    """The used-up walks and dead ends of one space. `exhausted` once the empty prefix is closed."""
+    """The exhausted walks and dead ends of one space. `exhausted` is true once the empty prefix is closed."""
 
     root: Prefix = field(default_factory=Prefix)
     exhausted: bool = False
 
     def close(self, path: Path) -> None:
-        """Nothing is left behind `path` (a whole walk, or a prefix that leads nowhere); parents follow suit."""
+        """Close `path` (a whole walk, or a dead end), and all its prefixes that have no open option left."""
         prefixes = [self.root]
         for _, index in path[:-1]:
             prefixes.append(prefixes[-1].children.setdefault(index, Prefix()))
@@ -60,7 +60,7 @@ class PrefixTree:
         self.exhausted = True
 
     def open_part(self, path: Path) -> list[tuple[Node, int]]:
-        """The longest beginning of `path` that is not closed."""
+        """Return the longest prefix of `path` that is not closed."""
         part: list[tuple[Node, int]] = []
         prefix: Prefix | None = self.root
         for node, index in path:

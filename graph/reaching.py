@@ -1,8 +1,7 @@
 """The walk that reaches a given plan exactly.
 
-A space that knows the way says for a plan how each of its decisions is to be answered (`Reachable.answers`, the inverse
-of the space). The answers are checked twice: each has to be on offer, and what they make has to be the plan, to the
-last field.
+`Reachable.answers` is the inverse of a space: it returns the answer of each decision that leads to a plan. The answers
+are checked twice: the space must offer each of them, and the resulting plan must equal the given one in every field.
 """
 
 from __future__ import annotations
@@ -17,28 +16,27 @@ from graph.space import Chooser, DeadEnd, Decision, Option
 from graph.walk import Choice, Walk
 
 Asked: TypeAlias = tuple[str, tuple[str, ...], int]
-"""What tells the questions of a walk apart: name, subject, and how many loops the subject shares already (`depth_of`).
-"""
+"""Identifies a decision within a walk: name, subject, and the number of loops around it (`depth_of`)."""
 
 Answers: TypeAlias = Mapping[Asked, Option]
 
 
 class NotOnOffer(InputError):
-    """A plan that a space does not have; names the decision and the option that is missing."""
+    """The plan is not in the space; the message names the decision and the missing option."""
 
 
 class Reachable(Protocol):
-    """A space whose plans lead back to their walks."""
+    """A space that can compute the walk of a given plan."""
 
     def __call__(self, chooser: Chooser) -> Plan:
         """See graph.space.Space."""
 
     def answers(self, plan: Plan) -> Answers:
-        """The answers that lead to `plan`. Raises NotOnOffer where its schedule is none of this space."""
+        """Return the answers that lead to `plan`. Raises NotOnOffer if its schedule is not in this space."""
 
 
 def depth_of(decision: Decision) -> int:
-    """The loops around a decision about the schedule, as far as its options depend on them; 0 for all others."""
+    """Return the number of loops around a decision about the schedule, taken from its `depends`; 0 for all others."""
     names = [name for name, _ in decision.depends]
     if "parallel loops" in names:  # level o3 names these loops first, after the reductions
         return names.index("parallel loops") - names.count("reduced")
@@ -46,10 +44,10 @@ def depth_of(decision: Decision) -> int:
 
 
 def walk_to(space: Reachable, plan: Plan) -> Walk:
-    """The walk through `space` that makes exactly `plan`.
+    """Return the walk through `space` that leads to exactly `plan`.
 
     Raises:
-        NotOnOffer: there is none.
+        NotOnOffer: there is no such walk.
     """
     steered = _Steered(space.answers(plan))
     try:
@@ -64,7 +62,7 @@ def walk_to(space: Reachable, plan: Plan) -> Walk:
 
 @dataclass(slots=True)
 class _Steered:
-    """A chooser that knows all answers."""
+    """A chooser with given answers; records the choices."""
 
     answers: Answers
     choices: list[Choice] = field(default_factory=list)
@@ -90,7 +88,7 @@ def _named(decision: Decision) -> str:
 
 
 def _difference(made: object, wanted: object, where: str = "plan") -> str:
-    """The first member in which two values differ."""
+    """Return a text about the first field in which two values differ."""
     if type(made) is type(wanted) and is_dataclass(made):
         for one in fields(made):
             mine, other = getattr(made, one.name), getattr(wanted, one.name)
@@ -104,6 +102,6 @@ def _difference(made: object, wanted: object, where: str = "plan") -> str:
 
 
 def kernel_answers(plan: Plan) -> Answers:
-    """How the decisions about the kernels of `plan` are answered."""
+    """Return the answers of the decisions about the kernels of `plan`."""
     return {(name, kernel.statements, 0): option for kernel in plan.kernels for decision in KERNEL_DECISIONS
             for name, option in decision.answers(kernel).items()}

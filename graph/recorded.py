@@ -1,7 +1,8 @@
-"""The space of what was recorded: its legal walks are exactly those given.
+"""The space of recorded walks: its legal walks are exactly those given.
 
-The walks make a trie (a tree of their beginnings). What all walks behind a beginning have in common is no decision. If
-the walks are a sample of many more, then it was one, which models have to know: it is asked with its one option.
+The walks form a trie (a tree of their prefixes). If all walks with a prefix continue with the same option, that is not
+a decision of this space. If the walks are a sample, it was one in the full space, and models must know it: then it is
+asked with its single option.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from generator.plan import Plan
 from graph.space import Chooser, Decision, Option
 
 Answer: TypeAlias = tuple[str, tuple[str, ...], Option]
-"""A recorded choice: the decision's name and subject, and the option."""
+"""A recorded choice: name and subject of the decision, and the option."""
 
 _Question: TypeAlias = tuple[str, tuple[str, ...], int]  # the int: how often the walk was asked this before
 _Rows: TypeAlias = list[tuple[tuple[tuple[_Question, Option], ...], Plan]]
@@ -25,18 +26,17 @@ _LONG = 8
 class RecordedSpace:
     """The walks of a recording, with the Plan of each.
 
-    The walks meet in one node wherever the same decision offers the same options: a Decision's `depends` is empty
-    where all options that were ever recorded for it are on offer, else it names those that are.
+    Walks share a node if the same decision offers the same options there. So a Decision's `depends` is empty if all
+    options ever recorded for it are offered, and else names the offered ones.
     """
 
     def __init__(self, walks: Iterable[tuple[Sequence[Answer], Plan]], sample: bool = False) -> None:
-        """Build the trie; of walks with equal choices the last one counts.
+        """Build the trie; of walks with equal choices, the last one is used.
 
-        `sample`: the walks are some of many, so that most decisions had more options than are known.
+        `sample`: the walks are a sample of a larger space, so most decisions had more options than are known.
 
         Raises:
-            InputError: there are no walks, or two with the same choices go on with different decisions, which no
-                space does.
+            InputError: there are no walks, or two walks with the same choices continue with different decisions.
         """
         rows = [(_counted(choices), plan) for choices, plan in walks]
         if not rows:
@@ -56,9 +56,7 @@ class RecordedSpace:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What walks have in common up to where they part, or up to their end; `settled` is empty unless they are a
-    sample.
-    """
+    """The common part of walks, up to the next fork or to their Plan. `settled` is empty unless they are a sample."""
 
     settled: tuple[tuple[Decision, Option], ...]
     then: _Fork | Plan
@@ -66,7 +64,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """Where walks part."""
+    """A decision with several recorded options, and the walks after each."""
 
     decision: Decision
     options: tuple[Option, ...]
@@ -83,7 +81,7 @@ class _Builder:
         self._sampled: dict[_Question, Decision] = {}
 
     def tree(self, rows: _Rows, depth: int) -> _Stretch:
-        """What follows the first `depth` choices, which all `rows` have in common. Raises InputError."""
+        """Return the part of the trie after the first `depth` choices, which all `rows` share. Raises InputError."""
         settled: list[tuple[Decision, Option]] = []
         while (question := _next_question(rows, depth)) is not None:
             behind: dict[Option, _Rows] = {}
@@ -111,7 +109,7 @@ class _Builder:
 
 
 def _next_question(rows: _Rows, depth: int) -> _Question | None:
-    """What all `rows` are asked after `depth` choices; None where they end. Raises InputError."""
+    """Return the decision that all `rows` have after `depth` choices; None at their end. Raises InputError."""
     questions = {choices[depth][0] if depth < len(choices) else None for choices, _ in rows}
     if len(questions) > 1:
         raise InputError(_disagreement(questions, depth))
@@ -119,7 +117,7 @@ def _next_question(rows: _Rows, depth: int) -> _Question | None:
 
 
 def _counted(choices: Sequence[Answer]) -> tuple[tuple[_Question, Option], ...]:
-    """The choices with how often each walk was asked the same before, mostly never."""
+    """Return the choices, each with how often the walk met the same decision before (mostly 0)."""
     asked: dict[tuple[str, tuple[str, ...]], int] = {}
     counted = []
     for name, subject, option in choices:
@@ -130,7 +128,7 @@ def _counted(choices: Sequence[Answer]) -> tuple[tuple[_Question, Option], ...]:
 
 
 def _ranks(rows: _Rows) -> dict[_Question, dict[Option, int]]:
-    """The place of each option among all that were recorded: numbers by size, others in order of appearance."""
+    """Return each option's rank among the recorded ones: numbers and tuples sorted, others in order of appearance."""
     met: dict[_Question, dict[Option, None]] = {}
     for choices, _ in rows:
         for question, option in choices:
@@ -148,7 +146,7 @@ def _in_order(options: list[Option]) -> Sequence[Option]:
 
 
 def _described(options: tuple[Option, ...], number: int) -> str:
-    """The options as text; long lists, which differ in their middle, with the number of their first appearance."""
+    """Return the options as text; long lists are abbreviated and get `number`, as they may differ in their middle."""
     if len(options) <= _LONG:
         return ", ".join(repr(option) for option in options)
     return f"{options[0]} to {options[-1]}, {len(options)} of them (list {number})"

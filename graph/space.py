@@ -31,12 +31,12 @@ class Chooser(Protocol):
     """Answers decisions; passed to a space."""
 
     def choose(self, decision: Decision, options: Sequence[Option]) -> Option:
-        """One of `options` (never empty). A forced decision (one option) makes no node."""
+        """Return one of `options` (never empty). A forced decision (one option) creates no node."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A row of docs/decisions.md: a decision of a space, what it is about, its options and what they mean."""
+    """A row of the tables in docs/decisions.md: a decision, its subject, its options and their meaning."""
 
     title: str
     about: str
@@ -50,7 +50,7 @@ class DeadEnd(Exception):
 
 
 class Space(Protocol):
-    """Asks `chooser` and returns the Plan that the answers make. Deterministic in the answers."""
+    """Asks `chooser` one decision after another, and returns the resulting Plan. Deterministic in the answers."""
 
     def __call__(self, chooser: Chooser) -> Plan:
-        """Raises DeadEnd."""
+        """Return the Plan that the answers of `chooser` lead to. Raises DeadEnd."""

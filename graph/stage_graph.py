@@ -1,7 +1,7 @@
-"""What an explorer may know of the stages of a program, as plain facts: who reads whom, and what decisions mean there.
+"""The stages of a program, for explorers: which stage reads which, and the meaning of the decisions about them.
 
-A space offers them as its attribute `stage_graph`, if its program consists of stages. An explorer asks by
-`stage_graph_of` and goes without where there is none.
+A space whose program consists of stages has the attribute `stage_graph`. Explorers get it with `stage_graph_of`, and
+work without it if there is none.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from graph.space import Option, Space
 
 Role: TypeAlias = Literal["own loops", "in a reader", "no loops"]
-"""What becomes of a stage: it has loops of its own, loops inside those of what reads it, or each reader computes the
-elements that it needs.
+"""Where a stage is computed: in loops of its own, in loops inside those of its readers, or without loops, when each
+reader computes the elements that it needs.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StageNode:
-    """A stage: the statements that compute it, and the stages that these read.
+    """A stage: the statements that compute it, and the computed arrays that these read.
 
-    `dims`: its dimensions that are long enough to be cut into tiles. `point`: for each element of its own every reader
-    reads one of the stage.
+    `dims`: the number of its dimensions that are long enough for tiles. `point`: every reader reads exactly one element
+    of the stage per element that it computes.
     """
 
     name: str
@@ -34,11 +34,11 @@ class StageNode:
 
 @dataclass(frozen=True, slots=True)
 class StageGraph:
-    """The stages of a program, each after those that it reads, and what the decisions about them are.
+    """The stages of a program, each after those that it reads, and the decisions about them.
 
-    `decision` settles what becomes of a stage; its subject is the stage's name, and `places` says what its options
-    mean. A stage without this decision has loops of its own. The decisions `tile` and `block`, x first, say how many
-    points of a stage with own loops are computed together, and by how many threads.
+    `decision` is the name of the decision where a stage is computed; its subject is the stage's name, and `places` maps
+    its options to roles. A stage without this decision has loops of its own. `tile` and `block` are the names of the
+    decisions about tile and block sizes, in points and threads, x first; a stage with loops of its own has them.
     """
 
     stages: tuple[StageNode, ...]
@@ -48,11 +48,11 @@ class StageGraph:
     block: tuple[str, ...]
 
     def options(self, role: Role) -> tuple[Option, ...]:
-        """The options of `decision` that mean this."""
+        """Return the options of `decision` with this role."""
         return tuple(option for option, meaning in self.places if meaning == role)
 
     def role(self, option: Option) -> Role:
-        """What an option of `decision` means."""
+        """Return the role of an option of `decision`. Raises KeyError for other options."""
         return dict(self.places)[option]
 
 
@@ -66,5 +66,5 @@ class Staged(Protocol):
 
 
 def stage_graph_of(space: Space) -> StageGraph | None:
-    """The stages that `space` decides about; None where it says nothing of stages."""
+    """Return the stages of `space`, or None if it has no stage graph."""
     return space.stage_graph if isinstance(space, Staged) else None

@@ -1,15 +1,13 @@
-"""Walks state by state: a prefix of a walk as an immutable value, which is extended without walking again.
+"""Walks state by state: a prefix of a walk is an immutable value that can be extended without walking again.
 
-    state.decision, state.options      what is asked now (None, (): the walk is complete)
-    state.choose(option)               the prefix that is longer by that answer; `state` stays as it is
+    state.decision, state.options      the next decision and its options (None, (): the walk is complete)
+    state.choose(option)               a new state, longer by this choice; `state` does not change
     state.plan                         the Plan of a complete walk
 
-A space that has states (`Stepwise`) is walked through them: `walked` answers the questions of a chooser, and is all
-that define-by-run takes there. States share what they know with those before them (`known`). Any other space has states
-that walk again from the start (`replayed`).
+A space with states of its own implements `Stepwise`; `walked` walks through them with a chooser. States share their
+data with earlier states (`known`). For any other space, `replayed` makes states that walk again from the start.
 
-What a state asks is found out when somebody first wants to know it, so that states that nobody goes on from cost
-nothing.
+The next decision is computed on first use, so states that are never extended cost nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A question, and the state after an answer. `about`: what the space says of the question besides."""
+    """A decision, and the function that returns the state after an answer. `about`: extra data of the space."""
 
     decision: Decision
     options: tuple[Option, ...]
@@ -36,53 +34,53 @@ class Asked:
 
 Found: TypeAlias = Asked | Plan
 Find: TypeAlias = Callable[[], Found]
-"""What a state asks, or the Plan at the end. Raises DeadEnd."""
+"""Returns the next decision of a state, or the Plan at the end. Raises DeadEnd."""
 
 
 class State:
-    """A prefix of a walk. `known` is what the space says of it besides, for whoever judges prefixes of this space."""
+    """A prefix of a walk. `known`: data of the space about the prefix, for the guides of this space."""
 
     __slots__ = ("_find", "_found", "known")
 
     def __init__(self, find: Find, known: object = None) -> None:
-        """`find` is called once, when somebody asks."""
+        """Create the state; `find` is called once, on first use."""
         self._find: Find | None = find
         self._found: Found | None = None
         self.known = known
 
     @property
     def found(self) -> Found:
-        """The question or the Plan. Raises DeadEnd."""
+        """The next decision, or the Plan. Raises DeadEnd."""
         if self._found is None:
             assert self._find is not None
             self._found = self._find()
-            self._find = None  # what it holds is not needed any more
+            self._find = None  # frees the memory that it refers to
         return self._found
 
     @property
     def decision(self) -> Decision | None:
-        """What is asked; None at the end. Raises DeadEnd."""
+        """The next decision; None at the end. Raises DeadEnd."""
         return self.found.decision if isinstance(self.found, Asked) else None
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The answers on offer; one where there is no choice, none at the end. Raises DeadEnd."""
+        """The options of the decision: one if it is forced, none at the end. Raises DeadEnd."""
         return self.found.options if isinstance(self.found, Asked) else ()
 
     def choose(self, option: Option) -> State:
-        """The prefix with this answer. Raises ValueError where that is not on offer, DeadEnd as above."""
+        """Return the prefix with this answer. Raises ValueError if it is not offered, and DeadEnd."""
         if not isinstance(self.found, Asked) or option not in self.found.options:
             raise ValueError(f"{option!r} is not on offer; on offer: {', '.join(map(repr, self.options)) or 'nothing'}")
         return self.found.then(option)
 
     @property
     def about(self) -> object:
-        """What the space says of the question; None at the end. Raises DeadEnd."""
+        """Extra data of the space about the decision; None at the end. Raises DeadEnd."""
         return self.found.about if isinstance(self.found, Asked) else None
 
     @property
     def plan(self) -> Plan:
-        """The Plan. Raises ValueError where questions are left, DeadEnd as above."""
+        """The Plan. Raises ValueError if decisions are left, and DeadEnd."""
         match self.found:
             case Asked():
                 raise ValueError(f"the walk is not complete: {self.found.decision.name!r} is not answered")
@@ -95,24 +93,24 @@ class Stepwise(Protocol):
     """A space with states of its own."""
 
     def start(self) -> State:
-        """The empty prefix."""
+        """Return the empty prefix."""
 
 
 def walked(state: State, chooser: Chooser) -> Plan:
-    """The Plan that the answers of `chooser` lead to from `state`. Raises DeadEnd."""
+    """Return the Plan that the answers of `chooser` lead to from `state`. Raises DeadEnd."""
     while (decision := state.decision) is not None:
         state = state.choose(chooser.choose(decision, state.options))
     return state.plan
 
 
 def start_of(space: Space) -> State:
-    """The empty prefix of any space."""
+    """Return the empty prefix of any space."""
     return space.start() if isinstance(space, Stepwise) else replayed(space, lambda plan: State(lambda: plan))
 
 
 def replayed(ask: Callable[[Chooser], T], then: Callable[[T], State], known: object = None,
              answers: tuple[Option, ...] = ()) -> State:
-    """The states of `ask`, each of which asks from the start again; at its end comes `then`."""
+    """Return the state of `ask` after `answers`. Every state runs `ask` again; `then` makes the state after its end."""
 
     def find() -> Found:
         script = _Script(answers)
@@ -128,11 +126,11 @@ def replayed(ask: Callable[[Chooser], T], then: Callable[[T], State], known: obj
 
 
 class _Unanswered(Exception):
-    """All answers were given."""
+    """All given answers are used."""
 
 
 class _Script:
-    """A chooser that gives `answers` one after the other, then stops with the next question."""
+    """A chooser that returns `answers` one after the other, then raises _Unanswered at the next decision."""
 
     def __init__(self, answers: Sequence[Option]) -> None:
         self._answers, self._given = answers, 0

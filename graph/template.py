@@ -1,12 +1,13 @@
 """The space of a template: named parameters with values, and restrictions between them.
 
-Parameters that no chain of restrictions connects are independent groups (Rasch et al., "Efficient auto-tuning of
-parallel programs with interdependent tuning parameters via auto-tuning framework (ATF)", TACO 2021, calls their trees
-a chain of trees); the groups are asked one after the other. Within a group an option is offered when some
-values of the parameters after it make a legal configuration. That is found out by a search that goes back right to
-the parameter that is to blame for a conflict (Prosser, "Hybrid algorithms for the constraint satisfaction problem",
-1993) and stops at the first way through: the product of all values is never enumerated. Where that search takes too
-long, the option is offered unproven, and a walk that gets stuck behind it is a dead end.
+Parameters that restrictions connect, directly or through others, form a group; groups are independent of each other
+and asked one after the other (Rasch et al., "Efficient auto-tuning of parallel programs with interdependent tuning
+parameters via auto-tuning framework (ATF)", TACO 2021: a chain of trees). Within a group, an option is offered if some
+values of the later parameters complete it to a legal configuration. A search finds that out: it jumps back to the
+parameter that caused a conflict (conflict-directed backjumping; Prosser, "Hybrid algorithms for the constraint
+satisfaction problem", 1993) and stops at the first legal configuration, so the product of all values is never
+enumerated. If the search takes too long, the option is offered without proof, and a walk that cannot be completed
+after it is a dead end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from generator.templates.template import Parameter, template_plan
 from graph.space import Chooser, DeadEnd, Decision
 
 LOOK_AHEAD = 2000
-"""Options that the searches for a way through try for one list of options before they give up; some milliseconds."""
+"""Steps of the search for legal configurations per list of options, before it gives up; takes some milliseconds."""
 
 _MOST_KNOWN = 200_000
 _Blame: TypeAlias = frozenset[int]
@@ -32,16 +33,16 @@ _Blame: TypeAlias = frozenset[int]
 class TemplateSpace:
     """All configurations of `parameters` that fulfil `restrictions`; see the module's docstring.
 
-    A Decision's `depends` are the earlier choices that took options away: nodes are shared by all walks for which
-    the same options are left for the same reasons. The Plan holds the values of all parameters, by name.
+    A Decision's `depends` are the earlier choices that excluded options. So walks share a node if the same choices
+    excluded options there. The Plan holds the values of all parameters by name.
     """
 
     def __init__(self, parameters: Sequence[Parameter], restrictions: Iterable[str | Restriction] = (),
                  look_ahead: int = LOOK_AHEAD) -> None:
-        """Group the parameters. After `look_ahead` tries per list of options no more is proven.
+        """Group the parameters. After `look_ahead` search steps per list of options, no more options are proven.
 
         Raises:
-            InputError: a parameter without values, a name or value given twice, a restriction that is no expression
+            InputError: a parameter has no values, a name or value is given twice, a restriction is not an expression
                 or names an unknown parameter, or no configuration is legal.
         """
         _check_parameters(parameters)
@@ -79,9 +80,10 @@ class TemplateSpace:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A restriction with the numbers of its parameters; `about`: those that have more than one value.
+    """A restriction with the numbers of its parameters.
 
-    Most of a search's time is spent here: `compute` is the restriction's own function.
+    `about`: the numbers of those with more than one value. `compute`: the restriction's function, called directly
+    because most of a search's time is spent here.
     """
 
     restriction: Restriction
@@ -94,18 +96,18 @@ class _Check:
         try:
             return bool(self.compute(*found))
         except (ArithmeticError, TypeError, ValueError):
-            return self.restriction.allows(tuple(found))  # which says what is wrong
+            return self.restriction.allows(tuple(found))  # handles the error, or reports what is wrong
 
 
 class _TooLong(Exception):
-    """The search for a way through was given up."""
+    """The search used all its steps."""
 
 
 @dataclass(slots=True)
 class _Search:
-    """The search for ways through from one position, with so many `steps` left.
+    """The search for legal configurations; `steps` are left.
 
-    `conflicts`: dead ends by position and what they depend on.
+    `conflicts`: by position and the values that it depends on, the parameters that cause a dead end there.
     """
 
     steps: int
@@ -119,10 +121,11 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Connected parameters in the order in which they are asked; what is said of "position" is an index into them.
+    """Connected parameters in the order in which they are asked; a "position" is an index into them.
 
-    `checks`: by position, the restrictions that can be decided there. `live`: by position, the earlier parameters that
-    share a restriction with one at that position or later. `known` remembers `offered`, which is a function of them.
+    `checks`: by position, the restrictions that can be evaluated there. `live`: by position, the earlier parameters
+    that share a restriction with one at that position or later. `known`: cached offers by position and the values of
+    its live parameters, on which they depend.
     """
 
     parameters: tuple[Parameter, ...]
@@ -133,7 +136,7 @@ class _Group:
     known: dict[tuple[int, tuple[Value, ...]], _Offer] = field(default_factory=dict)
 
     def choose(self, chooser: Chooser, values: list[Value]) -> None:
-        """Ask for the group's parameters; their values are put into `values`. Raises DeadEnd."""
+        """Ask for the group's parameters and write their values into `values`. Raises DeadEnd."""
         for position, parameter in enumerate(self.parameters):
             options, decision = self._offer(position, values)
             if not options:
@@ -147,7 +150,7 @@ class _Group:
             values[self.numbers[position]] = chosen
 
     def hopeless(self, values: list[Value]) -> bool:
-        """Whether it is certain that nothing is legal."""
+        """Return whether it is proven that no configuration is legal."""
         try:
             return self._conflict(0, values, _Search(self.look_ahead)) is not None
         except _TooLong:
@@ -171,7 +174,7 @@ class _Group:
             if blame is None:
                 try:
                     blame = self._conflict(position + 1, values, search)
-                except _TooLong:  # what becomes of it later hangs on all that matters later
+                except _TooLong:  # unproven: whether it is a dead end depends on all live parameters
                     blamed |= frozenset(self.live[position])
             if blame is None:
                 options.append(option)
@@ -185,14 +188,17 @@ class _Group:
                 if number in numbers]
 
     def _rejection(self, position: int, values: Sequence[Value]) -> _Blame | None:
-        """The parameters of the first restriction that forbids the value at `position`, None when none does."""
+        """Return the parameters of the first restriction that forbids the value at `position`, or None."""
         for check in self.checks[position]:
             if not check.holds(values):
                 return check.about
         return None
 
     def _conflict(self, position: int, values: list[Value], search: _Search) -> _Blame | None:
-        """None when there is a way through from `position` on, else the earlier parameters that leave none."""
+        """Return None if the values can be completed from `position` on, else the earlier parameters that prevent it.
+
+        Raises _TooLong.
+        """
         if position == len(self.parameters):
             return None
         key = position, tuple([values[number] for number in self.live[position]])
@@ -207,7 +213,7 @@ class _Group:
                 blame = self._conflict(position + 1, values, search)
                 if blame is None:
                     return None
-                if number not in blame:  # no other option here changes anything about it
+                if number not in blame:  # the conflict does not depend on this parameter
                     blamed = blame
                     break
             blamed |= blame
@@ -230,7 +236,7 @@ def _group(parameters: Sequence[Parameter], numbers: tuple[int, ...], checks: It
 
 
 def _connected(numbers: Sequence[int], checks: Sequence[_Check]) -> list[tuple[int, ...]]:
-    """The sets of parameters that restrictions connect, each in order, by their first parameter."""
+    """Return the groups of parameters that restrictions connect, each sorted, in the order of their first parameter."""
     groups = [frozenset([number]) for number in numbers]
     for check in checks:
         touched = [group for group in groups if group & check.about]
@@ -248,7 +254,7 @@ def _check_parameters(parameters: Sequence[Parameter]) -> None:
 
 
 def _check_numbers(restriction: Restriction, parameters: Sequence[Parameter]) -> None:
-    """Raise InputError for arithmetic with a parameter that has texts."""
+    """Raise InputError if the restriction calculates with a parameter that has strings as values."""
     for parameter in parameters:
         if parameter.name in restriction.calculated and any(isinstance(value, str) for value in parameter.values):
             raise InputError(
@@ -263,5 +269,5 @@ def _nothing_legal(restrictions: Sequence[Restriction]) -> InputError:
 
 
 def restriction(names: Sequence[str], holds: Callable[..., object]) -> Restriction:
-    """A restriction as a function of the parameters `names`, given to it in this order."""
+    """Return the restriction that calls `holds` with the values of the parameters `names`, in this order."""
     return Restriction(tuple(names), holds, getattr(holds, "__name__", "a function"))

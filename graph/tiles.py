@@ -1,6 +1,6 @@
 """The space of a single tile size: the default plan, with every loop tiled by the same number.
 
-It is what a user of a compiler with one switch for tile sizes can try, and so the least that a search has to beat.
+A baseline for searches: what a user of a compiler with a single option for tile sizes can try.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TILE_SIZES = (4, 8, 16, 32, 64, 128, 256)
 
 
 def make_tiles_space(plan_of: Callable[[int], Plan]) -> Space:
-    """The space whose plans are `plan_of(size)` for the sizes of TILE_SIZES. A size that is illegal is a dead end."""
+    """Return the space of the plans `plan_of(size)` for the sizes in TILE_SIZES. An illegal size is a dead end."""
 
     def space(chooser: Chooser) -> Plan:
         size = chooser.choose(Decision("tile size"), TILE_SIZES)

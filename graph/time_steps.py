@@ -1,9 +1,8 @@
-"""Several time steps per launch: a decision that comes before all others of a program that is a loop over time around
-sweeps.
+"""Several time steps per launch: the first decision of a program that is a time loop around sweeps.
 
-Either the rest is decided as in the space of its level, or one kernel runs the program, and only how many steps a
-launch runs and the kernel's sizes are left to decide. Two questions, so that a search that knows nothing yet tries both
-ways equally often.
+If the answer is no, the decisions of the program's level follow. If it is yes, one kernel runs the program, and only
+the number of steps per launch and the decisions of the kernel are left. The yes-or-no decision is separate from the
+number, so that a uniform random walk takes both ways equally often.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from graph.space import Chooser, Decision, PageRow
 
 STEPS = (1, 2, 4, 8, 16)
 SIDE = 8
-"""Steps are offered only if there is room for what a tile of this many points in each dimension needs."""
+"""Steps are offered only if local memory can hold what a tile of this many points per dimension needs."""
 
 ROWS = (
     PageRow("several time steps per launch (wide)", "a program that is a loop over time around sweeps",
@@ -33,16 +32,17 @@ ROWS = (
         "1, 2, 4, 8, 16",
         "offered if a small tile with its halo fits shared memory"),
 )
-"""Of docs/decisions.md."""
+"""Rows of the tables in docs/decisions.md."""
 
 
 def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]:
-    """The numbers of STEPS that differ for a loop of `count` time steps and fit `target`; `shapes` as for
-    `make_o1_space`.
+    """Return the numbers of STEPS that are useful for `count` time steps and whose tiles fit the memory of `target`.
+
+    `shapes`: see `make_o1_space`.
     """
     found: list[int] = []
     for steps in STEPS:
-        if found and 2 * found[-1] >= count:  # there are two launches at least, which run them all
+        if found and 2 * found[-1] >= count:  # two launches of the last number already run all steps
             break
         try:
             fits = [shape.shared_bytes(tuple(min(SIDE, e) for e in shape.extents), 1) <= target.local_bytes
@@ -56,7 +56,7 @@ def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]
 
 def with_time_steps(space: Reachable, steps: Sequence[int], shapes: Shapes, target: Target, wide: bool = True,
                     arrays: Sequence[Placeable] = ()) -> Reachable:
-    """`space`, or one of these numbers of `steps` per launch; the rest as for `make_o1_space`."""
+    """Return `space` with the choice of these numbers of `steps` per launch; other arguments: see `make_o1_space`."""
     return _TimeSpace(space, tuple(steps), shapes, KernelSpace(target, wide), tuple(arrays)) if steps else space
 
 

@@ -1,7 +1,7 @@
-"""Which arrays of a pipeline share a kernel (`generator.schedules.stages`): asked once it is known which have one.
+"""Which arrays of a pipeline share a kernel (`generator.schedules.stages`), decided after the places of the stages.
 
-From the outputs to the inputs, every array may join one of those decided before it: of the same extents, neither needed
-for the other, where both read something that a common kernel reads or computes once.
+From the outputs to the inputs, every array may join the kernel of an array decided before it. They must have the same
+extents, neither may need the other, and both must need a common array, which the shared kernel reads or computes once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROW = PageRow("kernel", "an array with its own kernel, from the outputs to the i
     "one kernel writes both; each thread writes the same elements of both, and shared inputs and stages are loaded "
     "and computed once. Offered for arrays with the same extents and common inputs, whose elements are computed "
     "independently, and neither of which needs the other")
-"""Of docs/decisions.md."""
+"""A row of the tables in docs/decisions.md."""
 
 
 class Sharable(Protocol):
@@ -30,19 +30,19 @@ class Sharable(Protocol):
 
     @property
     def array(self) -> str:
-        """Its name."""
+        """The name of the array."""
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Its size."""
+        """The shape of the array."""
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Computed arrays that it is made from."""
+        """The computed arrays that it is computed from."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Other arrays that it is made from."""
+        """The other arrays that it is computed from."""
 
     @property
     def sharable(self) -> bool:
@@ -51,9 +51,9 @@ class Sharable(Protocol):
 
 def together_states(sharing: Sharing, left: Sequence[Sharable], then: Callable[[tuple[tuple[str, ...], ...]], State],
                     known: object) -> State:
-    """The states that ask which of the arrays `left` (decided from the last one on) share the kernels of `sharing`.
+    """Return the first state of the decisions about the arrays `left`, which are decided from the last one on.
 
-    `then` gets the sets of arrays that share one, in the end.
+    `sharing` holds the decisions so far. At the end, `then` gets the sets of arrays that share a kernel.
     """
     if not left:
         return then(sharing.sets)
@@ -72,7 +72,7 @@ def together_states(sharing: Sharing, left: Sequence[Sharable], then: Callable[[
 
 
 def together_answers(computed: Sequence[Sharable], together: Iterable[Sequence[str]]) -> Answers:
-    """How these questions are answered, to reach the sets `together`."""
+    """Return the answers of these decisions that lead to the sets `together`."""
     place = {one.array: number for number, one in enumerate(computed)}
     firsts = {array: max(arrays, key=lambda name: place.get(name, -1)) for arrays in together for array in arrays}
     return {(TOGETHER, (one.array,), 0): ALONE if firsts.get(one.array, one.array) == one.array
@@ -80,7 +80,10 @@ def together_answers(computed: Sequence[Sharable], together: Iterable[Sequence[s
 
 
 def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """The sets of arrays that would otherwise compute the same stages twice, each in a kernel of its own."""
+    """Return sets of arrays that share kernels, joined if kernels of their own would compute the same stages twice.
+
+    `inside`: the stages that have no kernel of their own.
+    """
     sharing = Sharing({one.array: one for one in computed}, frozenset(inside))
     for one in reversed(computed):
         if one.sharable and one.array not in inside:
@@ -91,9 +94,9 @@ def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple
 
 @dataclass
 class Sharing:
-    """Who shares a kernel so far: the `members` of each, by the one that was decided first.
+    """The arrays of each kernel so far: `members` by the array that was decided first.
 
-    `arrays` are all that are computed, each after those that it reads.
+    `arrays`: all computed arrays, each after those that it reads. `inside`: the stages without a kernel of their own.
     """
 
     arrays: Mapping[str, Sharable]
@@ -103,32 +106,32 @@ class Sharing:
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
-        """Those with several members, sorted."""
+        """The sets with several members, sorted."""
         return tuple(sorted(tuple(sorted(arrays)) for arrays in self.members.values() if len(arrays) > 1))
 
     def options(self, one: Sharable) -> tuple[str, ...]:
-        """The kernels that could compute `one`, too."""
+        """Return the kernels (by their first arrays) that could also compute `one`."""
         return tuple(first for first, arrays in self.members.items() if self.arrays[first].extents == one.extents
                      and any(self._read(one.array) & self._read(other) for other in arrays)
                      and not self._waits((*arrays, one.array)))
 
     def repeats(self, one: Sharable, first: str) -> bool:
-        """Whether the kernel of `first` and one of `one` alone would compute the same stage."""
+        """Return whether the kernel of `first` and a separate kernel of `one` would compute a common stage twice."""
         return any(self._read(one.array) & self._read(other) & self.inside for other in self.members[first])
 
     def taking(self, one: Sharable, first: str) -> Sharing:
-        """The same, and the kernel of `first` computes `one`."""
+        """Return a copy in which the kernel of `first` also computes `one`."""
         members = {name: list(arrays) if name == first else arrays for name, arrays in self.members.items()}
         more = Sharing(self.arrays, self.inside, members, self._known)
         more.take(one, first)
         return more
 
     def take(self, one: Sharable, first: str) -> None:
-        """The kernel of `first` computes `one`."""
+        """Add `one` to the kernel of `first`."""
         self.members.setdefault(first, []).append(one.array)
 
     def _read(self, array: str) -> frozenset[str]:
-        """What a kernel that computes `array` reads or computes on its way."""
+        """Return the arrays that a kernel of `array` reads, or computes inside."""
         if not self._known:
             for name, one in self.arrays.items():
                 inner = (self._known[other] for other in one.reads if other in self.inside)
@@ -136,7 +139,7 @@ class Sharing:
         return self._known[array]
 
     def _waits(self, arrays: Collection[str]) -> bool:
-        """Whether a kernel that computes `arrays` would have to run before itself."""
+        """Return whether a kernel that computes `arrays` would depend on its own results."""
         joined = {name: tuple(members) for members in (*self.members.values(), arrays) for name in members}
         todo, seen = [read for name in arrays for read in self.arrays[name].reads], set[str]()
         while todo:

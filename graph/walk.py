@@ -14,7 +14,7 @@ from graph.space import Decision, Option
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer. A forced decision (one option) is no choice."""
+    """A decision and the chosen option. A forced decision (one option) is not a choice."""
 
     decision: Decision
     option: Option
@@ -24,8 +24,8 @@ class Choice:
 class Walk:
     """Choices in the order they were made, and the Plan at their end.
 
-    `settled` are answers without a choice, because only a sample of all walks is known. Models use them, because they
-    are choices in the full space. They follow from the choices, so they are not stored.
+    `settled`: answers that are forced only because a sample of all walks is known (graph.recorded). Models use them,
+    because they are choices in the full space. They follow from the choices, so they are not written to JSON.
     """
 
     choices: tuple[Choice, ...]
@@ -35,28 +35,28 @@ class Walk:
 
     @property
     def identity(self) -> str:
-        """The Plan's digest: two walks with the same Plan are duplicates, whatever they chose. Computed once."""
+        """The Plan's digest: walks with the same Plan are duplicates, whatever their choices. Computed once."""
         if not self._identity:
             object.__setattr__(self, "_identity", self.plan.digest)
         return self._identity
 
     def with_equal(self, choices: tuple[Choice, ...], settled: tuple[Choice, ...]) -> Walk:
-        """The same walk of other objects, which are equal to its own."""
+        """Return an equal walk with these objects, which must equal its own choices and settled answers."""
         walk = Walk(choices, self.plan, settled)
         object.__setattr__(walk, "_identity", self._identity)
         return walk
 
 
 def walk_to_json(walk: Walk) -> str:
-    """The choices of `walk` as canonical JSON; its Plan follows from them by replay."""
+    """Return the choices of `walk` as canonical JSON; its Plan can be computed from them by replay."""
     return json.dumps([_choice_to_data(choice) for choice in walk.choices], sort_keys=True, separators=(",", ":"))
 
 
 def choices_from_json(text: str) -> tuple[Choice, ...]:
-    """The choices that `walk_to_json` wrote.
+    """Return the choices that `walk_to_json` wrote.
 
     Raises:
-        InputError: the text is no JSON or not a list of choices.
+        InputError: the text is not JSON, or not a list of choices.
     """
     try:
         return tuple(_choice_from_data(entry) for entry in json.loads(text))
@@ -65,23 +65,23 @@ def choices_from_json(text: str) -> tuple[Choice, ...]:
 
 
 def walks_from_json(texts: Iterable[str]) -> list[tuple[Choice, ...]]:
-    """The choices of many walks, as `choices_from_json` gives them; equal choices are one object.
+    """Return the choices of many walks, as `choices_from_json` does; equal choices are one object.
 
-    This is much faster: each distinct choice is parsed only once.
+    Much faster than one call per walk: each distinct choice is parsed only once.
 
     Raises:
-        InputError: as there.
+        InputError: as `choices_from_json`.
     """
     known: dict[str, Choice] = {}
     return [_shared(text, known) for text in texts]
 
 
 def _shared(text: str, known: dict[str, Choice]) -> tuple[Choice, ...]:
-    """The choices of one walk by the texts of `known` ones, which become more."""
+    """Return the choices of one walk; `known` caches choices by their text and is extended."""
     if not text.startswith("[{") or not text.endswith("}]"):
         return choices_from_json(text)
     found = []
-    for part in text[2:-2].split("},{"):  # inside a string of JSON a part would have an unpaired quote, and be refused
+    for part in text[2:-2].split("},{"):  # a split inside a JSON string leaves an unpaired quote: parsing fails
         choice = known.get(part)
         if choice is None:
             try:
