@@ -1,25 +1,24 @@
-"""The ant systems: who deposits how much pheromone at the end of an iteration, and between which bounds trails stay.
+"""The ant systems: which walks deposit how much pheromone after an iteration, and the bounds of the trails.
 
-With F(s) = t_ref / t(s), t_ref being the best time of the first iteration that found something, every member but Ant
-Colony System updates all trails by (eq. 3 of Coding Ants)
+Let F(s) = t_ref / t(s), where t(s) is the time of walk s and t_ref the best time of the first iteration with a
+success. All systems but Ant Colony System update all trails by (eq. 3 of Coding Ants)
 
     plain        tau = (1 - rho) tau + sum_s w_s F(s)                      over the edges of the rewarded walks s
     hyper-cube   tau = (1 - rho) tau + rho sum_s w_s F(s) / sum_s w_s F(s)  (Blum & Dorigo 2004; tau stays in [0, 1])
 
-and they differ in the walks s and their weights w_s:
+They differ in the walks s and their weights w_s:
 
-    AntSystem            all ants of the iteration, 1                                    (Dorigo et al. 1996)
-    ElitistAntSystem     all ants, 1, and the best so far, `elite`                       (Dorigo et al. 1996)
-    RankBasedAntSystem   the best `ranks` - 1 ants, `ranks` - r, and the best so far, `ranks`  (Bullnheimer et al. 1999)
-    MaxMinAntSystem      iteration best and best so far, the latter's share growing      (Stützle & Hoos 2000)
-    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant lowers its own edges
-    (local update)
-                         down when it has walked, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes
-                         the strongest option instead of drawing (Dorigo & Gambardella 1997)
+    AntSystem            all ants of the iteration: 1                                    (Dorigo et al. 1996)
+    ElitistAntSystem     all ants: 1; the best so far: `elite`                           (Dorigo et al. 1996)
+    RankBasedAntSystem   the best `ranks` - 1 ants: `ranks` - r; the best so far: `ranks`  (Bullnheimer et al. 1999)
+    MaxMinAntSystem      the iteration's best and the best so far, whose share grows     (Stützle & Hoos 2000)
+    AntColonySystem      the best so far, on its own edges only: tau = (1 - rho) tau + rho F. After its walk, each ant
+                         moves its edges towards tau_0: tau = (1 - xi) tau + xi tau_0 (local update). With
+                         probability q0 an ant takes the strongest option (Dorigo & Gambardella 1997)
 
-Default parameters are those of Dorigo & Stützle, "Ant Colony Optimization" (2004), box 3.1, for the plain forms (rho
-0.5, 0.5, 0.1, 0.02, 0.1); in the hyper-cube rho is 0.1 as in Coding Ants, for at most a few dozen iterations. Ant
-Colony System's update is a weighted mean already and has no other hyper-cube form.
+The plain forms in ANT_SYSTEMS have the parameters of Dorigo & Stützle, "Ant Colony Optimization" (2004), box 3.1 (rho
+0.5, 0.5, 0.1, 0.02, 0.1). The hyper-cube forms have rho = 0.1, as in Coding Ants, for at most a few dozen iterations.
+The update of Ant Colony System is a weighted mean already, so it has no hyper-cube form.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Weighted: TypeAlias = list[tuple[Scored, float]]
 
 @dataclass(frozen=True, slots=True)
 class AntSystem:
-    """AS. Plain trails start at the number of ants."""
+    """Ant System (AS). Plain trails start at the number of ants."""
 
     form: Form = "hypercube"
     rho: float = 0.1
@@ -47,7 +46,7 @@ class AntSystem:
 
 @dataclass(frozen=True, slots=True)
 class ElitistAntSystem:
-    """EAS; `elite` None: as many as the iteration has ants. Plain trails start at (elite + ants) / rho."""
+    """Elitist Ant System (EAS). Plain trails start at (elite + ants) / rho. `elite`: None means the number of ants."""
 
     form: Form = "hypercube"
     rho: float = 0.1
@@ -56,7 +55,7 @@ class ElitistAntSystem:
 
 @dataclass(frozen=True, slots=True)
 class RankBasedAntSystem:
-    """AS_rank, of `ranks` (w) = 6. Plain trails start at 0.5 w (w - 1) / rho."""
+    """Rank-based Ant System (AS_rank), w = `ranks`. Plain trails start at 0.5 w (w - 1) / rho."""
 
     form: Form = "hypercube"
     rho: float = 0.1
@@ -65,12 +64,14 @@ class RankBasedAntSystem:
 
 @dataclass(frozen=True, slots=True)
 class MaxMinAntSystem:
-    """MMAS. The first `early` updates reward the iteration's best ant; then the share of the best so far rises to 1
-    within `ramp` updates.
+    """Max-Min Ant System (MMAS).
 
-    In the hyper-cube a trail of a node with n options stays between `floor` / n and `ceiling`, and starts at 1 / n.
-    Plain trails start at and stay below tau_max = F(best) / rho; with `decided` the probability that a converged ant
-    repeats the best walk, tau_min follows by equation 11 of Stützle & Hoos.
+    The first `early` updates reward the iteration's best ant only. Then the share of the best so far rises linearly to
+    1 within `ramp` updates.
+
+    In the hyper-cube, trails of a node with n options start at 1 / n and stay between `floor` / n and `ceiling`. Plain
+    trails start at tau_max = F(best) / rho and stay below it; tau_min is that of equation 11 of Stützle & Hoos, where
+    `decided` is the probability that a converged ant repeats the best walk.
     """
 
     form: Form = "hypercube"
@@ -84,7 +85,7 @@ class MaxMinAntSystem:
 
 @dataclass(frozen=True, slots=True)
 class AntColonySystem:
-    """ACS. Trails start at tau_0 = 1 / (number of decisions)."""
+    """Ant Colony System (ACS). Trails start at tau_0 = 1 / (number of decisions)."""
 
     rho: float = 0.1
     xi: float = 0.1
@@ -106,12 +107,14 @@ ANT_SYSTEMS: Mapping[str, AntRule] = MappingProxyType(
         "mmas-hcf": MaxMinAntSystem(),
     }
 )
-"""By the names that explorers have: the plain forms with their published parameters, and the hyper-cube forms."""
+"""The ant systems by explorer name: plain forms with their published parameters, then hyper-cube forms."""
 
 
 def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: int, ants: int) -> Weighted:
-    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty. `ants`: all
-    that walked.
+    """Return the rewarded walks with their weights.
+
+    `iteration`: its successful ants, best first, at least one. `best`: the best so far. `updates`: the number of
+    updates before this one. `ants`: the number of all ants of the iteration, failed ones included.
     """
     match rule:
         case AntSystem():
@@ -133,7 +136,7 @@ def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: i
 
 
 def bounds(rule: AntRule, ants: int, best: Path, gain: float) -> Bounds:
-    """Where trails start and stay. `best`: the path of the best walk so far, `gain` its F (1 before the first)."""
+    """Return the start and the bounds of trails. `best`: path of the best walk so far; `gain`: its F (1 at first)."""
     match rule:
         case MaxMinAntSystem(form="hypercube"):
             return Bounds(1.0, rule.floor, rule.ceiling, shared=True)
@@ -154,10 +157,10 @@ def bounds(rule: AntRule, ants: int, best: Path, gain: float) -> Bounds:
 
 
 def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
-    """tau_min so that a converged ant repeats the best walk with probability `decided` (Stützle & Hoos, eq. 11).
+    """Return bounds with which a converged ant repeats the best walk with probability `decided` (their eq. 11).
 
-    Their mean number of options is half of the cities, since a tour uses them up; the options of a node do not get
-    fewer.
+    Stützle & Hoos use half of the cities as the mean number of options, because a tour uses cities up. Here the
+    options of a node do not become fewer, so it is the mean over the nodes of `best`.
     """
     high = gain / rule.rho
     options = [len(node.options) for node, _ in best if len(node.options) > 1]
@@ -169,7 +172,7 @@ def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
 
 
 def deposit(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]]) -> None:
-    """End an iteration: evaporate, and reward paths with w_s F(s)."""
+    """End an iteration: evaporate, and deposit w_s F(s) on the rewarded paths."""
     if isinstance(rule, AntColonySystem):
         for path, amount in rewarded:
             trails.approach(path, amount, rule.rho)
@@ -181,7 +184,7 @@ def deposit(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]
 
 
 def deposit_inside(rule: AntRule, trails: Trails, path: Path, share: float, gain: float) -> None:
-    """Reward a part of a walk with `share` of what the best walk of the program got; nothing evaporates."""
+    """Reward a part of a walk with `share` times the reward of the program's best walk, without evaporation."""
     match rule:
         case AntColonySystem():
             trails.approach(path, gain, share * rule.rho)

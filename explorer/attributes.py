@@ -1,8 +1,8 @@
-"""Walks as rows of numbers, for the models that learn from them.
+"""Walks as rows of numbers, for models that learn from them.
 
-An attribute is a decision about a subject, whatever its options depended on. Its value is the option where that is a
-number, else the number of a category; NaN where a walk never met the decision. A decision that offers numbers at
-one place and something else at another has two attributes.
+An attribute is a decision's name and subject, regardless of `depends`. Its value is the option itself if that is a
+number, else the number of its category; NaN if the walk did not meet the decision. A decision that offers numbers in
+one place and other options in another has two attributes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBERS = frozenset((int, float))
 
 @dataclass(slots=True)
 class Attribute:
-    """A column: which decision, and the categories in order of their numbers (None: the options are numbers)."""
+    """A column: the decision, and its categories in order of their numbers (None: the options are numbers)."""
 
     key: Key
     categories: dict[Option, int] | None
@@ -37,9 +37,9 @@ class Attribute:
 
 @dataclass(slots=True)
 class Attributes:
-    """All attributes met so far; the columns of later ones are added on the right.
+    """All attributes met so far; new ones are appended as columns on the right.
 
-    `chosen` are the columns of decisions that some walk had a choice in.
+    `chosen`: the columns of decisions in which at least one walk had a choice.
     """
 
     columns: list[Attribute] = field(default_factory=list)
@@ -47,16 +47,16 @@ class Attributes:
     _index: dict[tuple[Key, bool], int] = field(default_factory=dict)
 
     def row(self, walk: Walk) -> dict[int, float]:
-        """The values of a walk by column, those that a sample has settled among them."""
+        """Return the values of a walk by column, including its settled answers (graph.walk.Walk.settled)."""
         chosen = self.values(map(answer, walk.choices))
         self.chosen.update(chosen)
         return {**self.values(map(answer, walk.settled)), **chosen} if walk.settled else chosen
 
     def values(self, answers: Iterable[tuple[Key, Option]]) -> dict[int, float]:
-        """The values of these options by column; of an attribute that comes twice the last one."""
+        """Return the values of these options by column; the last one if an attribute occurs twice."""
         values: dict[int, float] = {}
         index, columns = self._index, self.columns
-        for key, option in answers:  # millions in a long search
+        for key, option in answers:  # a long search has millions of them
             number = type(option) in NUMBERS
             column = index.get((key, number))
             if column is None:
@@ -71,11 +71,11 @@ class Attributes:
         return values
 
     def table(self, rows: list[dict[int, float]]) -> Array:
-        """One line per row; NaN where a walk never met the decision. Shape (rows, columns)."""
+        """Return the table of these rows, shape (rows, columns); NaN if the walk did not meet the decision."""
         return self.table_of([row.items() for row in rows])
 
     def table_of(self, rows: Sequence[Collection[tuple[int, float]]]) -> Array:
-        """The same, of rows that are pairs of column and value."""
+        """Return the table of rows that are given as pairs (column, value)."""
         table = np.full((len(rows), len(self.columns)), np.nan)
         lines = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
         numbers = chain.from_iterable(chain.from_iterable(rows))
@@ -85,5 +85,5 @@ class Attributes:
 
 
 def answer(choice: Choice) -> tuple[Key, Option]:
-    """The attribute that `choice` is about, and its option."""
+    """Return the decision's name and subject, and the chosen option."""
     return (choice.decision.name, choice.decision.subject), choice.option

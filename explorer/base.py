@@ -1,4 +1,4 @@
-"""The contract of all explorers: ask for walks, tell what they cost."""
+"""The interface of all explorers: ask for walks, tell their outcomes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from metrics.outcome import Outcome
 
 
 class Explorer(Protocol):
-    """State is a function of (options, seed, ordered history): no I/O, no clocks, no global randomness."""
+    """Chooses the next walks. Its state is a function of (options, seed, ordered history) only.
+
+    So explorers do no I/O, read no clocks and use no global random generator.
+    """
 
     def ask(self, count: int) -> Sequence[Walk]:
-        """Up to `count` walks, none of which was asked before; fewer only when the space is exhausted.
+        """Return up to `count` walks that were not returned before; fewer only if the space is exhausted.
 
-        One call is one iteration. All its walks are told before the next call.
+        One call is one iteration. The outcomes of all its walks are told before the next call.
         """
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
-        """What `walk` cost; called in ask order."""
+        """Take the outcome of `walk`. Called once per walk, in the order of `ask`."""

@@ -1,9 +1,9 @@
-"""Beam search over prefixes of walks, guided by what a space says of them (Anderson et al. 2021).
+"""Beam search over prefixes of walks, with costs from the space's guide (Anderson et al. 2021).
 
-The first walk is that of a beam search in several passes; all others are greedy runs (a beam of one) that skip prefixes
-at random, so that they are samples of good walks: training data for cost models, and something to measure. What a space
-is to know of prefixes is a `graph.guiding.Guide`; where there is none, prefixes cost what was measured of their choices
-(`explorer.hindsight`).
+The first walk is the result of a beam search in several passes. All others come from greedy runs (a beam of one) that
+skip prefixes at random: different good walks, to measure and as training data for cost models. The guide
+(`graph.guiding.Guide`) estimates the costs of prefixes; if the space has none, they are estimated from the measured
+walks with the same choices (`explorer.hindsight`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from graph.walk import Walk
 from metrics.outcome import Outcome
 
 RETRIES = 3
-"""Greedy runs for a walk that was not asked before; after that it is drawn at random."""
+"""Greedy runs to find a walk that was not asked before; after that, one is drawn at random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search found: the end of its best walk, and how many prefixes it extended and judged.
+    """The result of a search.
 
-    `deepest`: decisions of the longest prefix that it reached.
+    `end`: the last prefix of its best walk (None: it found none). `extended`, `judged`: the numbers of prefixes that
+    were extended, and whose cost was estimated. `deepest`: the number of decisions of the longest prefix.
     """
 
     end: Prefix | None
@@ -44,12 +45,13 @@ class Searched:
 
     @property
     def length(self) -> int:
-        """Decisions of a walk, about, 1 at least; of a search that found none, as far as it got."""
+        """The approximate number of decisions of a walk, at least 1; `deepest` if no walk was found."""
         return max(1, self.end.decisions if self.end is not None else self.deepest)
 
 
 def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator) -> Searched:
-    """Beam search in passes: a coarse one that freezes what matters little, if that is on, then the others."""
+    """Run a beam search in passes: with `freezing`, a coarse one that fixes less important decisions, then the others.
+    """
     best: Prefix | None = None
     done, passes = list[Pass](), options.passes
     coarse = guide.coarse() if options.freezing and passes > 1 else None
@@ -68,7 +70,7 @@ def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Gene
 
 
 def greedy(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator, length: int) -> Prefix | None:
-    """A greedy run with dropout; `length`: decisions of a walk, about."""
+    """Run a greedy search with dropout. `length`: the approximate number of decisions of a walk. Raises DeadEnd."""
     alone = replace(options, beam=1, passes=1)
     return Pass(guide, alone, 0, rng, Blessed(), dropping=True, length=length).run(_start(space))
 
@@ -78,7 +80,7 @@ def _start(space: Space) -> Prefix:
 
 
 class Beam:
-    """The explorer."""
+    """The beam search explorer."""
 
     def __init__(self, space: Space, seed: int, options: BeamOptions | None = None, starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
@@ -100,7 +102,7 @@ class Beam:
 
     @property
     def _guide(self) -> Guide:
-        """It follows from the space, so that it is no part of the state that is frozen (`explorer.frozen`)."""
+        """The guide. Computed on each use, so that the frozen state (`explorer.frozen`) does not contain it."""
         return guide_of(self._walks.space) or Hindsight(self._walks.graph)
 
     def ask(self, count: int) -> Sequence[Walk]:
@@ -133,5 +135,5 @@ class Beam:
         return self._walks.draw(uniform(rng))
 
     def _taken(self, end: Prefix) -> Walk | None:
-        """The walk, if it was not asked before."""
+        """Return the walk that ends with `end`, or None if it was asked before."""
         return self._walks.draw_once(replay(end.choices, first))

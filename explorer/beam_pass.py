@@ -1,15 +1,15 @@
 """A pass of beam search over prefixes of walks (Anderson et al. 2021, sections 4.3 to 4.5 and their implementation).
 
-In each step the cheapest prefixes are extended, `beam` of them at most. With `sampling`, of an option list only some
-options become prefixes: they are put into buckets by the structure that they lead to, seen at the depth of the pass,
-and of a bucket of n floor(log2(n)) are drawn (one at least). In later passes structure matters in more detail: the j-th
-prefix of a step with the same structure at depth + 1 counts as j times as costly, and ten more if its structure was not
-among those of the best walks of the pass before (`Blessed`).
+Each step extends the cheapest prefixes, at most `beam` of them. With `sampling`, only some options of a decision become
+prefixes: they are grouped into buckets by the structure that they lead to, at the depth of the pass, and
+max(1, floor(log2(n))) are drawn from a bucket of n. Later passes compare structures in more detail. The cost of the
+j-th prefix of a step with the same structure at depth + 1 is multiplied by j, or by j + UNBLESSED if its structure was
+not among those of the best walks of the previous pass (`Blessed`).
 
-Walks may differ in length. A complete one is kept, and the pass goes on with the prefixes that cost less (what likeness
-adds decides about their order only), until none is left.
+Walks may differ in length. When a walk is complete, the pass continues with the prefixes that cost less, until none is
+left. For this comparison, costs are taken without the factor for equal structures, which only changes the order.
 
-With `dropout` a prefix is skipped now and then, such that the share `dropout` of whole runs skips none.
+With `dropout`, prefixes are skipped at random, so that a whole run skips none with probability `dropout`.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from graph.guiding import Guide, Prefix
 from graph.space import DeadEnd, Option
 
 UNBLESSED = 10
-"""What a structure that was not among those of the best walks is multiplied by, besides."""
+"""Added to the cost factor of a prefix whose structure was not among those of the best walks."""
 BLESSED_BAND = 1.2
-"""Walks whose structure is kept for the next pass cost at most so many times the best."""
+"""The structure of a walk is kept for the next pass if the walk costs at most this many times the best."""
 HEAVY = 2
-"""Prefixes of a step that are extended where that takes long."""
+"""Upper limit of the heavy prefixes (Guide.is_heavy) that a step extends."""
 MOST = 64
-"""Options of a longer list that are drawn before their structure is looked at, where sampling is on (ours)."""
+"""With sampling, so many options are drawn from a longer list before their structure is computed (ours)."""
 FEW = 3
-"""Options of which all are tried: where a stage is computed, say (inlining is in no bucket of the paper's, either)."""
+"""Up to this many options are all tried, for example a stage's place (the paper does not sample inlining, either)."""
 COARSE = -1
-"""The number of a pass in which all structures count as the same."""
+"""The number of a pass in which all structures are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeamOptions:
-    """The parameters of the paper, each of which may be switched off.
+    """The parameters of the paper.
 
-    `sampling`: hierarchical sampling; `freezing`: a first pass over a coarse part of the space settles what matters
-    little. `dropout`: the share of greedy runs that skip nothing (1: none skips).
+    `beam`: prefixes extended per step. `passes`: number of passes. `sampling`: hierarchical sampling. `freezing`: a
+    first pass over a coarse part of the space fixes the less important decisions. `dropout`: the probability that a
+    greedy run skips no prefix (1: no dropout).
     """
 
     beam: int = 32
@@ -55,12 +56,12 @@ class BeamOptions:
 
 @dataclass(slots=True)
 class Blessed:
-    """The structures of the best walks so far, and of all their prefixes."""
+    """The structures of the best walks of the previous passes, and of all their prefixes."""
 
     structures: set[Hashable] = field(default_factory=set)
 
     def keep(self, guide: Guide, ends: list[Prefix], depth: int) -> None:
-        """Those of `ends`, too."""
+        """Add the structures of the walks that end with `ends`, at this depth, and of their prefixes."""
         met: set[Prefix] = set()
         for end in ends:
             at: Prefix | None = end
@@ -72,10 +73,11 @@ class Blessed:
 
 @dataclass(slots=True)
 class Pass:
-    """One pass. `length`: decisions of a walk, about, from which the dropout of a single step follows.
+    """One pass.
 
-    `extended` counts prefixes that were extended, `judged` those whose cost was asked; `deepest`: decisions of the
-    longest one that was reached.
+    `length`: the approximate number of decisions of a walk, used to compute the dropout per step. `extended`, `judged`:
+    the numbers of prefixes that were extended, and whose cost was estimated. `deepest`: the number of decisions of the
+    longest prefix.
     """
 
     guide: Guide
@@ -92,7 +94,7 @@ class Pass:
     _ends: list[Prefix] = field(default_factory=list)
 
     def run(self, start: Prefix) -> Prefix | None:
-        """The cheapest complete walk; None where all prefixes lead nowhere."""
+        """Return the end of the cheapest complete walk; None if all prefixes are dead ends."""
         waiting, last = [start], list[Prefix]()
         while waiting:
             last, waiting = waiting, self._step(waiting)
@@ -101,7 +103,7 @@ class Pass:
         return self._best
 
     def _step(self, waiting: list[Prefix]) -> list[Prefix]:
-        """The prefixes that are longer by one choice; none when no prefix costs less than a complete walk."""
+        """Return the prefixes that are longer by one choice; none if no prefix costs less than a complete walk."""
         heap = [(prefix.cost, order, prefix) for order, prefix in enumerate(waiting)]
         heapq.heapify(heap)
         seen: dict[Hashable, int] = {}
@@ -134,11 +136,11 @@ class Pass:
         return [child for child in children if isfinite(child.cost)]
 
     def _improves(self, prefix: Prefix) -> bool:
-        """Whether it may lead to a cheaper walk than the complete one that is known."""
+        """Return whether the prefix may lead to a cheaper walk than the best complete one."""
         return self._best is None or self.guide.costs([prefix])[0] < self._best.cost
 
     def _keep(self, end: Prefix) -> None:
-        """Know a complete walk, at its own cost."""
+        """Store a complete walk with its own cost, without penalties."""
         [end.cost] = self.guide.costs([end])
         if isfinite(end.cost):
             self._ends.append(end)
@@ -146,7 +148,7 @@ class Pass:
                 self._best = end
 
     def _penalize(self, prefix: Prefix, seen: dict[Hashable, int]) -> bool:
-        """Make a prefix costlier that is like others, once; whether it was."""
+        """Penalize a prefix once if others have its structure. Return whether its cost changed."""
         if self.options.beam == 1 or self.options.passes == 1 or self.number < 0 or prefix.penalized:
             return False
         structure = _structure(self.guide, prefix, self.number + 1)
@@ -164,7 +166,7 @@ class Pass:
         return bool(self.rng.random() >= self.options.dropout ** (1.0 / max(1, self.length)))
 
     def _children(self, prefix: Prefix) -> list[Prefix]:
-        """What a prefix becomes by one more choice, as far as that is worth a try."""
+        """Return the extensions of a prefix by one choice, sampled if sampling is on."""
         options = self.guide.offered(prefix)
         if self.options.sampling and len(options) > MOST:
             options = tuple(options[k] for k in sorted(self.rng.permutation(len(options))[:MOST]))
@@ -177,7 +179,7 @@ class Pass:
         return [child for bucket in buckets.values() for child in self._drawn(bucket)]
 
     def _drawn(self, bucket: list[Prefix]) -> Iterator[Prefix]:
-        """floor(log2(n)) of them, one at least, none that is impossible."""
+        """Draw max(1, floor(log2(n))) of the n prefixes in the bucket, skipping impossible ones."""
         quota = max(1, int(log2(len(bucket))))
         for place in self.rng.permutation(len(bucket)):
             if quota and isfinite(self.guide.costs([bucket[place]])[0]):
@@ -185,14 +187,14 @@ class Pass:
                 yield bucket[place]
 
     def _bless(self, best: Prefix, waiting: list[Prefix]) -> None:
-        """Remember the structures of the best walks of this pass, and of what was as cheap in its last step."""
+        """Store the structures of the best walks of this pass, and of equally cheap prefixes of its last step."""
         others = sorted((one for one in (*self._ends, *waiting) if one is not best), key=lambda one: one.cost)
         near = [one for one in others if one.cost <= BLESSED_BAND * best.cost]
         self.blessed.keep(self.guide, [best, *near[: self.options.beam]], self.number)
 
 
 def _structure(guide: Guide, prefix: Prefix, depth: int) -> Hashable:
-    """Also the number of decisions, so that only prefixes of one step can be alike."""
+    """Return the structure, with the number of decisions, so that only prefixes of one step can be equal."""
     return prefix.decisions, guide.structure(prefix, depth) if depth >= 0 else None
 
 
@@ -204,7 +206,7 @@ def _extended(prefix: Prefix, option: Option) -> Prefix | None:
 
 
 def _settled(guide: Guide, prefix: Prefix) -> Prefix | None:
-    """The prefix after all questions that have one answer only; None where it leads nowhere."""
+    """Return the prefix extended by all following decisions with a single option; None for a dead end."""
     cost, penalized = prefix.cost, prefix.penalized
     try:
         while prefix.state.decision is not None and len(offered := guide.offered(prefix)) == 1:

@@ -1,4 +1,4 @@
-"""How far the costs that a model foretells are believed: as far as they went with those that were measured."""
+"""The trust in a cost model: the correlation of its predictions with the measured costs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import numpy as np
 from explorer.attributes import Array
 
 TRUSTED = 5.0
-"""So many measured walks count as much as what was believed before."""
+"""The weight of the initial trust of 1, in measured walks."""
 LEAST_MS = 1e-6
-"""A clock may say 0."""
+"""Lower limit of measured times in ms: a coarse clock may measure 0, which has no logarithm."""
 
 
 @dataclass(slots=True)
 class Belief:
-    """`trust` is 1 at first, and follows the correlation of foretold and measured costs, negative ones counting as 0.
-    """
+    """`trust` is 1 at first, and approaches the correlation of predicted and measured log costs, or 0 if negative."""
 
     trust: float = 1.0
     _compared: list[tuple[float, float]] = field(default_factory=list)
 
     def compare(self, foretold: float | None, cost_ms: float | None) -> None:
-        """Take in what a walk cost, of which the model foretold the logarithm; None: it failed, or nothing was said."""
+        """Add a walk: its predicted log cost (None: no prediction) and its measured cost in ms (None: it failed)."""
         if foretold is not None and cost_ms is not None:
             self._compared.append((foretold, float(np.log(max(cost_ms, LEAST_MS)))))
             self.trust = self._believed()
@@ -40,7 +39,7 @@ class Belief:
 
 
 def standardised(costs: Sequence[float | None]) -> Array:
-    """`costs` with mean 0 and deviation 1; the mean in place of None."""
+    """Return `costs` scaled to mean 0 and standard deviation 1, with 0 in place of None."""
     values = np.array([np.nan if cost is None else cost for cost in costs])
     if not np.isfinite(values).any():
         return np.zeros(len(values))

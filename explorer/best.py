@@ -1,4 +1,4 @@
-"""The best walks, of the whole program and of each kernel by its own time."""
+"""The best walks: of the whole program, and of each kernel by the kernel's own time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Statements: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A walk with the time it was judged by."""
+    """A walk, and the time in ms by which it is compared."""
 
     walk: Walk
     cost_ms: float
@@ -21,17 +21,16 @@ class Scored:
 
 @dataclass(slots=True)
 class Best:
-    """The best walk of those taken in, and for each kernel the walk in which that kernel ran fastest.
+    """The best of the added walks, and for each kernel the walk in which that kernel ran fastest.
 
-    A slow program can hold a fast kernel: its choices should not be punished for the others' (section 6.1 of
-    Coding Ants).
+    A slow program can contain a fast kernel, whose choices should be rewarded all the same (Coding Ants, section 6.1).
     """
 
     program: Scored | None = None
     kernels: dict[Statements, Scored] = field(default_factory=dict)
 
     def add(self, walk: Walk, cost_ms: float, kernels_ms: Mapping[Statements, float]) -> tuple[bool, bool]:
-        """Take in a walk; whether the program's and whether some kernel's best improved."""
+        """Add a walk. Return whether the program's best improved, and whether a kernel's best did."""
         program = self.program is None or cost_ms < self.program.cost_ms
         if program:
             self.program = Scored(walk, cost_ms)

@@ -53,28 +53,27 @@ DEPOSIT = 0.15
 """Pheromone that the best walk deposits on its way down the regression tree (as in the authors' public code)."""
 
 MOST_FITTED = 1000
-"""Walks that the regression tree is fitted to: a long search would spend its time on growing trees."""
+"""Upper limit of the walks that the regression tree is fitted to, which bounds the time of fitting in long searches."""
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-"""Its multiples, without their whole parts, fill the unit interval evenly, however many are taken."""
+"""The fractional parts of its first n multiples are spread evenly over the unit interval, for every n."""
 
 MOST_MISSES = 100
-"""Candidates in a row that were asked before, after which the crowd is as large as it gets."""
+"""After so many repeated candidates in a row, no more are generated."""
 
 Starts: TypeAlias = Sequence[Walk]
-"""Choices to try first, most promising first."""
+"""Walks to try first, most promising first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """How candidates come about before a model picks among them.
+    """How candidates are generated, from which a model selects the walks to measure.
 
-    `crowd` candidates per walk that is asked for (together no more than `most`, unless that is less than two for each),
-    of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers`
-    random walks, and the others ants. The crowd is complete earlier when it took `steps` decisions per walk that is
-    asked for, or came across `news` new ones: where schedules differ much, walking is slow, as each new schedule has to
-    be computed. `spread`: the first iteration, when nothing is known, is picked from a crowd, too, as far apart as
-    possible.
+    `crowd`: candidates per requested walk; in total at most `most`, but at least two per requested walk. The share
+    `moves` of them are copies of the `elite` best walks with one or two decisions changed, the share `strangers` random
+    walks, and the others ants. Generation ends early after `steps` decisions per requested walk, or after `news` new
+    nodes per requested walk: walking is slow if each new schedule has to be computed. `spread`: also select the first
+    iteration, when nothing is measured yet, from candidates: as different from each other as possible.
     """
 
     crowd: int = 15
@@ -87,7 +86,7 @@ class Screening:
     spread: bool = True
 
     def size(self, count: int) -> int:
-        """Candidates for `count` walks."""
+        """Return the number of candidates for `count` requested walks."""
         return max(min(self.crowd * count, self.most), 2 * count)
 
 
@@ -95,14 +94,14 @@ class Screening:
 class ColonyOptions:
     """The colony's parameters.
 
-    `rule`: the ant system. `alpha`, `beta`: weight of trails and desirability. `kernel_share`: reward of a kernel's
-    best ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`:
-    half of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures
-    every ant. `kernels_apart`: where there are several kernels, half of the screening is by a model of kernels.
-    `combine`: after a kernel's best improved, one ant joins the best of all kernels. `restart`: the colony starts
-    afresh when fewer than `branching` options per decision are followed on average and `patience` iterations brought no
-    better program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are
-    excluded one by one.
+    `rule`: the ant system. `alpha`, `beta`: exponents of trails and desirability. `kernel_share`: reward of a kernel's
+    best ant relative to that of the program's best (0: none; the paper's: 1/2). `metrics`: eta by equation 6, else 1.
+    `tree`: half of the ants stay in the best leaf of a regression tree, the others in a drawn leaf. `screening`: None
+    measures every ant. `kernels_apart`: for programs with several kernels, a model of kernels selects half of the
+    candidates. `combine`: after a kernel's best improved, one ant combines the best choices of all kernels. `restart`:
+    reset the trails if ants follow fewer than `branching` options per decision on average, and `patience` iterations
+    brought no better program (both numbers are ours). `retries`: so many times a repeated walk is drawn again, before
+    exhausted prefixes are excluded.
     """
 
     rule: AntRule = field(default_factory=MaxMinAntSystem)
@@ -121,22 +120,22 @@ class ColonyOptions:
 
 
 def published(rule: AntRule) -> ColonyOptions:
-    """An ant system as it was published, with none of the additions; only MMAS starts afresh. No walk is repeated."""
+    """Return the options of an ant system as published, without our additions. Only MMAS restarts; no walk is repeated.
+    """
     return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False,
                          restart=isinstance(rule, MaxMinAntSystem))
 
 
 def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
-    """The colony of Coding Ants: MMAS in the hyper-cube with rewards per kernel, and the two additions that it
-    compares.
+    """Return the options of Coding Ants: hyper-cube MMAS with rewards per kernel, and the two additions it compares.
 
-    The combine ant is in the authors' public code. All ants that are drawn are measured; ours beside that are restarts.
+    The combine ant is in the authors' public code. All ants are measured. Only the restarts are ours.
     """
     return ColonyOptions(metrics=metrics, tree=tree, screening=None, kernels_apart=False)
 
 
 class Colony:
-    """The explorer. One call of `ask` is one iteration, and its `count` is the number of ants."""
+    """The ant colony explorer. One call of `ask` is one iteration; its `count` is the number of ants."""
 
     def __init__(self, space: Space, seed: int, options: ColonyOptions = ColonyOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
@@ -183,7 +182,7 @@ class Colony:
         return ants
 
     def _ants_of(self, count: int) -> list[Walk]:
-        """This iteration's walks."""
+        """Return the walks of this iteration."""
         ants = self._combined() if count > 0 else []
         while len(ants) < count and (opening := self._openings.draw()) is not None:
             ants.append(opening)
@@ -201,9 +200,7 @@ class Colony:
         return ants
 
     def _update_locally(self, ants: Sequence[Walk]) -> None:
-        """The local update of Ant Colony System: ants lower the trails of their edges, so that the next ants go
-        elsewhere.
-        """
+        """Apply the local update of Ant Colony System: it lowers the trails of walked edges, so later ants differ."""
         rule = self._options.rule
         if not ants or not isinstance(rule, AntColonySystem):
             return
@@ -212,7 +209,7 @@ class Colony:
         self._roulette.forget()
 
     def _forget(self) -> None:
-        """Forget the values that are cached for the ants of this iteration."""
+        """Clear the values cached for the ants of this iteration."""
         self._roulette.forget()
         self._filter.forget()
         self._elite.clear()
@@ -240,7 +237,7 @@ class Colony:
             self._eta.improved(program, kernels_of(outcome))
 
     def _picked(self, count: int) -> list[Walk]:
-        """Candidates that passed the screening; fewer than `count` when the space is nearly used up."""
+        """Return the candidates that the screening selects; fewer than `count` if the space is nearly exhausted."""
         screening = self._options.screening
         if screening is None or count <= 0 or not (screening.spread or self._experience.walks):
             return []
@@ -266,7 +263,7 @@ class Colony:
         return picked
 
     def _candidate(self, number: int, screening: Screening, rng: np.random.Generator) -> Policy:
-        """A stranger, a move or an ant, evenly mixed."""
+        """Return a policy of a random walk, a changed copy of a good walk, or an ant, in an even mixture."""
         place = number * GOLDEN_RATIO % 1.0
         if place < screening.strangers:
             return uniform(rng)
@@ -275,7 +272,7 @@ class Colony:
         return self._ant(number, rng)
 
     def _moved(self, rng: np.random.Generator, elite: int) -> Policy:
-        """One of the best walks with one or two decisions changed."""
+        """Return a policy that repeats one of the best walks with one or two decisions changed."""
         walks = self._experience.best(elite)
         number = int(rng.integers(len(walks)))
         if number not in self._elite:
@@ -284,7 +281,7 @@ class Colony:
         return prefer(wanted, self._follow(rng))
 
     def _ant(self, number: int, rng: np.random.Generator) -> Policy:
-        """An ant; those with an even number stay in the tree's best leaf, the others in a drawn one."""
+        """Return an ant's policy: within the tree's best leaf if `number` is even, else within a drawn leaf."""
         policy, tree = self._follow(rng), self._tree
         if tree is None:
             return policy
@@ -303,7 +300,7 @@ class Colony:
         return np.asarray(weights * self._foresight.level(node)[allowed] if self._foresight else weights)
 
     def _foresee(self, walk: Walk) -> None:
-        """Ask the model of the space, if it has one for ants, where the options of `walk` lead."""
+        """Predict the cost of `walk` with the space's model for ants, if it has one, and learn from it."""
         foresee = foresight_of(self._walks.space)
         if foresee is not None:
             self._foresight.learn(self.graph.path(walk), foresee(walk.plan))
@@ -313,7 +310,7 @@ class Colony:
         return int(allowed[np.argmax(self.trails.level(node)[allowed])])
 
     def _combined(self) -> list[Walk]:
-        """The combine ant: the program's best choices, but in each kernel those of the kernel's best ant."""
+        """Return the combine ant: the best walk's choices, but in each kernel those of the kernel's best ant."""
         best, wanted = self._ever.program, self._to_combine and self._options.combine
         self._to_combine = False
         if best is None or not wanted:
@@ -325,7 +322,7 @@ class Colony:
         return [walk] if walk is not None else []
 
     def _learn(self) -> None:
-        """Update trails, desirability and tree with what was told since the last call."""
+        """Update trails, desirability and tree with the outcomes since the last call."""
         best = self._since_start.program
         if not self._succeeded or best is None:
             return

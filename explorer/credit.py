@@ -1,4 +1,4 @@
-"""Who deserves the next turn: operators by how often they improved lately, techniques by when they found a best."""
+"""Credit assignment: for operators by how often they improved recently, for explorers by when they found a new best."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 @dataclass(slots=True)
 class ProbabilityMatching:
-    """Chances of operators in proportion to how often each improved lately, none below a floor.
+    """Probabilities of operators, in proportion to how often each improved recently, with a lower bound.
 
     Goldberg (1990), as in Thierens, "An adaptive pursuit strategy for allocating operator probabilities" (2005):
 
         quality_k += rate * (reward - quality_k) after each use of operator k
         p_k = floor / K + (1 - floor) * quality_k / sum of all K qualities
 
-    Every operator starts with `initial` quality, so that none is judged by its first few uses.
+    Every operator starts with quality `initial`, so that its first few uses do not decide.
     """
 
     count: int
@@ -28,17 +28,15 @@ class ProbabilityMatching:
     quality: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        """All operators are equal."""
+        """Give all operators the same quality."""
         self.quality = np.full(self.count, self.initial)
 
     def reward(self, operator: int, amount: float) -> None:
-        """Operator `operator` was used and earned `amount`, from 0 to 1."""
+        """Update the quality of `operator` after a use that earned `amount`, from 0 to 1."""
         self.quality[operator] += self.rate * (amount - self.quality[operator])
 
     def chances(self, usable: Sequence[bool] | None = None) -> NDArray[np.float64]:
-        """The probability of each operator. Without those that are not `usable` (one is, at least) it is as if
-        they were not.
-        """
+        """Return the probability of each operator, 0 for those that are not `usable` (at least one must be)."""
         used = np.ones(self.count) if usable is None else np.array(usable, dtype=np.float64)
         quality = self.quality * used
         total = float(quality.sum())
@@ -48,9 +46,9 @@ class ProbabilityMatching:
 
 
 def area_under_curve(uses: Sequence[bool]) -> float:
-    """The area under the curve that rises with each success among `uses`, oldest first, as a share of the largest.
+    """Return the normalized area under the curve of successes among `uses`, oldest first: 1 if all succeeded.
 
-    2 * sum of i * [use i was a success] / (n * (n + 1)) with i from 1: late successes count more. 0 without uses.
+    2 * sum of i * [use i was a success] / (n * (n + 1)), i from 1: late successes count more. 0 without uses.
 
     >>> area_under_curve([False, False, True])
     0.5

@@ -1,13 +1,13 @@
-"""Metrics as desirability: what the ants expect of an option before any of its walks was a good one.
+"""Desirability of options from metrics: how well walks with an option used the device, compared with the best walk.
 
-Papenhausen & Mueller, "Coding Ants" (2018), section 6.2, equation 6: with the metrics m of the walks that crossed an
-edge (their mean and standard deviation sigma), and those of the best walk so far,
+Papenhausen & Mueller, "Coding Ants" (2018), section 6.2, equation 6. With the mean m and the standard deviation sigma
+of a metric over the walks that crossed an edge, and m_best of the best walk so far,
 
     eta = 1 + mean over the metrics of (m - m_best) / (sigma + 1)
 
-Metrics lie in [0, 1], 1 being the device's peak. A slow walk over an option that makes good use of the device says
-more for the option than its time does. An edge that fewer than `FEWEST` walks crossed has eta = 1. A node about a
-kernel compares that kernel's metrics, any other node the program's.
+Metrics lie in [0, 1]; 1 is the device's peak. So an option that uses the device well is desirable even if its walks
+were slow. An edge that fewer than `FEWEST` walks crossed has eta = 1. A node about a kernel compares the metrics of
+that kernel, any other node those of the program.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from graph.knowledge import Edge, Measured
 from graph.optimization_graph import Node
 
 FEWEST = 3
-"""Observations below which an edge's metrics are not looked at (as in the authors' public code)."""
+"""An edge's metrics are used from this number of observations on (as in the authors' public code)."""
 
 LEAST = 0.05
-"""eta is kept above 0: no option is ruled out by its metrics alone."""
+"""Lower bound of eta, above 0: metrics alone do not exclude an option."""
 
 Subject = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class MetricDesirability:
-    """eta of the options of all nodes, against the best program and the best of each kernel."""
+    """eta of the options of all nodes, compared with the best program or the best version of the kernel."""
 
     _program: Mapping[str, float] = field(default_factory=dict)
     _kernels: dict[Subject, Mapping[str, float]] = field(default_factory=dict)
     _known: dict[Node, Array] = field(default_factory=dict)
 
     def improved(self, program: Measured, kernels: Mapping[Subject, Measured]) -> None:
-        """There is a new best walk. Kernels that it does not have keep what they were last compared with."""
+        """Set the metrics of a new best walk. Kernels that it does not have keep their last ones."""
         self._program = program.metrics
         self._kernels |= {subject: kernel.metrics for subject, kernel in kernels.items()}
 
     def next_iteration(self) -> None:
-        """The edges may have learned: compute again what is asked for."""
+        """Clear the cache, because the edges' statistics may have changed."""
         self._known.clear()
 
     def level(self, node: Node) -> Array:
-        """eta per option."""
+        """Return eta per option of `node`, shape (options,)."""
         level = self._known.get(node)
         if level is None:
             best = self._kernels.get(node.decision.subject, self._program)

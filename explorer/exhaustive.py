@@ -1,4 +1,4 @@
-"""All walks of a space in a fixed order: first options first. For spaces that are small, or small enough to begin."""
+"""Enumerates all walks of a space in a fixed order, first options first. For small spaces."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from metrics.outcome import Outcome
 
 
 class Exhaustive:
-    """Every walk once, with the last decision changing fastest; the seed and what walks cost change nothing.
+    """Every walk once; the last decision changes fastest. Neither the seed nor the costs matter.
 
-    The order of the walks says which were asked, so these are not kept: of each there is the hash of its Plan (walks
-    that make the same Plan are one), and the prefix tree holds the road to where the enumeration is.
+    Walks are not stored: the order determines which were asked. Only the digests of their Plans are kept (walks with
+    the same Plan are duplicates), and a prefix tree with the current position.
     """
 
     def __init__(self, space: Space) -> None:
@@ -46,7 +46,10 @@ class Exhaustive:
         self.graph.record(known, program_of(outcome), kernels_of(outcome))
 
     def _adopt(self, walk: Walk) -> Walk:
-        """A walk that somebody else chose, as this graph knows it. Raises ValueError if the space does not allow it."""
+        """Add a walk that another explorer chose, and return it as this graph knows it.
+
+        Raises ValueError if the space does not allow it.
+        """
         replayed = self.graph.walk(self._space, replay(walk.choices, first))
         if replayed is None or replayed.identity != walk.identity:
             raise ValueError(f"walk {walk.identity} does not belong to this space")

@@ -1,4 +1,4 @@
-"""What a walk is worth to evolution: DEAP's fitness."""
+"""The fitness of a walk, as a class of DEAP."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from deap.base import Fitness
 
 
 class Cost(Fitness):  # type: ignore[misc]  # DEAP has no types
-    """A cost in milliseconds, to be small; a failure is worse than all successes and like every other failure."""
+    """A cost in ms, to be minimized. All failures are equal, and worse than every success."""
 
     weights = (-1.0,)
 
     @classmethod
     def of(cls, cost: float | None) -> Cost:
-        """The fitness of a walk that took `cost` ms (None: it failed)."""
+        """Return the fitness of a walk that took `cost` ms (None: it failed)."""
         return cls((math.inf if cost is None else cost,))

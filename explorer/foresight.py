@@ -1,16 +1,15 @@
-"""Foretold costs as desirability: what the ants expect of an option from what a cost model says of where it leads.
+"""Desirability of options from a cost model: the predicted costs of the walks with an option.
 
-The ant system (Dorigo, Maniezzo & Colorni 1996) has eta_ij = 1 / d_ij, the nearness of the next city. Here
+In the ant system (Dorigo, Maniezzo & Colorni 1996), eta_ij = 1 / d_ij is the inverse distance of the next city. Here
 
     eta_j = (mean cost at the node / mean cost over option j) ^ (SHARPNESS * trust),      kept within [LEAST, 1 / LEAST]
 
-the means being geometric, over the walks that were drawn so far, whether or not anybody measured them: the predicted
-speed of what the option leads to. A node about a kernel compares what the model says of that kernel, any other node
-what it says of the program. The mean over an option begins at the mean of its node, as if one more walk had told that.
-The trust is that of explorer.belief.
+with geometric means of the predicted costs of all walks drawn so far, measured or not. A node about a kernel uses the
+predictions for that kernel, any other node those for the program. The mean over an option is shrunk towards the mean of
+its node, as if one more walk had had that cost. The trust is that of explorer.belief.
 
-A colony makes many more walks than it measures (explorer.screening), and a model takes a millisecond for one: ants
-have an opinion of most options before anything was measured.
+A colony draws many more walks than it measures (explorer.screening), and a prediction takes about a millisecond. So
+most options have an eta before anything is measured.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from graph.prefixes import Path
 
 SHARPNESS = 4.0
 LEAST = 0.05
-"""eta is kept above 0: no option is ruled out by a model alone."""
+"""Lower bound of eta, above 0: a model alone does not exclude an option."""
 
 
 @dataclass(slots=True)
 class Foresight:
-    """eta of the options of all nodes, by the walks that a model judged."""
+    """eta of the options of all nodes, from the predicted costs of walks."""
 
     belief: Belief = field(default_factory=Belief)
     _told: dict[Node, dict[int, Statistics]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether a model told anything."""
+        """Return whether there are predictions."""
         return bool(self._told)
 
     def learn(self, path: Path, foreseen: Foreseen) -> None:
-        """Take in what a model says of a walk."""
+        """Add the predicted costs of a walk to the nodes of its path."""
         for node, index in path:
             cost = foreseen.kernels.get(node.decision.subject, foreseen.program)
             if cost is not None:
                 self._told.setdefault(node, {}).setdefault(index, Statistics()).add(cost)
 
     def level(self, node: Node) -> Array:
-        """eta per option."""
+        """Return eta per option of `node`, shape (options,)."""
         level = np.ones(len(node.options))
         told = self._told.get(node)
         if told:

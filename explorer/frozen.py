@@ -1,15 +1,15 @@
-"""The state of an explorer as text, and back: so that a long search goes on without being walked again from its start.
+"""Serializes the state of an explorer, so that a long search can be resumed without repeating its walks.
 
-The state is a graph of plain values: numbers, texts, containers, arrays, random generators, and instances of the
-classes of this room, of `graph`, of `generator.plan` and `generator.schedules`. `freeze` writes each of them once,
-parts before wholes; `thaw` makes them again, with what was one object as one object. It makes instances by filling in
-their fields: no constructor, no function and no method of theirs runs, no class of other rooms is ever made, and
-damaged or invented text can at worst give a wrong state or an InputError. A pickle would be shorter and can do
-anything; a run directory may come from somebody else.
+The state is a graph of plain values: numbers, strings, containers, arrays, random generators, and instances of classes
+of `explorer`, `graph`, `generator.plan` and `generator.schedules`. `freeze` writes each object once, parts before
+wholes; `thaw` restores them and keeps shared objects shared.
 
-Nothing has to be declared: new fields and classes are part of the state by themselves. What cannot be frozen (a
-generator, a function, a cycle) is a NotPlain, and a test freezes every explorer of the registry in the middle of a
-search.
+`thaw` is safe for untrusted text, because a run directory may come from another person. It creates instances by setting
+their fields: it runs no constructor, function or method of theirs, and creates no class of other packages. Damaged or
+forged text can at worst give a wrong state or an InputError. A pickle could execute any code.
+
+New fields and classes need no declaration. Values that cannot be frozen (a generator, a function, a cycle) raise
+NotPlain. A test freezes every explorer of the registry in the middle of a search.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _CONTAINERS: Mapping[type, Callable[[Iterable[Any]], Any]] = {tuple: tuple, list
 
 
 class NotPlain(TypeError):
-    """The state of an explorer holds something that is no plain value, as those of other packages may."""
+    """The state of an explorer has a value that cannot be frozen; possible for explorers of other packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Stands for a Plan that the store has, by its digest."""
+    """Replaces a Plan that is in the store; refers to it by its digest."""
 
     digest: str
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Numbers objects, parts before wholes. Line i (without those of classes) says what object i is made of."""
+    """Numbers objects, parts before wholes. Line i (lines of classes not counted) describes object i."""
 
     space: object
     stored: Container[str]
@@ -65,7 +65,10 @@ class _Writer:
     _stored: dict[str, _Stored] = field(default_factory=dict)
 
     def entries(self, root: object) -> Iterator[list[Any]]:
-        """All that `root` consists of, and `root` last; a class comes before its first instance."""
+        """Yield the entries of all parts of `root`, then of `root`; a class comes before its first instance.
+
+        Raises NotPlain.
+        """
         stack, count = [root], 0
         while stack:
             value = stack[-1]
@@ -91,7 +94,7 @@ class _Writer:
             stack += missing
 
     def _taken_apart(self, value: Any) -> tuple[str | int, Sequence[Any]]:
-        """What kind of object that is (a number: which class) and what it consists of."""
+        """Return the kind of `value` (the number of its class for an instance) and its parts. Raises NotPlain."""
         kind = type(value)
         if kind is dict:
             return "dict", [part for item in value.items() for part in item]
@@ -127,7 +130,7 @@ class _Writer:
         return number, [getattr(value, name) for name in names]
 
     def _shared(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same choices as one object each: every walk has its own of the same few."""
+        """Replace equal choices by one object: walks have many copies of few choices."""
         if not parts or type(parts[0]) is not Choice:
             return parts
         return tuple(self._choices.setdefault((id(part.decision), type(part.option), part.option), part)
@@ -135,8 +138,9 @@ class _Writer:
 
 
 def _slots(kind: type) -> tuple[str, ...]:
-    """The names of its slots; other fields are in each instance's own dictionary. Raises NotPlain for a
-    foreign class.
+    """Return the names of the slots of a class; other fields are in the instances' `__dict__`.
+
+    Raises NotPlain for a class of another package.
     """
     if not _ROOMS.fullmatch(kind.__module__) or not hasattr(sys.modules[kind.__module__], kind.__name__):
         raise NotPlain(f"a {kind.__module__}.{kind.__qualname__} cannot be frozen")
@@ -144,12 +148,12 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 def _array(value: Any) -> tuple[str, list[Any]]:
-    """Arrays and numbers of numpy."""
+    """Return kind and parts of a NumPy array or number. Raises NotPlain for other dtypes."""
     if not _DTYPES.fullmatch(value.dtype.str):
         raise NotPlain(f"an array of {value.dtype} cannot be frozen")
     order = (
         "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-    )  # sums depend on it, in the last bit
+    )  # the order changes the last bit of sums
     data = base64.b64encode(value.tobytes(order)).decode()
     if isinstance(value, np.generic):
         return "number", [value.dtype.str, data]
@@ -157,14 +161,12 @@ def _array(value: Any) -> tuple[str, list[Any]]:
 
 
 def freeze(explorer: Explorer, space: object, stored: Container[str]) -> Iterator[str]:
-    """The state of `explorer`, a line of JSON per object: the whole text of a long search would be larger than its
-    state.
+    """Yield the state of `explorer`, one line of JSON per object: the whole text would be larger than the state itself.
 
-    The state holds neither `space` nor plans whose digests are `stored`, as far as walks lead to them: `thaw` is given
-    both.
+    The text contains neither `space` nor the plans of walks whose digests are in `stored`: `thaw` gets both.
 
     Raises:
-        NotPlain: the state holds something that is no plain value.
+        NotPlain: the state has a value that cannot be frozen.
     """
     encode = json.JSONEncoder(separators=(",", ":")).encode
     for entry in _Writer(space, stored).entries(explorer):
@@ -173,10 +175,10 @@ def freeze(explorer: Explorer, space: object, stored: Container[str]) -> Iterato
 
 
 def thaw(lines: Iterable[str], space: object, plans: Mapping[str, Plan]) -> Explorer:
-    """The explorer that `freeze` wrote.
+    """Return the explorer that `freeze` wrote.
 
     Raises:
-        InputError: the text is damaged, or this version has other classes.
+        InputError: the text is damaged, or was written by a version with other classes.
     """
     reader = _Reader(space, plans)
     try:
@@ -202,7 +204,7 @@ def _class(module: str, name: str, names: list[str]) -> tuple[type, list[str]]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Makes objects from entries; `objects[i]` is what entry i says, those of classes not counted."""
+    """Restores objects from entries; `objects[i]` is that of entry i, entries of classes not counted."""
 
     space: object
     plans: Mapping[str, Plan]
@@ -210,7 +212,7 @@ class _Reader:
     objects: list[Any] = field(default_factory=list)
 
     def add(self, kind: str | int, parts: list[Any]) -> None:
-        """Make the next object, or know the next class."""
+        """Restore the next object or class."""
         if kind == CLASS:
             self.classes.append(_class(*parts))
             return
@@ -244,7 +246,7 @@ class _Reader:
 
 
 def _filled(kind: type, names: list[str], values: list[Any]) -> object:
-    """An instance with these fields, made without any of its methods."""
+    """Return an instance with these fields, created without running any of its methods."""
     made: object = object.__new__(kind)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(made, name, value)

@@ -1,4 +1,4 @@
-"""A Gaussian process over walks: what a walk will cost, and how sure that is.
+"""A Gaussian process over walks: predicts the cost of a walk, with its uncertainty.
 
 Rasmussen & Williams, "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. The kernel is the product of
 Laplace kernels over the attributes, k(x, y) = exp(-sum_d w_d |x_d - y_d|): two walks that differ in one decision of
@@ -7,8 +7,8 @@ that runs from 0 to 1; two categories, or an attribute that only one of the walk
 
 The weights w_d (one per attribute) and the noise maximise the posterior of the data under log-normal priors.
 
-What few walks need is computed without scipy (`small_algebra.py`), which functions here import themselves: that takes
-half a second, which a search that ends before it learns does not spend.
+SciPy takes half a second to import, so functions import it themselves, and few walks are computed without it
+(`small_algebra.py`). A search that ends before it learns weights does not pay for the import.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from explorer.small_algebra import FEW, blas_for, city_block, solve_triangular
 WEIGHTS, WEIGHT_SPREAD = 20.0, 1.0
 """Prior of the weights: median of their sum, and standard deviation of the logarithm of each.
 
-The more attributes there are, the less each can matter, or all walks would be strangers to each other (Hvarfner,
+The median of each weight falls with the number of attributes; otherwise, all walks would be uncorrelated (Hvarfner,
 Hellsten & Nardi, "Vanilla Bayesian optimization performs great in high dimensions", 2024, scale by dimension, too).
 """
 
 NOISE, NOISE_SPREAD = 0.01, 1.5
-"""Prior of the noise's variance, as a share of the data's."""
+"""Prior of the noise: median of its variance relative to the data's, and standard deviation of its logarithm."""
 
 MOST_TUNED = 150
-"""Walks from which the weights are learned: the cost of that grows with their third power."""
+"""Upper limit of the walks from which the weights are learned: the cost grows with their third power."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """Points whose city-block distance is that of the walks; `owner[c]` is the attribute of coordinate c."""
+    """Points whose city-block distances are those of the walks. `owner[c]`: the attribute of coordinate c."""
 
     points: Array
     owner: np.ndarray[tuple[int], np.dtype[np.intp]]
 
     def weighted(self, weights: Array) -> Array:
-        """The points, each coordinate stretched by its attribute's weight."""
+        """Return the points with each coordinate multiplied by its attribute's weight."""
         return self.points * weights[self.owner]
 
     def part(self, rows: slice) -> Coordinates:
-        """Some of the points."""
+        """Return some of the points."""
         return Coordinates(self.points[rows], self.owner)
 
 
 def coordinates(attributes: Attributes, table: Array) -> Coordinates:
-    """Put the rows of `table` into a space where they are as far apart as the kernel wants.
+    """Return points for the rows of `table` with the distances of the kernel.
 
-    Attributes that are the same in all rows have no part in it.
+    Attributes that are equal in all rows are left out.
     """
     points: list[Array] = []
     owner: list[int] = []
@@ -79,7 +79,7 @@ def _varies(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
 
 
 def _logarithmic(values: Array) -> Array:
-    """From 0 to 1 over the values that occur (at least one does)."""
+    """Scale values logarithmically to [0, 1]; at least one must not be NaN. Negative values are scaled linearly."""
     least = np.fmin.reduce(values)
     scaled = values if least < 0 else np.log1p(values) if least == 0 else np.log(values)
     low, high = np.fmin.reduce(scaled), np.fmax.reduce(scaled)
@@ -87,16 +87,16 @@ def _logarithmic(values: Array) -> Array:
 
 
 class GaussianProcess:
-    """Weights and noise, kept from one set of data to the next, and the solution for the last set."""
+    """The weights and the noise, kept from one fit to the next, and the solution of the last fit."""
 
     def __init__(self) -> None:
-        """The prior."""
+        """Start with the prior."""
         self._log_weights = np.zeros(0)
         self._log_noise = float(np.log(NOISE))
         self._tuned_with = 0
 
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
-        """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
+        """Condition on `targets` (mean 0, deviation 1). Tune the weights if there are a quarter more of them."""
         with blas_for(targets.size):
             self._fit(known, targets, attributes)
 
@@ -118,7 +118,7 @@ class GaussianProcess:
         self._solution = solve_triangular(self._root.T, whitened, lower=False)
 
     def posterior(self, candidates: Coordinates) -> Posterior:
-        """What is known of `candidates`, which have the coordinates of the data."""
+        """Return the posterior at `candidates`, whose coordinates must be those of the data."""
         with blas_for(len(self._known)):
             return self._posterior(candidates)
 
@@ -129,7 +129,7 @@ class GaussianProcess:
         return Posterior(points, cross.T @ self._solution, explained, self._scale, self._noise)
 
     def _tune(self, known: Coordinates, targets: Array) -> None:
-        """Maximise the posterior of weights and noise; the walks beside the best are a regular sample of the rest."""
+        """Maximise the posterior of weights and noise, from the best walks and a regular sample of the others."""
         from scipy.optimize import minimize
 
         chosen = np.argsort(targets, kind="stable")
@@ -154,8 +154,9 @@ class GaussianProcess:
 
 
 def _distances(points: Array, owner: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
-    """The attributes that are not the same everywhere, and a table of all distances for each: hundreds of them are
-    large.
+    """Return the attributes that vary, and for each the distances of all points, shape (attributes, points, points).
+
+    Attributes that do not vary are left out, because hundreds of these tables are large.
     """
     moves = (points != points[0]).any(axis=0)
     used, place = np.unique(owner[moves], return_inverse=True)
@@ -167,9 +168,9 @@ def _distances(points: Array, owner: NDArray[np.intp]) -> tuple[NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of candidates: each is pair number `number` of those that differ, `first` with `second`.
+    """Pairs of candidates. Requested pair i is the distinct pair number[i].
 
-    `prior` is what the covariance of these was before anything was measured.
+    `first`, `second`: the candidates of each distinct pair. `prior`: their correlation before any measurement.
     """
 
     first: NDArray[np.intp]
@@ -180,9 +181,10 @@ class Pairs:
 
 @dataclass(slots=True)
 class Posterior:
-    """Mean and variance of candidates, which can be told that one of them will be measured.
+    """Mean and variance of candidates; `measure` updates the variance for a planned measurement.
 
-    `explained` has a column per candidate; its squares are what is known of the variance, a row per measurement.
+    `explained`: a row per measurement and a column per candidate; the squares in a column sum to the explained share of
+    the candidate's variance.
     """
 
     points: Array
@@ -193,15 +195,15 @@ class Posterior:
     _rows: Array = field(init=False)  # `explained`, with room for more measurements below
 
     def __post_init__(self) -> None:
-        """Columns are contiguous: sums run along them."""
+        """Make columns contiguous, because sums run along them."""
         self._rows = np.asfortranarray(self.explained)
 
     def deviation(self) -> Array:
-        """The standard deviation per candidate, in units of the targets."""
+        """Return the standard deviation per candidate, in units of the targets."""
         return np.asarray(np.sqrt(self.scale * _left(np.square(self.explained).sum(axis=0))))
 
     def pairs(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Pairs:
-        """Pairs whose covariances will be asked for. A pair that comes again, either way round, costs nothing."""
+        """Return pairs for `covariances`. Repeated pairs, in either order, are computed once."""
         count = len(self.points)
         codes, number = np.unique(np.minimum(first, second) * count + np.maximum(first, second), return_inverse=True)
         one, other = np.divmod(codes, count)
@@ -209,24 +211,24 @@ class Posterior:
         return Pairs(one, other, number, prior)
 
     def covariance(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
-        """The covariance of each pair of candidates, in units of the targets squared."""
+        """Return the covariance of each pair of candidates, in units of the targets squared."""
         return self.covariances(self.pairs(first, second))
 
     def covariances(self, pairs: Pairs) -> Array:
-        """The covariance of each pair, in units of the targets squared."""
+        """Return the covariance of each requested pair, in units of the targets squared."""
         columns = self.explained.T
         explained = np.einsum("pk,pk->p", columns.take(pairs.first, axis=0), columns.take(pairs.second, axis=0))
         return np.asarray((self.scale * (pairs.prior - explained))[pairs.number])
 
     def measure(self, candidate: int) -> None:
-        """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""
+        """Reduce the variances as a measurement of `candidate` will; the means do not change (kriging believer)."""
         column = self.explained[:, candidate]
         shared = np.exp(-city_block(self.points[[candidate]], self.points))[0]
         shared -= column @ self.explained
         self._add(shared / np.sqrt(_left(np.square(column).sum()) + self.noise))
 
     def _add(self, row: Array) -> None:
-        """One more row; room for as many as there are candidates or more is made at once."""
+        """Append a row; allocates room for more rows at a time."""
         used = len(self.explained)
         if used == len(self._rows):
             self._rows = np.empty((used + 16 + used // 4, row.size), order="F")
@@ -236,14 +238,14 @@ class Posterior:
 
 
 def _left(explained: Array) -> Array:
-    """The variance that is left of 1."""
+    """Return the unexplained share of the variance, at least 1e-12."""
     return np.asarray(np.maximum(1e-12, 1.0 - explained))
 
 
 def _misfit(parameters: Array, distances: Array, targets: Array, prior: float) -> tuple[float, Array]:
-    """The negative log posterior, up to a constant, and its gradient; `prior` is the weights' prior median.
+    """Return the negative log posterior, up to a constant, and its gradient. `prior`: prior median of each weight.
 
-    The scale of the kernel takes its most likely value.
+    The scale of the kernel is set to its most likely value.
     """
     from scipy.linalg import cho_solve
 

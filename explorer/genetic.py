@@ -1,27 +1,27 @@
-"""Evolution of walks: the fittest walks are crossed and changed, and what comes out is repaired by the graph.
+"""A genetic algorithm over walks: the fittest walks are crossed and mutated, and the graph repairs the children.
 
-After the search of the Halide prototype (Ragan-Kelley 2014; the rules are those of its published code): tournament
-selection, elitism, two-point crossover between whole functions, mutation by rules that know what belongs together. What
-is a function there is a subject here (explorer.variation). Evolution is steady: every evaluated walk competes with the
-population at once, and the best `population` of them survive. So there are no generations that a call of `ask` could
-cut in two.
+Based on the search of the Halide prototype (Ragan-Kelley 2014, and its published code): tournament selection, elitism,
+two-point crossover between whole functions, and mutations that change related decisions together. A function of Halide
+is a subject here (explorer.variation). Evolution is steady-state: every evaluated walk competes with the population at
+once, and the best `population` survive. So there are no generations that a call of `ask` could split.
 
-What became of its rules of mutation:
+How the prototype's mutations map onto ours:
 
-- loop fusion (a stage takes in what it reads, and what that reads, going on with probability 0.85 after each): `fuse`
-  gives one option to a run of neighbours, as long as there. Who reads whom no explorer can see; their order in the walk
-  stands for it, and the option may also be one that parts them. What is asked about kernels that come of it is answered
-  as for one of the parent's, where the prototype draws a tile.
-- template (a pattern that people write, for one function): `template` takes what one of the starts says about a run of
+- Loop fusion (a stage absorbs the stages that it reads, and those that these read, and continues with probability 0.85
+  after each): `fuse` gives one option to a run of neighbours of the same random length. Explorers do not see which
+  stage reads which, so the order in the walk is used instead, and the option may also be one that separates the
+  stages. Decisions about new kernels are answered as for a kernel of the parent; the prototype draws a tile.
+- Template (a typical hand-written schedule of one function): `template` takes the choices of a start walk for a run of
   neighbours.
-- copy is `spread`, replace is `renew`; consts, edit and chunk are `step`, `redraw` and `redraw some`.
+- Copy is `spread`, replace is `renew`; consts, edit and chunk are `step`, `redraw` and `redraw some`.
 
-Left out are add and remove (every decision of a walk has an answer), group (switched off there, too), more mutations
-when the search is stuck, and fixed weights (59 % of the mutations there are by template or loop fusion): how often an
-operator has its turn follows from how often it improved (explorer.credit). `borrow` and the forecast are ours.
+Left out: add and remove (every decision of a walk has an answer), group (switched off in the prototype, too), more
+mutations when the search stagnates, and fixed weights (there, 59 % of the mutations are template or loop fusion).
+Instead, an operator is used in proportion to how often it improved (explorer.credit). `borrow` and the forecast are
+ours.
 
-Fitness and survival are DEAP's. Its operators that draw at random use one generator for the whole process, which
-would break "same seed, same run"; those are ours.
+Fitness and survival are DEAP's. DEAP's random operators use one generator for the whole process, which would break
+"same seed, same run", so these are ours.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ from metrics.outcome import Outcome, cost_ms
 
 @dataclass(frozen=True, slots=True)
 class GeneticOptions:
-    """The parameters of evolution, tried out on the recorded spaces of docs/explorers.md.
+    """The parameters of the genetic algorithm, tuned on the recorded spaces of docs/explorers.md.
 
-    `population` walks survive. One that is born into a full population and differs from its closest member in at most
-    `niche` decisions can only take that member's place, so that the population stays diverse (crowding: De Jong 1975).
-    The first `opening` walks are random. A parent is the best of `tournament` random members. Of `candidates` children
-    the one is asked that resembles the best walks most (explorer.resemblance); costs that the space foretells
-    (graph.foretelling) count, too, as far as they are believed (explorer.belief). A child that was asked before is bred
-    anew, up to `retries` times; a random walk takes its place after that, and that of the share `immigrants`.
-    When `patience` walks brought no better one, only the `kept` best survive and a new opening begins.
+    `population`: walks that survive. `niche`: in a full population, a new walk that differs from its closest member in
+    at most so many decisions can only replace that member, which keeps the population diverse (crowding: De Jong 1975).
+    `opening`: so many first walks are random. `tournament`: a parent is the best of so many random members.
+    `candidates`: of so many children, the one with the lowest forecast is asked (explorer.resemblance, plus the costs
+    that the space predicts, weighted by their trust: graph.foretelling, explorer.belief). `retries`: attempts to make
+    an unseen child before a random walk replaces it. `immigrants`: the share of random walks. `patience`: after so many
+    walks without improvement, only the `kept` best survive, and a new opening begins.
     """
 
     population: int = 8
@@ -101,7 +101,7 @@ class Individual:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Genes that an operator made from a parent's; what becomes of them is up to the graph."""
+    """Genes that an operator made from those of a parent, before the graph repairs them."""
 
     wanted: Genes
     operator: int
@@ -110,7 +110,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """A walk that was asked: which operator made it, and from whom."""
+    """A child walk that was asked, with the operator that made it and its parent."""
 
     walk: Walk
     operator: int
@@ -121,7 +121,7 @@ Operator: TypeAlias = "Callable[[Genetic, Individual, np.random.Generator], Gene
 
 
 class Genetic:
-    """The explorer."""
+    """The genetic explorer."""
 
     def __init__(
         self, space: Space, seed: int, options: GeneticOptions = GeneticOptions(), starts: Starts = ()
@@ -140,7 +140,7 @@ class Genetic:
         self._population: list[Individual] = []  # best first
         self._parents: list[Individual] = []  # those of them that can have children: successes with a choice
         self._told = 0
-        self._improved = 0  # so many walks were told when the best was found, or the population renewed
+        self._improved = 0  # the value of _told when the best was found, or the population reduced
         self._known = Resemblance()
         self._belief = Belief()
         self._open_until = options.opening
@@ -197,7 +197,7 @@ class Genetic:
         return self._openings.draw() or self._bred(rng) or self._walks.draw(uniform(rng))
 
     def _bred(self, rng: np.random.Generator) -> Walk | None:
-        """A child; None when it is the turn of a random walk."""
+        """Return an unseen child; None if a random walk is to be asked instead."""
         if not self._parents or self._told < self._open_until or rng.random() < self._options.immigrants:
             return None
         for _ in range(self._options.retries):
@@ -208,7 +208,7 @@ class Genetic:
         return None
 
     def _most_promising(self, wishes: Sequence[Wish], rng: np.random.Generator) -> Birth | None:
-        """The unseen walk with the best forecast; None when all of them are known."""
+        """Return the unseen child with the lowest forecast; None if all children are known."""
         forecasts = [(forecast, number) for number, wish in enumerate(wishes)
                      if (forecast := self._known.forecast(wish.wanted)) is not None]
         foretell = foretelling_of(self._walks.space)
@@ -222,7 +222,7 @@ class Genetic:
         return found[int(np.argmin(costs))][1]
 
     def _born(self, wish: Wish, rng: np.random.Generator) -> Birth | None:
-        """What the graph makes of a wish; None for a known walk."""
+        """Return the walk that results from a wish after repair; None if it was asked before."""
         walk = self._walks.peek(repaired(wish.wanted, rng))
         return Birth(walk, wish.operator, wish.parent) if walk is not None else None
 
@@ -232,43 +232,43 @@ class Genetic:
         return Wish(tuple(OPERATORS.values())[operator](self, parent, rng), operator, parent)
 
     def _usable(self, parent: Individual) -> Sequence[bool]:
-        """Which operators can do something to `parent`."""
+        """Return for each operator whether it can change `parent`."""
         names = {name for name, _ in parent.genes}
         needed = {"template": bool(self._templates), "fuse": len(names) < len(parent.genes)}
         return [needed.get(name, True) for name in OPERATORS]
 
     def _selected(self, rng: np.random.Generator) -> Individual:
-        """The winner of a tournament between parents."""
+        """Return the winner of a tournament between random parents."""
         drawn = rng.integers(len(self._parents), size=self._options.tournament)
         winner: Individual = max((self._parents[place] for place in drawn), key=attrgetter("fitness"))
         return winner
 
     def cross(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """Two-point crossover with another parent, and a small change where they are too much alike to differ."""
+        """Two-point crossover with another parent; half of the children are also changed by `step`."""
         child = crossed(parent.genes, self._selected(rng).genes, rng)
         return child if rng.random() < 0.5 else self._stepped(parent, child, rng)
 
     def step(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """One number a place up or down; anything else drawn anew."""
+        """Change one decision: a number to the next larger or smaller option, any other option to a random one."""
         return self._stepped(parent, parent.genes, rng)
 
     def redraw(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """One decision drawn anew."""
+        """Redraw one decision."""
         return redrawn(self._walks.graph.path(parent.walk), 1, rng)
 
     def redraw_some(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """Two or three decisions drawn anew."""
+        """Redraw two or three decisions."""
         return redrawn(self._walks.graph.path(parent.walk), int(rng.integers(2, 4)), rng)
 
     def renew(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """All decisions of a subject drawn anew."""
+        """Redraw all decisions of a random subject."""
         wanted = parent.genes
         parts = blocks(wanted)
         left_out = set(parts[rng.integers(len(parts))])
         return {gene: option for gene, option in wanted.items() if gene not in left_out}
 
     def borrow(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """A subject's choices from where they served best: a kernel's from its fastest run, others from a parent."""
+        """Take the choices of a subject from elsewhere: a kernel's from its fastest run, others from another parent."""
         wanted = parent.genes
         subjects = list(dict.fromkeys(subject for _, subject in wanted))
         subject = subjects[rng.integers(len(subjects))]
@@ -277,7 +277,7 @@ class Genetic:
         return {**wanted, **block(self._selected(rng).genes, subject)}
 
     def spread(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """A subject's choices for another subject that has decisions of the same names."""
+        """Copy a subject's choices to another subject, for decisions of the same name."""
         wanted = parent.genes
         subjects = list(dict.fromkeys(subject for _, subject in wanted))
         giver, taker = (subjects[place] for place in rng.integers(len(subjects), size=2))
@@ -285,11 +285,11 @@ class Genetic:
         return {**wanted, **{gene: option for gene, option in given.items() if gene in wanted}}
 
     def template(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """What one of the starts says about a run of neighbours."""
+        """Take the choices of one of the starts for a run of neighbours."""
         return templated(parent.genes, self._templates[rng.integers(len(self._templates))], rng)
 
     def fuse(self, parent: Individual, rng: np.random.Generator) -> Genes:
-        """One option for a run of neighbours, such as to be computed by the kernel that reads them."""
+        """Give a run of neighbours the same option, for example to be computed by the kernel that reads them."""
         return fused(self._walks.graph.path(parent.walk), rng)
 
     def _stepped(self, parent: Individual, wanted: Genes, rng: np.random.Generator) -> Genes:
@@ -312,4 +312,4 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "fuse": Genetic.fuse,
     }
 )
-"""The ways to make a child."""
+"""The operators that make a child, by name."""

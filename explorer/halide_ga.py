@@ -1,24 +1,25 @@
 """The genetic search of Halide's prototype, generation by generation (Ragan-Kelley 2014, and the published code).
 
-Where `genetic` took over what pays on our graphs, this one does what was published: a population of 128 in generations,
-of which 25 elites go on unchanged; the others come from crossover, mutation and chance in shares that adapt to
-stagnation; tournaments; two-point crossover between stages; nine modes of mutation (`halide_mutations` says what each
-does to decisions); all-root and reasonable schedules to begin with (`halide_schedules`). Numbers: `halide_options`.
+`genetic` adapts the parts of that search that help on our graphs; this explorer follows the publication. A generation
+has 128 members, of which 25 elites stay unchanged. The others come from crossover, mutation and random schedules, in
+shares that adapt to stagnation. Parents are selected by tournaments; crossover is two-point between stages; there are
+nine modes of mutation (`halide_mutations`). The first generation has all-root and reasonable schedules
+(`halide_schedules`). The parameters are in `halide_options`.
 
-What differs:
+Differences:
 
-- The prototype draws again what its check refuses. Here the graph repairs it: no child is illegal, and its tries go to
-  children that were asked before.
-- A tournament takes the best of its sample, which is what the prototype documents; its code forgot to sort.
-- Elites keep the cost that they had. A generation is handed out in random order, piece by piece; where its end falls
-  inside a call of `ask`, the next one begins with what was told until then, and who comes later joins the parents.
-- Grouping of stages by name is switched off there, too. Its fragments for vectors and parallel loops of CPUs are none
-  in its GPU mode, which is ours.
-- Where the space names no stages (C programs, recordings), the given starts are the seeds and the templates.
+- The prototype draws again if a child is illegal. Here the graph repairs children, so all are legal; the retries are
+  used for children that were asked before.
+- A tournament selects among the best of its sample, as the prototype documents; its code does not sort.
+- Elites keep their measured cost. The members of a generation are asked in random order, over several calls of `ask`.
+  If a generation ends within a call, the next one begins with the outcomes told so far; later ones join the parents.
+- Grouping of stages by name is left out; it is switched off in the prototype, too. This is the prototype's GPU mode,
+  which has no fragments for vectors and parallel loops of CPUs.
+- If the space has no stage graph (C programs, recordings), the given starts are the seeds and the templates.
 
-Fitness and selection of the best are DEAP's. Its operators (cxTwoPoint, selTournament) and its algorithms (eaSimple,
-varAnd) draw from one random generator for the whole process, which would break "same seed, same run"; its algorithms
-also call the evaluation themselves, where here somebody else asks and tells.
+Fitness and selection of the best are DEAP's. DEAP's operators (cxTwoPoint, selTournament) and algorithms (eaSimple,
+varAnd) use one random generator for the whole process, which would break "same seed, same run". Its algorithms also
+call the evaluation themselves, which does not fit ask and tell.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ class Evaluated:
 
 
 class HalideGa:
-    """The explorer."""
+    """The explorer of Halide's genetic search."""
 
     def __init__(
         self, space: Space, seed: int, options: HalideGaOptions = PUBLISHED, starts: Starts = ()
     ) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
-        `starts` are seeds and templates where the space names no stages.
+        `starts` are the seeds and templates if the space has no stage graph; otherwise they are not used.
         """
         graph = stage_graph_of(space)
         self._options = options
@@ -85,7 +86,7 @@ class HalideGa:
         self._parents: list[Evaluated] = []
         self._born: list[Evaluated] = []
         self._bests: tuple[float, ...] = ()
-        self._asked: dict[str, int] = {}  # the generation of those that are not told yet, by identity
+        self._asked: dict[str, int] = {}  # by identity, the generation of walks that are not told yet
 
     @property
     def graph(self) -> OptimizationGraph:
@@ -94,12 +95,12 @@ class HalideGa:
 
     @property
     def generation(self) -> int:
-        """The number of the generation that is handed out, the seeds being 0."""
+        """The number of the current generation; the seeds are generation 0."""
         return self._generation
 
     @property
     def elites(self) -> Sequence[Walk]:
-        """Those that go on unchanged into the generation that is handed out, best first."""
+        """The members that stay unchanged in the current generation, best first."""
         return [one.walk for one in self._best()]
 
     def ask(self, count: int) -> Sequence[Walk]:
@@ -129,7 +130,7 @@ class HalideGa:
         return walk
 
     def _begin(self) -> None:
-        """The next generation: its parents are the elites and what was born, and how its children are made is settled.
+        """Begin the next generation: its parents are the elites and the last children; draw how to make its children.
         """
         self._parents, self._born = [*self._best(), *self._born], []
         costs = [one.fitness.values[0] for one in self._parents]
@@ -147,7 +148,7 @@ class HalideGa:
         return best
 
     def _made(self, way: Way, rng: np.random.Generator) -> Walk | None:
-        """An unseen walk made in this way, or at random where that fails."""
+        """Return an unseen walk made in this way, or a random schedule if that fails; None if both fail."""
         match way:
             case "crossover":
                 return self._crossed(rng) or self._unseen("random", rng)
@@ -159,7 +160,7 @@ class HalideGa:
                 assert_never(way)
 
     def _unseen(self, way: Literal["seed", "random"], rng: np.random.Generator) -> Walk | None:
-        """A seed or a random schedule; seeds that were asked before make room for random schedules."""
+        """Return a seed or a random schedule; a random schedule replaces a seed that was asked before."""
         number, patterns = self._seeds, self._drawing.patterns
         self._seeds += way == "seed"
         for _ in range(self._options.retries):
@@ -197,16 +198,16 @@ class HalideGa:
         return lists_of(self._stages.spots(path))
 
     def _mate(self, rng: np.random.Generator) -> Path:
-        """A parent for a crossover."""
+        """Return the path of a parent for a crossover."""
         return self._stranger(rng) if rng.random() < self._options.fresh else self._parent(rng)
 
     def _parent(self, rng: np.random.Generator) -> Path:
-        """The winner of a tournament, or a random schedule."""
+        """Return the path of a tournament's winner, or of a random schedule."""
         drawn = rng.permutation(len(self._parents))[: ceil(self._options.sample * len(self._parents))]
         best: list[Evaluated] = selBest([self._parents[place] for place in drawn], self._options.top)
         place = int(rng.integers(self._options.top))
         return self._walks.graph.path(best[place].walk) if place < len(best) else self._stranger(rng)
 
     def _stranger(self, rng: np.random.Generator) -> Path:
-        """A random schedule, which is not asked; empty where nothing is legal."""
+        """Return the path of a random schedule that is not asked; empty if no walk is legal."""
         return self._drawing.path(self._drawing.random(rng), rng)

@@ -1,9 +1,9 @@
-"""A walk as a list of directives per stage, which is how Halide's prototype sees a schedule.
+"""A walk as a list of directives per stage, as in Halide's prototype.
 
-A directive there is a decision here, and a list that lacks it is a decision at its first option, which switches it off.
-The sizes of tiles and blocks belong to a stage's loops: it has them as long as it has loops. Where the space names no
-stages (graph.stage_graph), what decisions are about stands for a stage, and each decision about the whole program is
-one of its own.
+A directive corresponds to a decision. A list without a directive means that the decision has its first option, which
+switches it off. The sizes of tiles and blocks belong to a stage's loops; a stage without loops has none. If the space
+has no stage graph (graph.stage_graph), each subject counts as a stage, and so does each decision about the whole
+program.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from graph.stage_graph import StageGraph
 from graph.walk import Choice
 
 List: TypeAlias = dict[Key, Option]
-"""The options of one stage, by the decision's name and the stage's own statements that it is about (a stage may have
-several kernels); with no statements: for all of them."""
+"""The options of one stage, by the decision's name and those of the stage's statements that it is about (a stage may
+have several kernels); an empty tuple stands for all statements."""
 Lists: TypeAlias = dict[Subject, List]
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A decision of a walk: which stage's it is, and what was chosen."""
+    """A decision of a walk, with its stage and the chosen option."""
 
     stage: Subject
     key: Key
@@ -40,16 +40,16 @@ class Spot:
 
     @property
     def option(self) -> Option:
-        """What was chosen."""
+        """The chosen option."""
         return self.node.options[self.index]
 
     @property
     def off(self) -> bool:
-        """Whether that is the first option, which switches it off."""
+        """Whether the chosen option is the first one, which switches the directive off."""
         return self.index == 0
 
     def others(self) -> list[Option]:
-        """What could have been chosen instead."""
+        """Return the other allowed options."""
         return [self.node.options[index] for index in self.node.allowed if index != self.index]
 
 
@@ -58,21 +58,21 @@ Spots: TypeAlias = Mapping[Subject, Sequence[Spot]]
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Which decision belongs to which stage; `positions` are those of statements in the order of the stages."""
+    """Assigns decisions to stages. `_positions`: for each statement, the place of its stage in their order."""
 
     graph: StageGraph | None
     _positions: Mapping[str, int]
 
     @classmethod
     def of(cls, graph: StageGraph | None) -> Stages:
-        """The stages of `graph`."""
+        """Return the stages of `graph`."""
         nodes = () if graph is None else graph.stages
         return cls(graph, {name: place for place, node in enumerate(nodes) for name in node.statements})
 
     def owner(self, decision: Decision) -> tuple[Subject, Key]:
-        """The stage that `decision` is about, and its key in that stage's list.
+        """Return the stage of `decision`, and its key in that stage's list.
 
-        A kernel belongs to the last of the stages that it computes: what it stores.
+        A kernel belongs to the last of the stages that it computes, which is the one that it stores.
         """
         name, subject = decision.name, decision.subject
         if self.graph is not None and name == self.graph.decision:
@@ -84,7 +84,7 @@ class Stages:
         return (stage.name,), (name, tuple(statement for statement in subject if statement in stage.statements))
 
     def lists(self, choices: Iterable[Choice]) -> Lists:
-        """The lists of choices that somebody made."""
+        """Return the lists of the given choices."""
         found: Lists = {}
         for choice in choices:
             stage, key = self.owner(choice.decision)
@@ -92,7 +92,7 @@ class Stages:
         return found
 
     def spots(self, path: Path) -> Spots:
-        """The decisions of a walk by stage, stages in their order, others as the walk meets them."""
+        """Return the decisions of a walk by stage: stages in their order, then others in the order of the walk."""
         found: dict[Subject, list[Spot]] = {}
         if self.graph is not None:
             found = {(stage.name,): [] for stage in self.graph.stages}
@@ -102,22 +102,22 @@ class Stages:
         return {stage: spots for stage, spots in found.items() if spots}
 
     def is_place(self, spot: Spot) -> bool:
-        """Whether that settles what becomes of the stage."""
+        """Return whether the decision is about where the stage is computed."""
         return self.graph is not None and spot.node.decision.name == self.graph.decision
 
     def is_directive(self, spot: Spot) -> bool:
-        """Whether that is one of the directives that may be missing: neither a place nor a size."""
+        """Return whether the decision is a directive that a list may lack: neither a place nor a size."""
         return not self.is_place(spot) and not self.is_size(spot.node.decision.name)
 
     def is_size(self, name: str) -> bool:
-        """Whether the decision of this name is about tiles or blocks of a stage's loops."""
+        """Return whether decisions of this name are about tile or block sizes of a stage's loops."""
         return self.graph is not None and (name in self.graph.tile or name in self.graph.block)
 
     def following(self, lists: Lists, rng: np.random.Generator) -> Policy:
-        """A policy that takes the options of `lists`.
+        """Return a policy that takes the options of `lists`.
 
-        A number that is not on offer gives way to the closest one that is, a place to loops of one's own. What lists do
-        not say is off; sizes, and everything where the space names no stages, are drawn by chance.
+        A number that is not allowed is replaced by the closest allowed one, a place by loops of its own. Decisions that
+        the lists lack are off; sizes, and all decisions of a space without stage graph, are drawn at random.
         """
         chance = uniform(rng)
 
@@ -139,26 +139,25 @@ class Stages:
 
 
 def lists_of(spots: Spots) -> Lists:
-    """The lists of a walk."""
+    """Return the lists of a walk."""
     return {stage: list_of(those) for stage, those in spots.items()}
 
 
 def list_of(spots: Iterable[Spot]) -> List:
-    """What they chose."""
+    """Return the chosen options of these decisions as a list."""
     return {spot.key: spot.option for spot in spots}
 
 
 def copied(given: Mapping[Key, Option]) -> List:
-    """A list for any other stage, whatever its statements."""
+    """Return a list of the same options for any other stage, regardless of its statements."""
     return {(name, ()): option for (name, _), option in given.items()}
 
 
 def two_point(first: Lists, second: Lists, rng: np.random.Generator) -> Lists:
-    """Two-point crossover between stages: a segment of them from one parent (which one is drawn), the others from the
-    other.
+    """Two-point crossover between stages: a segment of stages comes from one random parent, the others from the other.
 
-    Both ends of the segment are drawn and belong to it; one that covers all stages is shorter by one. A stage that a
-    parent does not have is the other's.
+    Both ends of the segment are random and belong to it; a segment of all stages is shortened by one. A stage that only
+    one parent has comes from that parent.
     """
     inner, outer = (first, second) if rng.random() < 0.5 else (second, first)
     order = [*first, *(stage for stage in second if stage not in first)]
@@ -176,5 +175,5 @@ def _said(given: Mapping[Key, Option], key: Key) -> Option | None:
 
 
 def _first_of(node: Node, allowed: NDArray[np.intp], wanted: Sequence[Option]) -> int:
-    """The first allowed option that is wanted, else the first."""
+    """Return the index of the first allowed option that is in `wanted`, else the first allowed one."""
     return next((int(index) for index in allowed if node.options[index] in wanted), int(allowed[0]))

@@ -1,23 +1,23 @@
-"""The mutations of Halide's prototype: each changes the list of one stage, but for loop fusion.
+"""The mutations of Halide's prototype. Each changes the list of one stage, except loop fusion.
 
-How they map onto decisions (`explorer.halide_lists`: a decision at its first option is a directive that is missing; a
-stage's place is its call schedule, the sizes of tiles and blocks belong to that):
+How they map onto decisions (`explorer.halide_lists`: a decision at its first option is a missing directive; a stage's
+place is its call schedule, with the sizes of tiles and blocks):
 
-- consts: all numbers of the stage are drawn anew.
+- consts: redraws all numbers of the stage.
 - replace: a random list. copy: the list of another stage.
-- add: one decision that is off is given another option; a stage without loops gets a place with some. Not beyond the
-  most directives of a list.
-- remove: one that is not off is switched off; if none is left, the stage's loops go.
-- edit: one that is not off, the place or the sizes included, is given another option; a place stays one with loops.
-- chunk: a stage in a reader's loops moves to other loops there, where the space has several kinds.
-- template: a pattern that people write.
-- fusion: a stage with two dimensions gets loops of its own, in square tiles. What it reads goes into its loops, and
-  what that reads, in the order of the stages, as far as all that reads it is computed there; it goes on below each
-  with probability 0.85.
+- add: gives another option to a decision that is off; a stage without loops gets a place with loops. Does nothing if
+  the list has the maximal number of directives.
+- remove: switches off a decision that is on; if there is none, the stage loses its loops.
+- edit: gives another option to a decision that is on, to the place or to the sizes; a place stays one with loops.
+- chunk: moves a stage in a reader's loops to other loops there, if the space has several kinds.
+- template: a typical hand-written pattern.
+- fusion: a stage with two dimensions gets loops of its own, in square tiles. The stages that it reads, directly or not,
+  move into its loops, in the order of the stages, if all their readers are computed there; the search continues below
+  each with probability 0.85.
 
-Where the space names no stages, add and remove take a decision from and to its first option, without a limit; a
-template is the stage's part of a walk that somebody gave to start with, and fusion is `explorer.variation.fused`:
-neighbours in the walk stand for those who read each other. chunk has no counterpart there.
+If the space has no stage graph: add and remove switch a decision from and to its first option, without a limit; a
+template is the stage's part of a given start walk; fusion is `explorer.variation.fused`, where neighbours in the walk
+are taken for stages that read each other; chunk does nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from graph.stage_graph import StageGraph
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A walk that is about to change at one stage."""
+    """A walk that is to be mutated at one stage."""
 
     path: Path
     spots: Spots
@@ -48,42 +48,42 @@ class Mutant:
 
     @property
     def lists(self) -> Lists:
-        """What it is now."""
+        """The lists of the walk before the mutation."""
         return lists_of(self.spots)
 
     @property
     def own(self) -> Sequence[Spot]:
-        """The decisions of the stage that changes."""
+        """The decisions of the stage."""
         return self.spots[self.stage]
 
     @property
     def directives(self) -> list[Spot]:
-        """Those of them that may be missing."""
+        """The decisions of the stage that are directives."""
         return [spot for spot in self.own if self.drawing.stages.is_directive(spot)]
 
     @property
     def place(self) -> Spot | None:
-        """Where the stage is computed, if that is decided."""
+        """The decision where the stage is computed, or None if the stage has no such decision."""
         return next((spot for spot in self.own if self.drawing.stages.is_place(spot)), None)
 
     @property
     def has_loops(self) -> bool:
-        """Whether the stage has loops, its own or in a reader."""
+        """Whether the stage has loops, of its own or in a reader."""
         graph, place = self.drawing.stages.graph, self.place
         return graph is None or place is None or graph.role(place.option) != "no loops"
 
     def setting(self, spots: Sequence[Spot], rng: np.random.Generator) -> Lists | None:
-        """Each of `spots` with another option; None where there is none for any."""
+        """Return the lists with another random option for each of `spots`; None if no spot has another option."""
         changed = {spot.key: others[int(rng.integers(len(others)))] for spot in spots if (others := spot.others())}
         return {**self.lists, self.stage: {**list_of(self.own), **changed}} if changed else None
 
 
 Mode: TypeAlias = Callable[[Mutant, np.random.Generator], "Lists | None"]
-"""A child's lists; None where the mode can do nothing."""
+"""Returns a child's lists; None if the mode cannot change the walk."""
 
 
 def mutated(mutant: Mutant, rng: np.random.Generator) -> tuple[str, Lists] | None:
-    """A child by a random mode, with its name; those that can do nothing are left out. None where all are."""
+    """Return the name and the child of a random mode that can change the walk; None if no mode can."""
     weights = dict(mutant.drawing.options.mutations)
     while weights:
         chances = np.array([*weights.values()])
@@ -184,7 +184,7 @@ def _fusion(mutant: Mutant, rng: np.random.Generator) -> Lists | None:
 
 
 def fused_below(lists: Lists, patterns: Patterns, rng: np.random.Generator) -> Lists | None:
-    """Loop fusion: a random stage's loops take in what it reads. None where no stage can do that."""
+    """Loop fusion: move stages into the loops of a random stage that reads them. None if no stage can do that."""
     graph = patterns.graph
     heads = [stage.name for stage in graph.stages if stage.dims >= 2 and stage.reads]
     for place in rng.permutation(len(heads)):
@@ -197,7 +197,7 @@ def fused_below(lists: Lists, patterns: Patterns, rng: np.random.Generator) -> L
 
 
 def _taken_in(head: str, lists: Lists, graph: StageGraph, goes_on: float, rng: np.random.Generator) -> list[str]:
-    """The stages below `head` that its loops take in, what reads first."""
+    """Return the stages below `head` that move into its loops, readers first."""
     readers = {stage.name: [one.name for one in graph.stages if stage.name in one.reads] for stage in graph.stages}
     within, below, taken = {head}, {head}, list[str]()
     for stage in reversed(graph.stages):
@@ -228,4 +228,4 @@ MODES: Mapping[str, Mode] = MappingProxyType({
     "template": _template,
     "fusion": _fusion,
 })
-"""The modes by the names that `HalideGaOptions.mutations` gives weights to."""
+"""The modes of mutation by the names in `HalideGaOptions.mutations`."""

@@ -1,4 +1,4 @@
-"""The numbers of Halide's prototype."""
+"""The parameters of Halide's prototype."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HalideGaOptions:
-    """What the published code of the prototype has (halide/Halide, py_bindings/autotune.py), in its GPU mode.
+    """The parameters of the prototype's published code (halide/Halide, py_bindings/autotune.py), in its GPU mode.
 
-    The thesis (Ragan-Kelley 2014, 6.2) describes the seeds and has no numbers of the search.
+    The thesis (Ragan-Kelley 2014, 6.2) describes the seeds, but gives no parameters of the search.
 
-    Generations: a `population` has a share `elitism` of elites; the others come from `crossover`, mutation and chance
-    (`random`) in these proportions, mutation having `mutated` in the first generation. From the second on it has the
-    share `calm` of all, and up to `stuck` when the best of `horizon` generations ago was nearly as good: linearly while
-    today's best is `still[0]` to `still[1]` of it.
+    Generations: `population` members, of which the share `elitism` are elites. The others come from crossover, mutation
+    and random schedules in the proportions `crossover`, `mutated`, `random` in the first generation. Later, mutation
+    has the share `calm` of all. If the search stagnates, its share rises to `stuck`: linearly while the ratio of
+    the current best cost to that of `horizon` generations ago is from `still[0]` to `still[1]`.
 
-    Parents: of a random `sample` of the population one of the `top` best, each with the same probability; where there
-    are fewer, and with probability `fresh` in a crossover, a random schedule stands for it. A child that was asked
-    before is made again up to `retries` times, then of other parents, up to `restarts` times.
+    Parents: a random one of the `top` best in a random share `sample` of the population. A random schedule replaces it
+    if there are fewer, and with probability `fresh` in a crossover. Up to `retries` children are made from the same
+    parents until one was not asked before, and parents are selected up to `restarts` times.
 
-    Mutation: `mutations` are the modes and their weights; loop fusion goes on below each stage with probability
-    `goes_on`. Tiles: `squares` with a thread per point, `vectors` are the widths of patterns for whole rows.
+    Mutation: `mutations` are the modes with their weights. Loop fusion continues below each stage with probability
+    `goes_on`. Tiles: `squares` are the sides of square tiles with one thread per point, `vectors` the widths of other
+    patterns.
 
-    Schedules: `seeds` begin the search: all root, and reasonable ones. A random schedule gives up to `redrawn` stages
-    lists of up to `length` directives; with probability `reasonable` a reasonable schedule stands for it.
+    Schedules: the search begins with `seeds` schedules: all root, then reasonable ones. A random schedule gives up to
+    `redrawn` stages lists of up to `length` directives; with probability `reasonable` it is a reasonable one instead.
     """
 
     population: int = 128
@@ -62,11 +63,13 @@ class HalideGaOptions:
 
     @property
     def elites(self) -> int:
-        """How many of a generation go on unchanged."""
+        """The number of members of a generation that stay unchanged."""
         return int(self.elitism * self.population)
 
     def shares(self, stuck: float | None = None) -> tuple[int, int, int]:
-        """How many of a generation come from crossover, mutation and chance, mutation having the share `stuck` of all.
+        """Return how many children come from crossover, mutation and random schedules.
+
+        `stuck`: the share of mutation in the whole generation; None: the proportions of the first generation.
 
         >>> HalideGaOptions().shares(), HalideGaOptions().shares(0.3), HalideGaOptions().shares(0.6)
         ((47, 47, 9), (52, 41, 10), (26, 72, 5))
@@ -78,9 +81,9 @@ class HalideGaOptions:
         return crossed, changed, children - crossed - changed
 
     def stagnation(self, bests: tuple[float, ...]) -> float | None:
-        """The share of mutation in the next generation; `bests` are the best costs after each one so far.
+        """Return the share of mutation in the next generation; None before the first generation that has parents.
 
-        None: before the first generation that has a parent.
+        `bests`: the best costs after each generation so far, in ms.
         """
         if len(bests) < 2:
             return None
@@ -92,4 +95,4 @@ class HalideGaOptions:
 
 
 PUBLISHED = HalideGaOptions()
-"""Those of the prototype."""
+"""The prototype's parameters."""

@@ -1,10 +1,10 @@
-"""Schedules that Halide's prototype makes without a parent: all root, reasonable and random ones, patterns for a stage.
+"""Schedules that Halide's prototype makes without parents: all root, reasonable and random ones, patterns for a stage.
 
-A tile of its GPU mode, n x n points with a thread each, is a tile and a block of n x n in x and y, rows that run in
-parallel are tiles of one row. What is not on offer the graph repairs: on a GPU the nearest block to 4x4 threads has 32.
+A tile of its GPU mode (n x n points with one thread each) is a tile and a block of n x n in x and y here; parallel rows
+are tiles of one row. The graph repairs options that are not offered: on a GPU, the block nearest to 4x4 threads has 32.
 
-In the space of stages a random list is drawn in two steps, since what a stage's loops have on offer shows only when it
-has loops: a walk with all else switched off comes first and is not asked.
+In a space of stages, a random list is drawn in two steps, because the options of a stage's loops are known only if it
+has loops: first a walk with all other directives off, which is not asked, then the list.
 """
 
 from __future__ import annotations
@@ -24,42 +24,43 @@ from graph.space import Space
 from graph.stage_graph import Role, StageGraph, StageNode
 
 ROW = 1 << 20
-"""Longer than any tile on offer, so that the longest is closest to it."""
+"""Longer than any offered tile, so that the longest tile is chosen as the closest."""
 LINE = 8
-"""The length of tiles of stages with one dimension."""
+"""The tile length of stages with one dimension, in points."""
 LANES = 32
-"""Neighbours in a row."""
+"""Threads along a row."""
 PARTS = ("tile", "lanes", "threads")
-"""What a reasonable schedule may do to a stage: tiles (else rows), threads along x (else one), threads along y."""
+"""The parts of a reasonable schedule of a stage: tiles (else rows), threads along x (else one), threads along y."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Lists for the stages of `graph`."""
+    """Makes lists for the stages of `graph`."""
 
     graph: StageGraph
     options: HalideGaOptions
 
     def placed(self, rng: np.random.Generator, *roles: Role) -> List:
-        """A place that means one of these, and nothing else."""
+        """Return a list with a random place of these roles, and no other directive."""
         places = [option for role in roles for option in self.graph.options(role)] or self.graph.options("own loops")
         return {(self.graph.decision, ()): places[int(rng.integers(len(places)))]}
 
     def sized(self, tile: Sequence[int], block: Sequence[int]) -> List:
-        """Loops of its own, in tiles of so many points, each computed by so many threads, x first."""
+        """Return a list for loops of its own, in tiles of `tile` points computed by `block` threads, x first."""
         tiles, blocks = ((name for name in names) for names in (self.graph.tile, self.graph.block))
         sizes = [*zip_longest(tiles, tile, fillvalue=1), *zip_longest(blocks, block, fillvalue=1)]
         return {(self.graph.decision, ()): self.graph.options("own loops")[0],
                 **{(str(name), ()): int(size) for name, size in sizes}}
 
     def square(self, rng: np.random.Generator) -> List:
-        """A square tile with a thread per point."""
+        """Return a list with a random square tile and one thread per point."""
         side = int(rng.choice(self.options.squares))
         return self.sized((side, side), (side, side))
 
     def human(self, rng: np.random.Generator) -> List:
-        """What people write for a stage: a square three times of six, else loops in a reader, a tile of a single
-        thread, or a row whose threads are neighbours along x.
+        """Return a typical hand-written list for a stage.
+
+        With probability 1/2 a square tile; else loops in a reader, a tile of one thread, or a row with threads along x.
         """
         width = int(rng.choice(self.options.vectors))
         match int(rng.integers(6)):
@@ -73,13 +74,11 @@ class Patterns:
                 return self.square(rng)
 
     def all_root(self) -> Lists:
-        """Loops of its own for every stage, in tiles of 4 x 4."""
+        """Return lists in which every stage has loops of its own, in tiles of 4 x 4."""
         return {(stage.name,): self.sized((4, 4), (4, 4)) for stage in self.graph.stages}
 
     def reasonable(self, tiled: float, parts: Sequence[str], rng: np.random.Generator) -> Lists:
-        """No loops for stages of which a point needs one point; the others have tiles with probability `tiled`, else
-        rows.
-        """
+        """Return lists without loops for stages with `point`; others get tiles with probability `tiled`, else rows."""
         side = int(rng.choice(self.options.squares))
         return {(stage.name,): self._reasonable(stage, rng.random() < tiled, parts, side, rng)
                 for stage in self.graph.stages}
@@ -95,8 +94,9 @@ class Patterns:
         return self.sized((side, side), (side if "lanes" in parts else 1, side if "threads" in parts else 1))
 
     def seed(self, number: int, rng: np.random.Generator) -> Lists:
-        """All root for 0; for each share of tiles from 0 to 1 in tenths a reasonable one with all parts, and one with
-        some.
+        """Return the lists of a seed: all root for number 0, reasonable ones for all others.
+
+        Two for each share of tiles from 0 to 1 in tenths: one with all parts, and one with some.
         """
         if number == 0:
             return self.all_root()
@@ -106,7 +106,7 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Draws lists for the walks of a space; `patterns` is None where it names no stages."""
+    """Draws lists for the walks of a space. `patterns`: None if the space has no stage graph."""
 
     space: Space
     graph: OptimizationGraph
@@ -115,12 +115,12 @@ class Drawing:
     options: HalideGaOptions
 
     def path(self, lists: Lists, rng: np.random.Generator) -> Path:
-        """Where `lists` lead; nowhere if nothing is legal."""
+        """Return the path of the walk that follows `lists`; empty if no walk is legal."""
         walk = self.graph.walk(self.space, self.stages.following(lists, rng))
         return () if walk is None else self.graph.path(walk)
 
     def random(self, rng: np.random.Generator) -> Lists:
-        """A random schedule, or a reasonable one: everything by chance where the space names no stages."""
+        """Return a random or a reasonable schedule; without a stage graph {}, so that all decisions are random."""
         patterns = self.patterns
         if patterns is None:
             return {}
@@ -133,7 +133,7 @@ class Drawing:
         return self.redrawn(lists, [names[place] for place in sorted(chosen)], rng)
 
     def redrawn(self, lists: Lists, chosen: Sequence[Subject], rng: np.random.Generator) -> Lists:
-        """`lists` with random ones for the `chosen` stages, of up to `length` directives each."""
+        """Return `lists` with random lists of up to `length` directives for the `chosen` stages."""
         if self.patterns is None:
             return {stage: given for stage, given in lists.items() if stage not in chosen}
         lengths = {stage: int(rng.integers(self.options.length + 1)) for stage in chosen}
@@ -150,6 +150,6 @@ class Drawing:
         return {**lists, **drawn}
 
     def _begun(self, length: int, rng: np.random.Generator) -> List:
-        """The beginning of a list of `length` directives: where the stage is computed."""
+        """Return the first directive of a list of `length`: where the stage is computed."""
         assert self.patterns is not None
         return self.patterns.placed(rng, *(("own loops", "in a reader") if length else ("no loops",)))

@@ -1,4 +1,4 @@
-"""A guide for spaces without models: prefixes cost what was measured of walks with the same choices."""
+"""A guide for spaces without models: estimates costs of prefixes from measured walks with the same choices."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from graph.space import Option
 from graph.walk import Choice
 
 FAILED = 4.0
-"""An option of which all walks failed counts as so many times as slow as others."""
+"""The relative cost of an option whose walks all failed."""
 EXACT = 2
-"""The depth from which on numbers matter, not only words and whether there is any of something."""
+"""The depth from which on numbers are compared exactly, not only strings and whether numbers are above 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hindsight:
-    """The guide: of each choice, the mean time of walks that made it over that of all walks at its node, multiplied."""
+    """The guide. A prefix costs the product, over its choices, of the mean time of the walks with the choice divided
+    by the mean time of all walks at its node."""
 
     graph: OptimizationGraph
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
-        """See Guide: all that is not known to lead nowhere."""
+        """See Guide: the options that are not pruned."""
         decision, options = prefix.state.decision, prefix.state.options
         node = self.graph.nodes.get(decision) if decision is not None else None
         left = tuple(node.options[k] for k in node.allowed) if node is not None and len(options) > 1 else ()
@@ -34,7 +35,7 @@ class Hindsight:
         return [self._cost(prefix) for prefix in prefixes]
 
     def _cost(self, prefix: Prefix) -> float:
-        """The product over its choices."""
+        """Return the product of the factors of its choices; products of prefixes are cached in `note`."""
         unknown, at = [], prefix
         while not isinstance(at.note, float) and at.parent is not None:
             unknown.append(at)
@@ -59,7 +60,7 @@ class Hindsight:
         return edge.cost.mean / mean if mean > 0.0 and edge.cost.mean > 0.0 else 1.0
 
     def structure(self, prefix: Prefix, depth: int) -> Hashable:
-        """See Guide: words from depth 0 on, of numbers first whether they are above 1, then what they are."""
+        """See Guide: strings from depth 0 on; of numbers, at depth 1 whether they are above 1, then their values."""
         return tuple(_seen(choice.option, depth) for choice in prefix.choices)
 
     def is_heavy(self, prefix: Prefix) -> bool:

@@ -1,18 +1,18 @@
-"""What candidate walks will cost, kernel by kernel: a program takes as long as its kernels do together.
+"""Predicts the costs of candidate walks kernel by kernel: the time of a program is the sum of its kernels' times.
 
-The time of a kernel hangs on its own decisions and on those made before it came to be (which statements share it, their
-reductions, the order of loops), not on how the other kernels are tiled. So a Gaussian process over *kernels* learns
-more from a measurement than one over walks: a walk with four kernels is four observations in a quarter of the
-dimensions, and what was never measured together is known from where it was measured apart. The forecast of a walk is
-that of a sum,
+The time of a kernel depends on its own decisions and on those about its statements (which of them share it, their
+reductions, the order of loops), but not on the tiles of other kernels. So a Gaussian process over *kernels* learns
+more from a measurement than one over walks: a walk with four kernels gives four observations in a quarter of the
+dimensions, and kernels measured in different walks predict walks that combine them. The forecast of a walk is that of
+a sum,
 
     log T = log sum_k exp(m_k),    var(log T) = sum_kl w_k w_l cov(k, l),    w_k = exp(m_k) / sum_l exp(m_l)
 
-(the first order around the means m of the kernels' log times). Times of kernels with the same statements vary around
-their mean, shrunk by one observation towards that of all kernels, so that a group that was never met has a forecast,
-too.
+(first order around the means m of the kernels' log times). The prior mean of a kernel is the mean of the kernels with
+the same statements, shrunk towards the mean of all kernels by one observation. So kernels with new statements have a
+forecast, too.
 
-Failed walks do not enter: which of their kernels was to blame is not known.
+Failed walks are not used, because it is unknown which of their kernels failed.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ from graph.space import Option
 from graph.walk import Walk
 
 Kernel: TypeAlias = tuple[str, ...]
-"""The statements of a kernel, which are the subject of its decisions."""
+"""The statements of a kernel; they are the subject of its decisions."""
 
 Instance: TypeAlias = tuple[Kernel, tuple[tuple[int, float], ...]]
-"""A kernel with the values of all decisions that concern it, by column."""
+"""A kernel with (column, value) of all decisions that concern it."""
 
 ITSELF: Kernel = ("this kernel",)
-"""The subject of a kernel's own decisions among the attributes: kernels of different statements share them."""
+"""Replaces the subject of a kernel's own decisions, so that kernels of different statements share attributes."""
 
 MOST_INSTANCES = 500
-"""Kernels that the model looks at, the latest known: its cost grows with their third power."""
+"""The model uses at most so many kernels, the latest ones: its time grows with their third power."""
 
 FEWEST = 5
-"""Successes from which on there is a forecast."""
+"""There is a forecast from this number of successful walks on."""
 
 
 @dataclass(slots=True)
 class KernelForecaster:
-    """Learns walks with the times of their kernels; which decisions are a kernel's is learned, too."""
+    """Learns from walks and their kernels' times, also which decisions are about kernels."""
 
     attributes: Attributes = field(default_factory=Attributes)
     _process: GaussianProcess = field(default_factory=GaussianProcess)
     _walks: list[Walk] = field(default_factory=list)
     _times: list[Mapping[Kernel, float]] = field(default_factory=list)  # log ms; empty for a failure
     _instances: dict[int, tuple[Instance, ...]] = field(default_factory=dict)  # by walk, in the order of its times
-    _same: dict[Instance, Instance] = field(default_factory=dict)  # equal ones among these are one object
-    _kernels_own: set[str] = field(default_factory=set)  # names of decisions about what was a kernel in the end
-    _shared: set[str] = field(default_factory=set)  # and about what was none
+    _same: dict[Instance, Instance] = field(default_factory=dict)  # equal instances share one object
+    _kernels_own: set[str] = field(default_factory=set)  # names of decisions whose subject was a kernel
+    _shared: set[str] = field(default_factory=set)  # names of decisions with other subjects
     _apart: bool = True  # whether each kernel's decisions could be told, up to walk number `_looked_at`
     _looked_at: int = 0
     _successes: int = 0
     _most: int = 0
 
     def learn(self, walk: Walk, times: Mapping[Kernel, float]) -> None:
-        """Take in a walk and the ms of its kernels (none: it failed, or nothing is known of its kernels)."""
+        """Add a walk and the times of its kernels in ms (empty: it failed, or the times are unknown)."""
         self._walks.append(walk)
         self._times.append({kernel: float(np.log(max(ms, LEAST_MS))) for kernel, ms in times.items()})
         before = len(self._shared), len(self._kernels_own)
@@ -79,10 +79,10 @@ class KernelForecaster:
             self._looked_at = 0
 
     def forecast(self, known: Sequence[int], candidates: Sequence[Walk], best: float) -> KernelForecast | None:
-        """What `candidates` may cost, given the walks with the numbers `known`; `best`: log ms of the best one.
+        """Return the forecast for `candidates`, given the walks with the numbers `known`.
 
-        None where kernels say no more than walks: there are too few successes, programs have one kernel only, or it
-        cannot be told which decisions are which kernel's, or which kernels a candidate will have.
+        `best`: log ms of the best walk. None if the model of kernels is not usable: there are too few successes, all
+        programs have a single kernel, or the decisions do not determine the kernels of each walk.
         """
         if self._successes < FEWEST or self._most < 2 or not self._can_tell():
             return None
@@ -106,14 +106,14 @@ class KernelForecaster:
         return _summed(posterior, expected, deviation, groups, best)
 
     def _can_tell(self) -> bool:
-        """Whether every kernel that ran had decisions of its own; once that is not so, it never will be."""
+        """Return whether every kernel that ran had decisions of its own. Once false, it stays false."""
         for walk, times in zip(self._walks[self._looked_at :], self._times[self._looked_at :], strict=True):
             self._apart &= set(times) <= set(self._kernels_of(walk))
         self._looked_at = len(self._walks)
         return self._apart
 
     def _data(self, known: Sequence[int]) -> tuple[list[Instance], Array]:
-        """The latest instances among the walks `known`, and the mean log ms of each."""
+        """Return the latest instances among the walks `known`, and the mean log ms of each."""
         before = self._instances
         self._instances = {number: before.get(number) or self._learned(number) for number in known}
         found: dict[int, tuple[Instance, list[float]]] = {}  # by identity, which takes no time to hash
@@ -145,7 +145,8 @@ class KernelForecaster:
         return tuple((kernel, tuple(sorted(self._row(answers, kernel).items()))) for kernel in kernels)
 
     def _row(self, answers: Mapping[Kernel, Sequence[tuple[int, str, Option]]], kernel: Kernel) -> dict[int, float]:
-        """The kernel's decisions under a name that all kernels share, those about parts of it, and its statements."""
+        """Return the values of a kernel: its own decisions with the subject ITSELF, those about a part of its
+        statements, and an attribute per statement."""
         inside, shared = set(kernel), self._shared
         concerned: list[tuple[Key, Option]] = [(("statement", (statement,)), True) for statement in kernel]
         found = [(place, (name, ITSELF if subject == kernel and name not in shared else subject), option)
@@ -157,10 +158,10 @@ class KernelForecaster:
 
 @dataclass(slots=True)
 class KernelForecast:
-    """Means and deviations of walks from those of their kernels; see explorer.screening.Forecast.
+    """Means and deviations of walks, computed from those of their kernels; see explorer.screening.Forecast.
 
-    Pair p says that two kernels (points of the posterior) are both in walk `walk[p]`, and how much (`weight[p]`) their
-    covariance adds to the walk's variance.
+    Pair p consists of two kernels (points of the posterior) of walk `_walk[p]`; their covariance times `_weight[p]` is
+    a term of the walk's variance.
     """
 
     mean: Array
@@ -173,20 +174,20 @@ class KernelForecast:
     _weight: Array
 
     def deviation(self) -> Array:
-        """The standard deviation of each walk's log ms."""
+        """Return the standard deviation of each walk's log ms."""
         terms = self._weight * self._posterior.covariances(self._pairs)
         variances = np.bincount(self._walk, terms, minlength=self.mean.size)
         return np.asarray(self._unit * np.sqrt(np.maximum(variances, 1e-9)))
 
     def measure(self, candidate: int) -> None:
-        """The kernels of this walk will be measured."""
+        """Reduce the uncertainty as a measurement of this walk's kernels will."""
         for point in self._groups[candidate]:
             self._posterior.measure(point)
 
 
 def _summed(posterior: Posterior, expected: Array, unit: float, groups: Sequence[Sequence[int]],
             best: float) -> KernelForecast:
-    """The forecast of sums of kernels with the log times `expected`."""
+    """Return the forecast of walks, as sums of kernels with the expected log times `expected`."""
     totals = np.array([np.exp(expected[group]).sum() for group in groups])
     sizes = np.array([len(group) for group in groups])
     walk = np.repeat(np.arange(sizes.size), sizes**2)
@@ -197,12 +198,12 @@ def _summed(posterior: Posterior, expected: Array, unit: float, groups: Sequence
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Most kernels were measured once."""
+    """Return the mean; fast for a single value, because most kernels were measured once."""
     return values[0] if len(values) == 1 else float(np.mean(values))
 
 
 def _means(kernels: Sequence[Kernel], times: Array) -> dict[Kernel, float]:
-    """The mean of each kernel's times, and one more observation at the mean of all."""
+    """Return the mean of each kernel's times, with one more observation at the mean of all kernels."""
     overall = float(times.mean())
     sums: dict[Kernel, float] = {}
     counts: dict[Kernel, int] = {}

@@ -1,7 +1,8 @@
-"""Iterated hill climbing with annealing acceptance: from a good walk on to its neighbours, from a dead end elsewhere.
+"""Iterated hill climbing with simulated-annealing acceptance.
 
-A neighbour differs in one decision (and in what the graph repairs after it): numbers close by come first. A neighbour
-that costs more is moved to with probability (Kirkpatrick, Gelatt & Vecchi 1983, on relative cost)
+A neighbour of a walk differs in one decision (and in what the graph repairs after it); near numbers come first. The
+search moves to a neighbour that costs less, and to one that costs more with probability (Kirkpatrick, Gelatt & Vecchi
+1983, on relative cost)
 
     exp(-(log cost - log current cost) / T),   T = temperature * cooling^(walks since the climb began)
 
@@ -30,12 +31,12 @@ from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
 
 _TOLD = 2**32 - 1
-"""No walk of an iteration has this number: tells the generators of `tell` from those of `ask`."""
+"""Seeds the random generators of `tell`; no walk of an iteration has this number, so those of `ask` differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """The parameters of local search, tried out on the recorded spaces of docs/explorers.md.
+    """The parameters of local search, tuned on the recorded spaces of docs/explorers.md.
 
     The first `opening` walks are random, and the first climb starts from the best of them. `temperature`, `cooling`
     and `patience` are explained above. A new climb starts `kick` changed decisions away from the best walk, or, with
@@ -53,7 +54,7 @@ class LocalOptions:
 
 @dataclass(slots=True)
 class Climb:
-    """Where the search stands, and the neighbours that are left. `idle`: walks since it last improved."""
+    """The current walk of a climb, and its remaining neighbours. `idle`: walks since the last improvement."""
 
     current: Scored
     neighbours: Iterator[Genes]
@@ -62,7 +63,7 @@ class Climb:
 
 
 class Local:
-    """The explorer."""
+    """The local search explorer."""
 
     def __init__(self, space: Space, seed: int, options: LocalOptions = LocalOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
@@ -106,7 +107,7 @@ class Local:
             self._take_in(Scored(known, cost))
 
     def _take_in(self, scored: Scored) -> None:
-        """Move there or not."""
+        """Decide whether to move to this walk, or to begin a climb there."""
         climb, cost = self._climb, scored.cost_ms
         if self._best is None or cost < self._best.cost_ms:
             self._best = scored
@@ -128,7 +129,7 @@ class Local:
         return self._neighbour(rng) or self._kicked(self._best.walk, rng)
 
     def _neighbour(self, rng: np.random.Generator) -> Walk | None:
-        """An unseen neighbour of where the climb stands; None when the climb is over."""
+        """Return an unseen neighbour of the current walk; None if the climb is over."""
         climb = self._climb
         if climb is None or climb.idle > self._options.patience:
             return None
@@ -139,7 +140,7 @@ class Local:
         return None
 
     def _kicked(self, best: Walk, rng: np.random.Generator) -> Walk | None:
-        """A walk to start the next climb from."""
+        """End the climb, and return a walk from which the next one starts; None if the space is exhausted."""
         self._climb = None
         walk = None
         if best.choices and rng.random() >= self._options.elsewhere:
@@ -166,5 +167,5 @@ class Local:
         return bool(self._drawn().random() < math.exp(-worse / climb.temperature))
 
     def _drawn(self) -> np.random.Generator:
-        """Chance that belongs to the walk that was told last."""
+        """Return a random generator for the walk that was told last."""
         return np.random.default_rng((self._seed, self._told, _TOLD))

@@ -12,7 +12,7 @@ from graph.space import Chooser, Decision, Option, Space
 
 @dataclass(slots=True)
 class _Asked:
-    """A decision that follows some answers. After each answer to it: another decision, or the Plan at the end."""
+    """A decision, and for each known answer the next decision, or the Plan at the end."""
 
     decision: Decision
     options: tuple[Option, ...]
@@ -72,7 +72,7 @@ class MemoizedSpace:
 
 
 class _Way:
-    """The Chooser of one run of the original: repeats `given`, then asks `chooser`, and notes everything."""
+    """The Chooser of one run of the original space: repeats `given`, then asks `chooser`, and records everything."""
 
     def __init__(self, chooser: Chooser, given: Sequence[Option]) -> None:
         self.asked: list[_Asked] = []

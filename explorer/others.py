@@ -1,6 +1,6 @@
-"""Explorers that other packages bring by an entry point, and classes of the Python program that runs.
+"""Explorers of other packages (found by entry points), and explorer classes of the running Python program.
 
-What they are is checked before they are used: whatever is wrong with them is one clear error that names its author.
+They are checked before use, and every error of theirs becomes an InputError that names the explorer and its package.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from generator.errors import InputError
 from graph.space import Space
 
 ENTRY_POINTS = "antune.explorers"
-"""The group of entry points in which other packages name explorers of theirs."""
+"""The group of entry points in which other packages register their explorers."""
 _EXPECTED = ("expected is `maker(space, seed, starts)`, which returns an object with `ask(count)` and "
              "`tell(walk, outcome)` (docs/python.md)")
 
 
 def installed() -> dict[str, EntryPoint]:
-    """The entry points of installed packages, by name."""
+    """Return the entry points of installed packages by name."""
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
 def load_maker(entry: EntryPoint) -> Callable[[Space, int, Starts], Any]:
-    """What `entry` names, which can be called as a maker.
+    """Import what `entry` names: a callable that makes an explorer.
 
     Raises:
-        InputError: it cannot be imported, or called with these arguments.
+        InputError: it cannot be imported, or cannot be called with these arguments.
     """
     whose = f"the explorer {entry.name!r} ({entry.value}{f' of the package {entry.dist.name}' if entry.dist else ''})"
     try:
@@ -42,10 +42,10 @@ def load_maker(entry: EntryPoint) -> Callable[[Space, int, Starts], Any]:
 
 
 def find_class(name: str) -> Callable[[Space, int, Starts], Any]:
-    """The class MODULE:CLASS of the Python program that runs.
+    """Return the class MODULE:CLASS of the running Python program.
 
     Raises:
-        InputError: the program has not imported it, it is no explorer, or it is made of other arguments.
+        InputError: the program has not imported it, it is not an explorer, or it takes other arguments.
     """
     module, _, place = name.partition(":")
     found: Any = sys.modules.get(module)
@@ -59,10 +59,10 @@ def find_class(name: str) -> Callable[[Space, int, Starts], Any]:
 
 def make_other(name: str, maker: Callable[[Space, int, Starts], Any], space: Space, seed: int,
                starts: Starts) -> Explorer:
-    """The explorer that `maker`, which is not antune's, makes.
+    """Make an explorer with a maker of another package.
 
     Raises:
-        InputError: it raises an error, or what it returns is no explorer.
+        InputError: the maker raises an error, or its result is not an explorer.
     """
     try:
         explorer = maker(space, seed, starts)
@@ -89,12 +89,12 @@ def _checked(whose: str, found: Any) -> Callable[[Space, int, Starts], Any]:
 
 
 def _takes(function: Any, *arguments: object) -> bool:
-    """Whether `function` can be called with as many arguments, as far as Python knows what it takes."""
+    """Return whether `function` can be called with so many arguments; true if its signature is unknown."""
     if not callable(function):
         return False
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of a compiled module, perhaps: the call will show
+    except (TypeError, ValueError):  # no signature, for example in a compiled module: the call will show
         return True
     try:
         signature.bind(*arguments)
@@ -104,7 +104,7 @@ def _takes(function: Any, *arguments: object) -> bool:
 
 
 def _place(maker: object) -> str:
-    """Where the code of a maker is: MODULE:NAME."""
+    """Return where the code of a maker is, as MODULE:NAME."""
     kind = maker if hasattr(maker, "__qualname__") else type(maker)
     return f"{getattr(kind, '__module__', '?')}:{getattr(kind, '__qualname__', '?')}"
 

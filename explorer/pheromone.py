@@ -1,7 +1,7 @@
 """Pheromone trails on the nodes of a graph, with bounds.
 
-In the hyper-cube framework (Blum & Dorigo, "The hyper-cube framework for ant colony optimization", 2004) every trail
-stays within [0, 1]; the bounds below and above are those of the Max-Min Ant System (Stützle & Hoos 2000).
+In the hyper-cube framework (Blum & Dorigo, "The hyper-cube framework for ant colony optimization", 2004), trails stay
+in [0, 1]. Lower and upper bounds are those of the Max-Min Ant System (Stützle & Hoos 2000).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from graph.optimization_graph import Node
 from graph.prefixes import Path
 
 NOTHING = 1e-9
-"""A trail never gets so low that all options of a node could vanish."""
+"""The lower bound of trails, above 0, so that the weights of a node's options never sum to 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where trails start and between which levels they stay. `shared`: start and low are divided by the options."""
+    """The start level and the bounds of trails. `shared`: start and low are divided by the number of options."""
 
     start: float
     low: float = NOTHING
@@ -29,17 +29,17 @@ class Bounds:
     shared: bool = False
 
     def start_of(self, options: int) -> float:
-        """The level of every option of a node before anything was learned."""
+        """Return the initial level of the options of a node with so many options."""
         return self.start / options if self.shared else self.start
 
     def low_of(self, options: int) -> float:
-        """The lowest level of an option."""
+        """Return the lower bound of the options of a node with so many options."""
         return self.low / options if self.shared else self.low
 
 
 @dataclass(slots=True)
 class _Trail:
-    """The levels of a node's options as they were at an epoch."""
+    """The levels of a node's options at an epoch."""
 
     levels: NDArray[np.float64]
     epoch: int
@@ -49,10 +49,10 @@ class _Trail:
 class Trails:
     """The trails on the nodes of a graph.
 
-    Evaporation touches every edge of the graph, also of nodes that nobody has reached yet: the graph behaves as
-    if it had been complete from the start, and it does not matter when a node is first met. It is done lazily:
-    `epoch` counts evaporations, and a node catches up when it is next looked at. This is exact while the bounds stay,
-    because max(low, (1 - rho) * x), repeated k times, is max(low, (1 - rho)^k * x).
+    Evaporation affects every edge of the graph, also those of nodes that are reached later. So the graph behaves as if
+    it were complete from the start. Evaporation is lazy: `epoch` counts evaporations, and a node is updated when its
+    level is next read. This is exact while the bounds do not change, because max(low, (1 - rho) * x), repeated k
+    times, is max(low, (1 - rho)^k * x).
     """
 
     rho: float
@@ -61,7 +61,7 @@ class Trails:
     trails: dict[Node, _Trail] = field(default_factory=dict)
 
     def level(self, node: Node) -> NDArray[np.float64]:
-        """The trails of a node's options as of now."""
+        """Return the current levels of a node's options, shape (options,)."""
         options = len(node.options)
         trail = self.trails.get(node)
         if trail is None:
@@ -73,32 +73,32 @@ class Trails:
         return trail.levels
 
     def evaporate(self) -> None:
-        """tau = (1 - rho) * tau on every edge."""
+        """Set tau = (1 - rho) * tau on every edge."""
         self.epoch += 1
 
     def reward(self, path: Path, amount: float) -> None:
-        """tau = tau + amount on the edges of `path`, up to the bound."""
+        """Set tau = tau + amount on the edges of `path`, up to the upper bound."""
         for node, index in path:
             levels = self.level(node)
             levels[index] = min(self.bounds.high, levels[index] + amount)
 
     def approach(self, path: Path, level: float, rho: float) -> None:
-        """tau = (1 - rho) * tau + rho * level on the edges of `path` only."""
+        """Set tau = (1 - rho) * tau + rho * level on the edges of `path` only."""
         for node, index in path:
             levels = self.level(node)
             levels[index] = (1.0 - rho) * levels[index] + rho * level
 
     def reset(self) -> None:
-        """Back to the start everywhere."""
+        """Reset all trails to the start level."""
         self.epoch = 0
         self.trails.clear()
 
     def branching(self, path: Path) -> float:
-        """The mean number of options per node of `path` that ants still follow (1: all is settled).
+        """Return the mean effective number of options per node of `path` (1: the trails have converged).
 
-        Per node 1 / sum p^2 with p the trails' shares: the options that count, were they equally likely. The
-        usual lambda-branching factor counts trails above a share of the span from lowest to highest instead; it
-        calls a node of a thousand options settled after one reward, when nine ants of ten still go elsewhere.
+        Per node it is 1 / sum p^2, where p are the trails divided by their sum. The usual lambda-branching factor
+        counts trails above a share of the span from lowest to highest. For a node with a thousand options, it is 1
+        after a single reward, although nine of ten ants still choose other options.
         """
         return float(np.mean([self._followed(node) for node, _ in path])) if path else 1.0
 

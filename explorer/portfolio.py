@@ -1,12 +1,12 @@
-"""Several explorers share the budget; those that found new bests lately get more of it.
+"""Several explorers share the budget; those that recently found new best walks get more of it.
 
-The rule is OpenTuner's (Ansel et al. 2014, after Fialho, Schoenauer & Sebag 2010). Of the last `window` walks (H), of
-which n_t were member t's, the next walk is the turn of the member with the largest
+The rule is OpenTuner's (Ansel et al. 2014, after Fialho, Schoenauer & Sebag 2010). H are the last `window` walks, and
+n_t of them were member t's. The next walk is requested from the member with the largest
 
     AUC_t + exploration * sqrt(2 * log2 |H| / n_t)
 
-where AUC_t (explorer.credit.area_under_curve) rises with each walk of the member that was a new best. What happens
-within one iteration is known only after it, so there the uses count and the successes come later.
+where AUC_t (explorer.credit.area_under_curve) rises with each of the member's walks that was a new best. The outcomes
+of an iteration are known only after it, so within an iteration only the uses n_t change.
 
 All members receive all results, also those that other members requested. Repeating the walks in each member is cheap
 (explorer.memoized).
@@ -35,7 +35,7 @@ Maker: TypeAlias = Callable[[Space, int], Explorer]
 
 @dataclass(frozen=True, slots=True)
 class PortfolioOptions:
-    """OpenTuner's defaults. The first `opening` walks are all the first member's (who may have hints to follow)."""
+    """OpenTuner's defaults. The first `opening` walks come from the first member, which may have start walks."""
 
     window: int = 500
     exploration: float = 0.05
@@ -44,14 +44,14 @@ class PortfolioOptions:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A walk that was told: whose it was, and whether it was a new best."""
+    """A told walk: the member that requested it, and whether it was a new best."""
 
     member: int
     success: bool
 
 
 class Portfolio:
-    """The explorer. Random search is always the last member: it fills in where the others ask the same walk."""
+    """The portfolio explorer. The last member is always random search, which replaces walks that members both asked."""
 
     def __init__(
         self, space: Space, seed: int, makers: Sequence[Maker], options: PortfolioOptions = PortfolioOptions()
@@ -78,7 +78,7 @@ class Portfolio:
         return self._filler.graph
 
     def _shares(self, count: int) -> list[int]:
-        """How many of the next `count` walks each member is to ask."""
+        """Return how many of the next `count` walks to request from each member."""
         taken = [[use.success for use in self._uses if use.member == member] for member in range(len(self._members))]
         gains = [area_under_curve(uses) for uses in taken]
         uses = [len(one) for one in taken]
@@ -122,7 +122,7 @@ class Portfolio:
         return gain + self._options.exploration * math.sqrt(2.0 * math.log2(total) / uses)
 
     def _new(self, member: int, walks: Sequence[Walk]) -> list[Walk]:
-        """Those of the member's `walks` that no other member asked in this iteration."""
+        """Return those of the member's `walks` that no other member asked in this iteration."""
         new = []
         for walk in walks:
             identity = walk.identity

@@ -15,7 +15,7 @@ from metrics.outcome import Outcome
 
 
 class RandomWalk:
-    """Uniform at every node (not over whole walks), without repeats."""
+    """Draws uniformly at every node (not uniformly over walks), without repeated walks."""
 
     def __init__(self, space: Space, seed: int) -> None:
         """Explore `space`; the same seed gives the same walks."""

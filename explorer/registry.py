@@ -22,13 +22,13 @@ from graph.space import Space
 
 
 def _portfolio(space: Space, seed: int, starts: Starts) -> Portfolio:
-    """Colony (which follows the starts), evolution, local search and random search."""
+    """Make the portfolio: colony (which begins with the starts), genetic, local and random search."""
     makers: tuple[Maker, ...] = (lambda space, seed: Colony(space, seed, starts=starts), Genetic, Local)
     return Portfolio(space, seed, makers, PortfolioOptions(opening=len(starts)))
 
 
 def _as_published(options: ColonyOptions) -> Callable[[Space, int, Starts], Explorer]:
-    """A colony that begins with its own ants: the papers know no start plans."""
+    """Return a maker of a colony without start walks, as in the papers."""
     return lambda space, seed, starts: Colony(space, seed, options)
 
 
@@ -42,7 +42,7 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
         "beam": lambda space, seed, starts: Beam(space, seed, starts=starts),
         "local": lambda space, seed, starts: Local(space, seed, starts=starts),
         "portfolio": _portfolio,
-        "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing
+        "random": lambda space, seed, starts: RandomWalk(space, seed),  # the baseline uses no start walks
         "sioutas": lambda space, seed, starts: Local(space, seed, starts=starts),  # the starts are the model's
         "polymage-dp": lambda space, seed, starts: Local(space, seed, starts=starts),
         "exhaustive": lambda space, seed, starts: Exhaustive(space),
@@ -54,26 +54,26 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
 )
 
 EXPLORERS = tuple(_MAKERS)
-"""The names of antune's own, the default first."""
+"""The names of antune's own explorers, the default first."""
 PLAN_MAKERS = ("sioutas", "polymage-dp")
-"""Those that follow a cost model of the stages of a program: local search after the plans that it chose."""
+"""Explorers that first try the plans that a cost model of the program's stages chose; then they search locally."""
 SEARCHES = tuple(name for name in EXPLORERS if name not in PLAN_MAKERS)
-"""Those that search any space."""
+"""Explorers that work on any space."""
 
 
 def explorers() -> tuple[str, ...]:
-    """All names: antune's own, then those of installed packages."""
+    """Return all names: antune's own explorers, then those of installed packages."""
     return (*EXPLORERS, *sorted(set(installed()) - set(EXPLORERS)))
 
 
 def find_maker(name: str) -> ExplorerMaker:
-    """What makes the explorer called `name`: one of antune's own, or one of an installed package.
+    """Return the maker of the explorer `name`: one of antune's own, or one of an installed package.
 
-    `MODULE:CLASS` is a class of the Python program that runs: only what that has imported is ever looked at, since
-    names are stored, and runs may come from somebody else.
+    `MODULE:CLASS` is a class of the running Python program. It must be imported already: names are stored in runs, and
+    a run of another person must not import code.
 
     Raises:
-        InputError: there is none, it cannot be imported, or it cannot be called as a maker.
+        InputError: the name is unknown, the explorer cannot be imported, or it cannot be called as a maker.
     """
     if name in _MAKERS:
         return _MAKERS[name]
@@ -88,11 +88,10 @@ def find_maker(name: str) -> ExplorerMaker:
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:
-    """A new explorer of `space` with its default options; ours that learn ask `starts` first.
+    """Return a new explorer of `space` with its default options. Most explorers ask `starts` first.
 
     Raises:
-        InputError: there is no explorer of this name, the seed is negative, or what another package brings is no
-            explorer.
+        InputError: the name is unknown, the seed is negative, or an explorer of another package is not usable.
     """
     if seed < 0:
         raise InputError(f"the seed is negative: {seed}; use 0 or a positive number")

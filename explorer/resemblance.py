@@ -1,12 +1,12 @@
-"""What a walk may cost, judged by the walks it resembles most: a forecast that is cheap enough to sort out candidates.
+"""Predicts the cost of a walk from the most similar known walks; fast enough to compare many candidates.
 
 Shepard's inverse distance weighting ("A two-dimensional interpolation function for irregularly-spaced data", 1968)
 over the `nearest` known walks:
 
     forecast = sum of w * log cost / sum of w,   w = 1 / (distance + 0.1)^2
 
-The distance counts the genes that differ; numbers within a factor of two differ by less than one (log2 of the
-factor). A walk that lacks a gene differs in it. Failures are as bad as the worst known cost.
+The distance is the number of genes that differ. Two numbers differ by at most 1: by log2 of their ratio if that is
+smaller. A walk that lacks a gene differs in it. A failure counts as the worst known cost.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from explorer.variation import Genes, Key, is_number
 from graph.space import Option
 
 SMALLEST_MS = 1e-9
-"""Takes the place of a time of 0, which has no logarithm."""
+"""Replaces a time of 0, which has no logarithm."""
 
 
 @dataclass(slots=True)
 class Resemblance:
-    """The last `memory` walks as rows of numbers, with a column per gene (not a number: the walk has no such gene)."""
+    """The last `memory` walks as rows of numbers, with a column per gene (NaN: the walk does not have the gene)."""
 
     nearest: int = 4
     memory: int = 1000
@@ -39,7 +39,7 @@ class Resemblance:
     _told: int = 0
 
     def learn(self, known: Genes, cost: float | None) -> None:
-        """Take in a walk that cost so much (None: it failed); it takes the place of the oldest if there is no more."""
+        """Add a walk with its cost in ms (None: it failed); it replaces the oldest one if the memory is full."""
         for gene in known:
             self._columns.setdefault(gene, len(self._columns))
         self._make_room()
@@ -52,9 +52,9 @@ class Resemblance:
         self._told += 1
 
     def forecast(self, wanted: Genes) -> float | None:
-        """The log of what a walk with these genes may cost; None for genes of a walk that is known.
+        """Return the predicted log ms of a walk with these genes; None if a known walk has the same genes.
 
-        Raises ValueError when no walk is known.
+        Raises ValueError if no walk is known.
         """
         if not self._told:
             raise ValueError("no walk was told yet")
@@ -69,7 +69,7 @@ class Resemblance:
         return float(weights @ np.where(np.isnan(costs), worst, costs) / weights.sum())
 
     def _distances(self, wanted: Genes, count: int) -> NDArray[np.float64]:
-        """From each known walk, over the genes that are wanted."""
+        """Return the distance from each known walk, over the genes in `wanted`."""
         genes = [gene for gene in wanted if gene in self._columns]
         columns = [self._columns[gene] for gene in genes]
         values, counted = np.zeros(self._rows.shape[1]), np.zeros(self._rows.shape[1])
@@ -81,7 +81,7 @@ class Resemblance:
         return np.asarray(apart @ counted, dtype=np.float64)
 
     def _value(self, option: Option) -> float:
-        """Numbers by size; everything else so far apart that it counts as different."""
+        """Return log2(1 + |x|) with the sign of x for a number; other options get values that are far apart."""
         if is_number(option):
             return math.copysign(math.log2(1.0 + abs(option)), option)
         return self._words.setdefault(option, 1e6 + 2.0 * len(self._words))

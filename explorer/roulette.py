@@ -1,7 +1,7 @@
 """Draws options with probabilities in proportion to their weights.
 
-Within an iteration the ants come to the same nodes again and again while no weight changes: what a draw needs is
-computed once per node and set of allowed options.
+Within an iteration, ants meet the same nodes many times while no weight changes. So the sums of weights are computed
+once per node and set of allowed options.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Weigh: TypeAlias = Callable[[Node, NDArray[np.intp]], Array]
 """The weights (above 0) of some options of a node."""
 
 FEW = 64
-"""Options up to which lists of Python are quicker than arrays."""
+"""Up to this number of options, Python lists are faster than arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wheel:
-    """The allowed options with the sums of their weights from the first one on; `strongest` have the largest weight."""
+    """The allowed options with the cumulative sums of their weights. `strongest`: those with the largest weight."""
 
     allowed: NDArray[np.intp]
     sums: Sequence[float] | Array
@@ -35,18 +35,18 @@ class _Wheel:
 
 @dataclass(slots=True)
 class Roulette:
-    """Remembers the sums of weights until it is told to forget them."""
+    """Draws options, and caches the sums of weights until `forget`."""
 
     _wheels: dict[tuple[Node, int], _Wheel] = field(
         default_factory=dict
-    )  # by identity of the allowed options, which it holds
+    )  # by node and id() of the array of allowed options, which the wheel keeps alive
 
     def forget(self) -> None:
-        """Weights will have changed."""
+        """Clear the cache, because weights have changed."""
         self._wheels.clear()
 
     def draw(self, node: Node, allowed: NDArray[np.intp], weigh: Weigh, rng: np.random.Generator, greed: float) -> int:
-        """One of `allowed`; with the probability `greed` the one of the largest weight (any of several)."""
+        """Draw one of `allowed`; with probability `greed` one of those with the largest weight."""
         wheel = self._wheels.get((node, id(allowed)))
         if wheel is None:
             wheel = self._wheels[node, id(allowed)] = _wheel(allowed, weigh(node, allowed))

@@ -1,17 +1,17 @@
-"""Which of many candidate walks to measure: those from which a model expects the largest improvement.
+"""Selects the candidate walks to measure: those with the largest expected improvement.
 
-Expected improvement (Jones, Schonlau & Welch 1998) under a Gaussian process over the walks measured so far. A batch
-is picked one by one: each pick takes away the uncertainty that measuring it will remove (Ginsbourger, Le Riche &
-Carraro 2010, "kriging believer"), so that a batch does not hold ten times the same idea. With nothing measured yet
-the picks are spread as widely as the candidates allow.
+Expected improvement (Jones, Schonlau & Welch 1998) under a Gaussian process over the walks measured so far. A batch is
+selected one by one: after each selection, the uncertainty is reduced as its measurement will do (Ginsbourger, Le Riche
+& Carraro 2010, "kriging believer"), so that a batch does not consist of similar walks. If nothing is measured yet, the
+selected walks are as different from each other as the candidates allow.
 
-Where a program has several kernels whose times are known one by one, a process over kernels (explorer.kernel_forecast)
-and one over walks pick in turns. The first knows more from the same measurements; the second learns from failures, too,
-and of what kernels do to each other.
+If a program has several kernels with known times, a process over kernels (explorer.kernel_forecast) and one over walks
+select in turns. The first learns more from the same measurements. The second also learns from failures and from
+interactions between kernels.
 
-A space that foretells costs (graph.foretelling) gives the process over walks its mean function: a slope times the
-foretold cost (standardised). The slope is that of a ridge regression on the measured walks, which takes SLOPE for as
-good as TRUSTED walks: what a model is worth shows soon, and one that is worth nothing has a slope of 0.
+If the space predicts costs (graph.foretelling), the mean function of the process over walks is a slope times the
+standardised prediction. The slope is that of a ridge regression on the measured walks, with the prior SLOPE, which
+weighs as much as TRUSTED walks. So the slope adapts quickly; it is 0 for a useless model.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from graph.foretelling import Foretell
 from graph.walk import Walk
 
 MOST_KNOWN = 400
-"""Measured walks that the model looks at: the best half, and the latest of the others."""
+"""The model uses at most so many measured walks: for one half the best, for the other the latest others."""
 
 SLOPE, TRUSTED = 0.5, 5.0
-"""Of costs over foretold costs, both standardised, before anything is measured; and so many walks change that by half.
-"""
+"""Prior slope of costs over predicted costs (both standardised), and its weight in measured walks."""
 
 
 class Forecast(Protocol):
-    """What candidates may cost, on a logarithmic scale, and how sure that is. `best` is what the best walk so far
-    cost.
+    """Predicted costs of candidates, on a logarithmic scale, with their uncertainty.
+
+    `mean`: per candidate. `best`: the cost of the best walk so far, in the same unit.
     """
 
     best: float
     mean: Array
 
     def deviation(self) -> Array:
-        """The standard deviation per candidate."""
+        """Return the standard deviation per candidate."""
 
     def measure(self, candidate: int) -> None:
-        """Take away the uncertainty that measuring this candidate removes; the means stay."""
+        """Reduce the uncertainty as a measurement of this candidate will; the means do not change."""
 
 
 @dataclass(slots=True)
 class WalkForecast:
-    """A forecast by whole walks: works for every space."""
+    """A forecast from a process over whole walks; works for every space."""
 
     best: float
     mean: Array
@@ -74,14 +74,14 @@ class WalkForecast:
 
 @dataclass(slots=True)
 class Screen:
-    """The models, and the walks that they learn from. `kernels`: None leaves out the model of kernels."""
+    """The models, and the walks from which they learn. `kernels`: None for no model of kernels."""
 
     experience: Experience
     kernels: KernelForecaster | None = None
     _process: GaussianProcess = field(default_factory=GaussianProcess)
 
     def pick(self, candidates: Sequence[Walk], count: int, foretell: Foretell | None = None) -> list[Walk]:
-        """The `count` most promising candidates (all of them if there are fewer), most promising first."""
+        """Return the `count` most promising candidates, most promising first; all candidates if there are fewer."""
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
         forecasts = self._forecasts(candidates, foretell)
@@ -91,7 +91,7 @@ class Screen:
             gain = expected_improvement(forecast.best, forecast.mean, forecast.deviation())
             gain[picked] = -np.inf
             picked.append(int(np.argmax(gain)))
-            for other in forecasts if number + 1 < count else ():  # after the last pick nobody asks
+            for other in forecasts if number + 1 < count else ():  # not needed after the last one
                 other.measure(picked[-1])
         return [candidates[number] for number in picked]
 
@@ -116,15 +116,14 @@ class Screen:
 
 
 def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
-    """E[max(0, best - cost)] for a normally distributed cost."""
+    """Return E[max(0, best - cost)] for normally distributed costs."""
     distance = (best - mean) / deviation
     density = np.exp(-0.5 * distance * distance) / np.sqrt(2 * np.pi)
     return np.asarray(deviation * (distance * normal_distribution(distance) + density))
 
 
 def _trend(foretold: Sequence[float | None], targets: Array) -> Array:
-    """The mean function at all walks, the measured ones first, whose costs are `targets`; 0 where nothing is foretold.
-    """
+    """Return the mean function at all walks, 0 without prediction. The first walks are measured: costs `targets`."""
     values = standardised(foretold)
     known = values[: len(targets)]
     slope = (known @ targets + TRUSTED * SLOPE) / (known @ known + TRUSTED)
@@ -132,7 +131,7 @@ def _trend(foretold: Sequence[float | None], targets: Array) -> Array:
 
 
 def _standardised(costs: Array) -> Array:
-    """Mean 0 and deviation 1; failures cost as much as the slowest success."""
+    """Scale costs to mean 0 and standard deviation 1; failures cost as much as the slowest success."""
     succeeded = costs[np.isfinite(costs)]
     if not succeeded.size:
         return np.zeros_like(costs)

@@ -1,7 +1,6 @@
-"""The linear algebra of a Gaussian process over a few walks, or over many.
+"""Linear algebra of a Gaussian process: with NumPy alone for up to `FEW` walks, with SciPy for more.
 
-SciPy takes half a second of processor time to be imported, and has what many walks need. A search that ends before it
-has measured more than `FEW` walks computes with NumPy alone.
+Importing SciPy takes half a second of processor time. A search that measures at most `FEW` walks avoids it.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from explorer.attributes import Array
 from explorer.threads import one_thread
 
 FEW = 3
-"""Measured walks from which no weights are learned yet (`GaussianProcess.fit`)."""
+"""Up to this number of measured walks, no weights are learned (`GaussianProcess.fit`)."""
 
 
 def blas_for(walks: int) -> AbstractContextManager[None]:
-    """What to compute in, for so many measured walks: one thread, unless nothing that has threads is called."""
+    """Return the context for computations with so many walks: one thread, or none if no threaded library is used."""
     return nullcontext() if walks <= FEW else one_thread()
 
 
 def city_block(some: Array, others: Array) -> Array:
-    """The city-block distance of each of `some` to each of `others`, the same to the bit however many there are."""
+    """Return the city-block distances, shape (some, others); bitwise equal for both implementations."""
     if len(some) <= FEW:
         columns, of_others = np.ascontiguousarray(some.T), np.ascontiguousarray(others.T)
         return np.asarray(np.abs(columns[:, :, None] - of_others[:, None, :]).sum(axis=0))
@@ -34,7 +33,7 @@ def city_block(some: Array, others: Array) -> Array:
 
 
 def solve_triangular(root: Array, right: Array, lower: bool) -> Array:
-    """x with root @ x = right, where `root` is triangular."""
+    """Return x with root @ x = right, where `root` is triangular."""
     if len(root) > FEW:
         import scipy.linalg
 
@@ -48,5 +47,5 @@ def solve_triangular(root: Array, right: Array, lower: bool) -> Array:
 
 
 def normal_distribution(values: Array) -> Array:
-    """The distribution function of the standard normal distribution."""
+    """Return the distribution function of the standard normal distribution."""
     return np.array([0.5 * erfc(value) for value in (values / -sqrt(2)).tolist()])

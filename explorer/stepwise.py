@@ -1,4 +1,4 @@
-"""Asking walk by walk, each with a random generator of its own."""
+"""Proposing walks one by one, each with a random generator of its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from graph.walk import Walk
 
 
 def ask_each(count: int, stream: tuple[int, int], propose: Callable[[np.random.Generator], Walk | None]) -> list[Walk]:
-    """Up to `count` walks from `propose`, until it has none; generators follow from `stream` and the walk's number.
+    """Return up to `count` walks from `propose`, until it returns None.
 
-    `stream` is the seed and the number of the iteration.
+    Each call gets a random generator seeded with `stream` (seed, number of the iteration) and the walk's number.
     """
     walks: list[Walk] = []
     while len(walks) < count and (walk := propose(np.random.default_rng((*stream, len(walks))))) is not None:
@@ -23,15 +23,15 @@ def ask_each(count: int, stream: tuple[int, int], propose: Callable[[np.random.G
 
 
 class Openings:
-    """Given walks, one after the other."""
+    """Draws given walks, one after the other."""
 
     def __init__(self, walks: UnseenWalks, starts: Sequence[Walk]) -> None:
-        """Draw from `walks`."""
+        """Draw `starts`, and mark them as asked in `walks`."""
         self._walks = walks
         self._left = list(starts)
 
     def draw(self) -> Walk | None:
-        """The next of them that was not asked before; None when all are used."""
+        """Return the next start that was not asked before; None if there is none left."""
         while self._left:
             walk = self._walks.draw_once(replay(self._left.pop(0).choices, first))
             if walk is not None:

@@ -1,7 +1,8 @@
 """Linear algebra in one thread: the models' matrices are small.
 
-Threads of BLAS would wait for work beside what is timed, and each other's start costs more than what they compute: on
-two busy cores, a colony took three times the processor time for an ask. They also round in other ways elsewhere.
+Threads of BLAS spin while they wait for work, which disturbs measurements, and starting them costs more than the
+computation: on two busy cores, a colony needed three times the processor time per `ask`. With several threads, results
+would also depend on the machine's number of cores.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, NumPy and SciPy compute in one thread."""
+    """Limit NumPy and SciPy to one thread inside this context."""
     with _libraries().limit(limits=1):
         yield
 
 
-@cache  # to look for them takes a millisecond
+@cache  # finding them takes a millisecond
 def _libraries() -> ThreadpoolController:
-    """The libraries that are loaded, SciPy's own BLAS among them: a limit does not reach what is loaded later."""
+    """Return the loaded libraries. SciPy's own BLAS is loaded first, because a limit only affects loaded libraries."""
     import scipy.linalg  # noqa: F401  it loads that library
     from threadpoolctl import ThreadpoolController
 

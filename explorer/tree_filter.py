@@ -1,14 +1,14 @@
 """A regression tree over the measured walks that keeps ants in promising parts of the space.
 
-Papenhausen & Mueller, "Coding Ants" (2018), section 6.3. Before each iteration a tree is fitted to what was measured
-(the logarithm of the time; failures are left out); the splits minimise the variance, and a node of two walks is not
-split. The tree extends the graph: an ant walks down the tree first, and the splits on its way block every option
-that contradicts them. Half of the ants go to the leaf of the best walk so far, the others draw each branch by the
-tree's own trails: plain ant system, started at 1/2, where each measured walk lays `deposit` x best / own time on its
-way down. As the tree is a new one every time, its trails are laid anew by all walks and do not evaporate.
+Papenhausen & Mueller, "Coding Ants" (2018), section 6.3. Before each iteration, a tree is fitted to the logarithms of
+the measured times (failures are left out). Splits minimise the variance; a node of two walks is not split. An ant first
+walks down the tree, and the splits on its way block every option that contradicts them. Half of the ants go to the
+leaf of the best walk so far. The others draw each branch by the tree's own trails: these start at 1/2, and each
+measured walk deposits `deposit` x best time / own time on its way down. They do not evaporate, because every new tree
+gets new trails.
 
-Attributes are decisions (explorer.attributes), categories one-hot, so that every split can block options. A decision
-that a walk never met is a missing value. Where a node would have no option left, the deepest splits give way.
+Features are decisions (explorer.attributes); categories are one-hot, so that every split can block options. A decision
+that a walk did not meet is a missing value. If the splits would block all options of a node, the deepest are ignored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from graph.optimization_graph import Node, Policy
 from graph.space import Option
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a dictionary finds it sooner by what it is than by what it says
+@dataclass(frozen=True, slots=True, eq=False)  # hashing by identity is faster
 class Split:
-    """One branch that was taken: a number at most (or above) `threshold`, or being (or not being) `category`."""
+    """A branch of a split: a number <= `threshold` if `low`, else above it; or not `category` if `low`, else equal."""
 
     key: Key
     threshold: float
@@ -36,7 +36,8 @@ class Split:
     low: bool
 
     def permits(self, options: Sequence[Option], numbers: Array) -> NDArray[np.bool_]:
-        """Which of `options` lie on this branch; `numbers` are the same, NaN for what is none."""
+        """Return which of `options` lie on this branch. `numbers`: the same options, NaN for those that are no numbers.
+        """
         if self.category is not None:
             return np.array([(option == self.category) is not self.low for option in options])
         return np.asarray(np.isnan(numbers) | ((numbers <= self.threshold) == self.low))
@@ -54,7 +55,7 @@ class FilterTree:
     """A fitted tree with its trails."""
 
     def __init__(self, attributes: Attributes, table: Array, costs: Array, deposit: float) -> None:
-        """Fit to `costs` (log ms, all finite) of the walks in `table`; at least one."""
+        """Fit to `costs` (log ms, all finite) of the walks in `table`, at least one. `deposit`: see the module."""
         from sklearn.tree import DecisionTreeRegressor  # takes a second to import
 
         self._keys = [attribute.key for attribute in attributes.columns]
@@ -72,7 +73,7 @@ class FilterTree:
         """The splits above the leaf of the best walk, from the root down."""
 
     def drawn(self, rng: np.random.Generator) -> list[Split]:
-        """The splits on a way down that is drawn by the trails."""
+        """Return the splits on a way down that is drawn by the trails, root first."""
         splits: list[Split] = []
         node = 0
         while (left := int(self._left[node])) != -1:
@@ -84,7 +85,7 @@ class FilterTree:
         return splits
 
     def _split(self, node: int, child: int) -> Split:
-        """The same one for the same child."""
+        """Return the split that leads to `child`; the same object for the same child."""
         if child not in self._splits:
             self._splits[child] = self._made(node, child)
         return self._splits[child]
@@ -99,7 +100,7 @@ class FilterTree:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What some splits left of the allowed options of a node."""
+    """The allowed options of a node, and those left by some splits."""
 
     allowed: NDArray[np.intp]
     left: NDArray[np.intp]
@@ -107,19 +108,20 @@ class _Kept:
 
 @dataclass(slots=True)
 class SplitFilter:
-    """Policies that keep to splits; remembers which options of a node each split permits, and what several leave."""
+    """Makes policies that obey splits; caches which options of a node each split permits, and which several leave."""
 
     _permitted: dict[tuple[Node, Split], NDArray[np.bool_]] = field(default_factory=dict)
     _kept: dict[tuple[Node, tuple[Split, ...]], _Kept] = field(default_factory=dict)
     _numbers: dict[Node, Array] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """There is a new tree, with other splits."""
+        """Clear the caches, because a new tree has other splits."""
         self._permitted.clear()
         self._kept.clear()
 
     def filtered(self, splits: Sequence[Split], policy: Policy) -> Policy:
-        """`policy` among the options that contradict none of `splits` (root first); the deepest splits give way."""
+        """Return `policy` restricted to options that agree with `splits` (root first); the deepest are ignored if needed.
+        """
         by_key: dict[Key, tuple[Split, ...]] = {}
         for split in splits:
             by_key[split.key] = (*by_key.get(split.key, ()), split)
@@ -131,7 +133,7 @@ class SplitFilter:
         return choose
 
     def _left(self, node: Node, splits: tuple[Split, ...], allowed: NDArray[np.intp]) -> NDArray[np.intp]:
-        """What `splits` leave of `allowed`; the same array as the last time if `allowed` is."""
+        """Return the options of `allowed` that `splits` leave; the same array object for the same `allowed`."""
         known = self._kept.get((node, splits))
         if known is not None and known.allowed is allowed:
             return known.left
@@ -158,7 +160,7 @@ class SplitFilter:
 
 
 def features_of(attributes: Attributes) -> list[Feature]:
-    """The columns of a tree's table: one per numeric attribute, one per category of the others."""
+    """Return the columns of a tree's table: one per numeric attribute, one per category of the others."""
     features: list[Feature] = []
     for column, attribute in enumerate(attributes.columns):
         if column not in attributes.chosen:
@@ -171,7 +173,8 @@ def features_of(attributes: Attributes) -> list[Feature]:
 
 
 def feature_table(table: Array, features: Sequence[Feature]) -> Array:
-    """`table` (of the attributes, a line per walk) by features. One-hot columns stay missing where the attribute is."""
+    """Return the table of features of an attribute table, a row per walk. One-hot columns are NaN if the attribute is.
+    """
     columns = []
     for feature in features:
         values = table[:, feature.column]

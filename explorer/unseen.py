@@ -1,4 +1,4 @@
-"""Walks that were not asked before, down to the last one of a space."""
+"""Draws walks that were not asked before, until the space is exhausted."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from metrics.outcome import Outcome, Timed, program_metrics
 
 
 class UnseenWalks:
-    """Draws walks by a policy and refuses repeats; owns the graph of the space.
+    """Draws walks by a policy without repeats; owns the graph of the space.
 
-    A repeat is drawn anew, `retries` times: that keeps the policy's distribution over the unseen walks. After
-    that the used-up beginnings are closed (graph.prefixes), so that the next draws end in an unseen walk or in
-    the proof that none is left.
+    A repeated walk is drawn again, up to `retries` times: that keeps the policy's distribution over the unseen walks.
+    After that, exhausted prefixes are closed (graph.prefixes), so that a draw gives an unseen walk or proves that none
+    is left.
     """
 
     def __init__(self, space: Space, retries: int = 10) -> None:
-        """An empty memory of `space`."""
+        """Start without any asked walk of `space`."""
         self.graph = OptimizationGraph()
         self._space = space
         self._retries = retries
@@ -31,11 +31,11 @@ class UnseenWalks:
 
     @property
     def space(self) -> Space:
-        """What the walks go through."""
+        """The space of the walks."""
         return self._space
 
     def draw(self, policy: Policy) -> Walk | None:
-        """An unseen walk, or None when the space is exhausted."""
+        """Return an unseen walk, or None if the space is exhausted."""
         if self._used_up is not None and self._used_up.exhausted:
             return None
         for _ in range(self._retries):
@@ -45,17 +45,17 @@ class UnseenWalks:
         return self._draw_systematically(policy)
 
     def draw_once(self, policy: Policy) -> Walk | None:
-        """The walk that `policy` draws, or None when that was asked before (or nothing is legal)."""
+        """Return the walk that `policy` draws, or None if it was asked before, or no walk is legal."""
         walk = self.graph.walk(self._space, policy)
         return walk if walk is not None and self.take(walk) else None
 
     def peek(self, policy: Policy) -> Walk | None:
-        """Like `draw_once`, but the walk stays unseen until it is taken."""
+        """Return what `draw_once` would, without marking the walk as asked (see `take`)."""
         walk = self.graph.walk(self._space, policy)
         return walk if walk is not None and walk.identity not in self._asked else None
 
     def take(self, walk: Walk) -> bool:
-        """The walk counts as asked from here on. Whether its Plan is new."""
+        """Mark the walk as asked, and return whether its Plan is new."""
         if self._used_up is not None:
             self._used_up.close(self.graph.path(walk))
         if walk.identity in self._asked:
@@ -64,9 +64,9 @@ class UnseenWalks:
         return True
 
     def record(self, walk: Walk, outcome: Outcome) -> Walk:
-        """Enter the outcome into the graph. A walk that was never asked (a seed) counts as asked from here on.
+        """Record the outcome in the graph, and return the walk as this graph knows it.
 
-        Returns the walk as this graph knows it. Raises ValueError for a walk that the space does not allow.
+        A walk that was never asked (a seed) is marked as asked. Raises ValueError if the space does not allow the walk.
         """
         known = self._asked.get(walk.identity) or self._adopt(walk)
         self.graph.record(known, program_of(outcome), kernels_of(outcome))
@@ -91,21 +91,21 @@ class UnseenWalks:
 
 
 def kernel_times(outcome: Outcome) -> Mapping[tuple[str, ...], float]:
-    """Milliseconds by the kernel's statements; empty for a failure."""
+    """Return the median times in ms by the kernels' statements; empty for a failure."""
     if not isinstance(outcome, Timed):
         return {}
     return {kernel.statements: kernel.median_ms for kernel in outcome.kernels}
 
 
 def program_of(outcome: Outcome) -> Measured | None:
-    """Milliseconds and metrics of the whole program; None for a failure."""
+    """Return the median time in ms and the metrics of the whole program; None for a failure."""
     if not isinstance(outcome, Timed):
         return None
     return Measured(outcome.median_ms, dict(program_metrics(outcome.kernels)))
 
 
 def kernels_of(outcome: Outcome) -> Mapping[tuple[str, ...], Measured]:
-    """Milliseconds and metrics by the kernel's statements; empty for a failure."""
+    """Return the median times in ms and the metrics by the kernels' statements; empty for a failure."""
     if not isinstance(outcome, Timed):
         return {}
     return {kernel.statements: Measured(kernel.median_ms, dict(kernel.metrics)) for kernel in outcome.kernels}

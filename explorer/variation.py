@@ -1,10 +1,9 @@
-"""What evolution and local search do to walks: cut them, cross them, change them. The graph repairs the result.
+"""Variation of walks for genetic and local search: crossover and changes. The graph repairs the result.
 
-A walk's genes are its choices by decision name and subject. Changed genes are only wishes: replayed as preferences
-(`repaired`), they lead to a legal walk whatever was done to them. A subject is what decisions are about, such as a
-kernel; its genes belong together and form a block. Subjects that follow each other in a walk are neighbours: the stages
-of an image pipeline are decided from what reads them to what they read, so that a run of neighbours often is a chain of
-these.
+A walk's genes are its choices by decision name and subject. Changed genes are preferences: replayed with `repaired`,
+they always lead to a legal walk. The genes of a subject (such as a kernel) form a block. Subjects that follow each
+other in a walk are neighbours. The stages of an image pipeline are decided from readers to what they read, so a run of
+neighbours often is a chain of stages.
 """
 
 from __future__ import annotations
@@ -27,21 +26,24 @@ Key: TypeAlias = tuple[str, Subject]
 Genes: TypeAlias = dict[Key, Option]
 """Preferred options in the order in which they were chosen."""
 GOES_ON = 0.85
-"""How likely a run of neighbours takes in one more, after each."""
+"""The probability that a run of neighbours continues after each member."""
 
 
 def genes(walk: Walk) -> Genes:
-    """The choices of `walk`."""
+    """Return the choices of `walk` as genes."""
     return preferences(walk.choices)
 
 
 def key(node: Node) -> Key:
-    """Under which name the choice at `node` is found among genes."""
+    """Return the key of the choice at `node` among genes."""
     return node.decision.name, node.decision.subject
 
 
 def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
-    """Follow `wanted`; a number that is not on offer gives way to the closest one that is, anything else to chance."""
+    """Return a policy that follows `wanted`.
+
+    A number that is not allowed is replaced by the closest allowed one, any other option by a random one.
+    """
     chance = uniform(rng)
 
     def otherwise(node: Node, allowed: NDArray[np.intp]) -> int:
@@ -52,7 +54,7 @@ def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
 
 
 def closest(node: Node, allowed: NDArray[np.intp], option: Option | None) -> int | None:
-    """The index of the allowed number that is closest to `option`; None where these are no numbers."""
+    """Return the index of the allowed number closest to `option`; None if `option` or an allowed one is no number."""
     offered = [node.options[index] for index in allowed]
     if not is_number(option) or not all(map(is_number, offered)):
         return None
@@ -60,12 +62,12 @@ def closest(node: Node, allowed: NDArray[np.intp], option: Option | None) -> int
 
 
 def differences(first: Genes, second: Genes) -> int:
-    """How many genes of either are not in the other."""
+    """Return the number of keys whose options differ, or that only one of the two has."""
     return len(dict(first.items() ^ second.items()))
 
 
 def blocks(wanted: Mapping[Key, Option]) -> list[list[Key]]:
-    """The keys of each subject, in order of first appearance; where there is only one subject, each key by itself."""
+    """Return the keys of each subject, in order of first appearance; each key alone if there is only one subject."""
     found: dict[Subject, list[Key]] = {}
     for name, subject in wanted:
         found.setdefault(subject, []).append((name, subject))
@@ -73,36 +75,34 @@ def blocks(wanted: Mapping[Key, Option]) -> list[list[Key]]:
 
 
 def block(wanted: Mapping[Key, Option], subject: Subject) -> Genes:
-    """The genes of one subject."""
+    """Return the genes of one subject."""
     return {gene: option for gene, option in wanted.items() if gene[1] == subject}
 
 
 def crossed(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
     """Two-point crossover between blocks: those between two random cuts from `second`, the others from `first`.
 
-    Genes that only `second` has stay as wishes, for what the mixture may lead to that `first` never met.
+    Genes that only `second` has are kept, for decisions of the child that `first` did not meet.
     """
     parts = blocks(first)
     low, high = sorted(int(cut) for cut in rng.integers(len(parts) + 1, size=2))
-    if high - low == len(parts):  # all of `second` is no crossover
+    if high - low == len(parts):  # otherwise the child would be a copy of `second`
         high -= 1
     inside = {gene for part in parts[low:high] for gene in part}
     return {**second, **{gene: option for gene, option in first.items() if gene not in inside or gene not in second}}
 
 
 def run(count: int, rng: np.random.Generator) -> range:
-    """The places of a random run among `count` neighbours (one at least): it begins anywhere, and may end after
-    each.
-    """
+    """Return the places of a random run among `count` neighbours: uniform start, geometric length (at least 1)."""
     first = int(rng.integers(count))
     return range(first, min(count, first + int(rng.geometric(1.0 - GOES_ON))))
 
 
 def fused(path: Path, rng: np.random.Generator) -> Genes:
-    """The genes of a walk in which a run of neighbours gets one option of a decision that is made about each of them.
+    """Return genes in which a run of neighbours has the same option of a decision that is made about each of them.
 
-    It is an option that the first of the run has not taken; who does not have it on offer stays as it is. What is asked
-    about subjects that come of it (a kernel that was never met) is answered as a subject of this walk did.
+    The option differs from that of the run's first member. Members that do not offer it are not changed. New subjects
+    that result (an unknown kernel) get the choices of a random subject of this walk.
     """
     wanted = {key(node): node.options[index] for node, index in path}
     shared = _shared(path)
@@ -118,9 +118,9 @@ def fused(path: Path, rng: np.random.Generator) -> Genes:
 
 
 def _shared(path: Path) -> set[str]:
-    """Names of decisions that are made about several subjects: those between words if there are any.
+    """Return the names of decisions about several subjects: only those whose options are strings, if there are any.
 
-    Words say where something is or what becomes of it, which changes most where neighbours agree; numbers are sizes.
+    Strings are options such as places, where equal neighbours have the largest effect; numbers are sizes.
     """
     subjects: dict[str, set[Subject]] = {}
     for node, _ in path:
@@ -131,8 +131,9 @@ def _shared(path: Path) -> set[str]:
 
 
 def templated(wanted: Genes, template: Preferences, rng: np.random.Generator) -> Genes:
-    """`wanted` with what `template` says about a run of neighbours; subjects that come of it follow one of the
-    template's.
+    """Return `wanted` with the choices of `template` for a run of neighbours.
+
+    New subjects that result get the choices of a random subject of the template.
     """
     told = {subject for _, subject in template}
     common = [subject for subject in dict.fromkeys(subject for _, subject in wanted) if subject in told]
@@ -147,8 +148,9 @@ def templated(wanted: Genes, template: Preferences, rng: np.random.Generator) ->
 
 
 def bequest(given: Preferences, rng: np.random.Generator) -> Genes:
-    """Wishes for subjects about which nothing else is wished: the choices of one of `given`, the likelier the more
-    it has.
+    """Return genes for subjects without genes of their own: the choices of a random subject of `given`.
+
+    The probability of a subject is proportional to its number of choices.
     """
     _, giver = list(given)[int(rng.integers(len(given)))]
     return {(name, ()): option for (name, subject), option in given.items() if subject == giver}
@@ -156,22 +158,22 @@ def bequest(given: Preferences, rng: np.random.Generator) -> Genes:
 
 @dataclass(slots=True)
 class Scales:
-    """Which options are near each other: numbers in order of size. Other options are all equally far apart.
+    """Which options are near each other: numbers are ordered by size; other options are all equally far apart.
 
-    Remembers the order of each node that it was asked about.
+    Caches the order of each node.
     """
 
     _orders: dict[Node, NDArray[np.intp] | None] = field(default_factory=dict)
 
     def order(self, node: Node) -> NDArray[np.intp] | None:
-        """The indices of the options by size; None where they are no numbers."""
+        """Return the option indices by size; None if there are fewer than three options, or not all are numbers."""
         if node not in self._orders:
             numbers = len(node.options) > 2 and all(is_number(option) for option in node.options)
             self._orders[node] = np.argsort(np.array(node.options), kind="stable") if numbers else None
         return self._orders[node]
 
     def steps(self, node: Node, index: int, distance: int) -> Sequence[int]:
-        """The one or two numbers that lie `distance` places from option `index`; nothing where there are no places."""
+        """Return the one or two options `distance` places from option `index`; () if the options have no order."""
         order = self.order(node)
         if order is None:
             return ()
@@ -181,10 +183,10 @@ class Scales:
 
 @dataclass(slots=True)
 class Neighbours:
-    """The genes of a walk with one decision changed, nearest options first, random among the equally near.
+    """Iterates over the genes of a walk with one decision changed: nearest options first, equally near in random order.
 
-    Made one by one as they are asked for: a decision may have thousands of options. Options come in rings around those
-    of the walk; of a decision whose options are no numbers, two in random order belong to each ring.
+    They are generated lazily, because a decision may have thousands of options. Ring d has the options d places from
+    those of the walk; of a decision without order, each ring has two options in random order.
     """
 
     path: Path
@@ -195,11 +197,11 @@ class Neighbours:
     _ring: list[tuple[Node, int]] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Genes]:
-        """Those that are left."""
+        """Return the iterator itself."""
         return self
 
     def __next__(self) -> Genes:
-        """The next one."""
+        """Return the next genes."""
         if not self._ring:
             self._distance += 1
             ring = [(node, other) for place, (node, _) in enumerate(self.path) for other in self._at(place)]
@@ -210,7 +212,7 @@ class Neighbours:
         return {**{key(node): node.options[index] for node, index in self.path}, key(node): node.options[other]}
 
     def _at(self, place: int) -> Sequence[int]:
-        """The options of this ring at one place of the path."""
+        """Return the options of the current ring at one place of the path."""
         node, index = self.path[place]
         if self.scales.order(node) is not None:
             return self.scales.steps(node, index, self._distance)
@@ -221,7 +223,7 @@ class Neighbours:
 
 
 def redrawn(path: Path, count: int, rng: np.random.Generator) -> Genes:
-    """The genes of a walk with `count` random decisions drawn anew, each unlike before."""
+    """Return the genes of a walk with `count` random decisions changed to other random options."""
     wanted = {key(node): node.options[index] for node, index in path}
     for place in rng.choice(len(path), size=min(count, len(path)), replace=False):
         node, index = path[place]
@@ -230,11 +232,11 @@ def redrawn(path: Path, count: int, rng: np.random.Generator) -> Genes:
 
 
 def another(node: Node, index: int, rng: np.random.Generator) -> int:
-    """A random option other than `index` that leads to no dead end (`index` itself if there is no other)."""
+    """Return a random option other than `index` that is not pruned; `index` itself if there is none."""
     others = node.allowed[node.allowed != index]
     return int(others[rng.integers(others.size)]) if others.size else index
 
 
 def is_number(option: Option | None) -> TypeGuard[int | float]:
-    """Whether options like this one have an order (true and false have none)."""
+    """Return whether `option` is a number (bool is not)."""
     return isinstance(option, int | float) and not isinstance(option, bool)
