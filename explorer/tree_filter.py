@@ -120,7 +120,9 @@ class SplitFilter:
         self._kept.clear()
 
     def filtered(self, splits: Sequence[Split], policy: Policy) -> Policy:
-        """Return `policy` restricted to options that agree with `splits` (root first); the deepest are ignored if needed.
+        """Return `policy` restricted to the options that agree with `splits` (root first).
+
+        If no option agrees with all of them, the deepest splits are ignored.
         """
         by_key: dict[Key, tuple[Split, ...]] = {}
         for split in splits:
