@@ -1,4 +1,4 @@
-"""The contract of all runners: Plans in, Outcomes out, nothing raised for a bad variant."""
+"""The interface of all runners: they turn Plans into Outcomes, and never raise an error for a bad variant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from generator.target import Target
 from metrics.outcome import NoProfile, Outcome, Profile
 
 CacheState: TypeAlias = Literal["warm", "cold"]
-"""What a timed run finds in the device's caches: what the run before it left, or nothing of the program's data."""
+"""The device's caches before a timed run: as the previous run left them (warm), or without the program's data (cold).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +25,17 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits per variant in seconds, and when timing may stop.
+    """Time limits per variant in seconds, and the rules that end the timing.
 
-    `compile_s` bounds lowering, and compiling and the first launch of all kernels; `run_s` bounds the check and the
-    timing. Both are the most that is ever allowed: `runners.limits.adapted` tightens them by what has succeeded. A
-    variant whose kernels take longer than `rate_s` to be rated by the static model (most take some milliseconds) is
-    measured without metrics.
-    `half_width`: repeats go on until the 95 % interval of the median is this tight (relative; for a variant that is
-    surely slower than the best `repeats.COARSER` times as wide), within `min_repeats`..`max_repeats` and about
-    `least_s`..`time_s` seconds. A variant slower than `give_up` x best stops early.
-    `memory_bytes`: what a worker process may take beside the data that it begins with (None: a share of the machine's).
-    `cache`: whether the caches are flushed before every timed run.
+    `compile_s`: limit of lowering, compiling and first launches of all kernels. `run_s`: limit of check and timing.
+    Both are upper limits: `runners.limits.adapted` tightens them with the times of successful variants. `rate_s`: limit
+    of the static model (most kernels take milliseconds); a variant that exceeds it is measured without metrics.
+
+    `half_width`: timing repeats until the relative half width of the median's 95 % interval is at most this (or
+    `repeats.COARSER` times this for a variant that is clearly slower than the best), within `min_repeats`..
+    `max_repeats` repeats and about `least_s`..`time_s` seconds. `give_up`: a variant slower than this factor times the
+    best stops early. `cache`: whether caches are flushed before every timed run. `memory_bytes`: limit of a worker
+    process, beside its initial data (None: a share of the machine's memory).
     """
 
     compile_s: float = 60.0
@@ -43,7 +44,7 @@ class Limits:
     half_width: float = 0.02
     min_repeats: int = 6  # the fewest samples that can have a 95 % interval
     max_repeats: int = 200
-    least_s: float = 0.05  # a few good moments in a row are no proof
+    least_s: float = 0.05  # a few fast samples in a row may be chance
     time_s: float = 2.0
     give_up: float = 3.0
     cache: CacheState = "warm"
@@ -67,9 +68,9 @@ class Sitting:
 class Bounds:
     """Results of earlier evaluations; they determine the early stop and tighter limits.
 
-    `best_ms` is the best known time. `run_s`: the seconds that checking the best variant and three repeats of it took
-    (None: nothing is known). `compiled_s`: what the latest variants took to generate and compile, if that succeeded or
-    expired.
+    `best_ms`: the best known time. `run_s`: the seconds for the check and three repeats of the best variant (None:
+    unknown). `compiled_s`: the seconds that the latest variants took to generate and compile, if that succeeded or
+    timed out.
     """
 
     best_ms: float | None = None
@@ -82,9 +83,9 @@ NOTHING_KNOWN = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """The device data recorded with every run: strings for people, `key` for comparing devices.
+    """The description of a device that is stored with every run. `key` identifies the device.
 
-    `features` are the features that our kernels can use, in words: fp64, images, sub-groups, atomics.
+    `features`: names of the features that kernels can use: fp64, images, sub-groups, atomics.
     """
 
     key: str
@@ -133,7 +134,7 @@ class WarningRunner(Protocol):
     """A Runner that reports problems which are not part of an outcome."""
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
-        """From now on, `tell` the first of each kind."""
+        """Call `tell` with the first message of each kind from now on."""
 
 
 @runtime_checkable
@@ -141,4 +142,4 @@ class DiagnosingRunner(Protocol):
     """A Runner that can distinguish failures of the plan from failures of the device."""
 
     def refusal(self) -> str | None:
-        """The error of a one-line kernel in the processes that compile and run all plans; None if it runs."""
+        """Return the error of a one-line kernel in the processes that compile and run all plans; None if it runs."""

@@ -1,9 +1,9 @@
 """Compares a variant's whole output with the sequential reference.
 
-A reordered sum is not the same sum, so the tolerance grows with the longest chain of updates; a lost or doubled
-update is off by about 1/n of the result, which stays well outside of it for realistic n. Results that rounding
-errors decide come with a tolerance of their own. `generator.rounding` defines both. Products of a lower precision have
-one that `generator.precision` derives.
+Reordering a sum changes its rounding, so the tolerance grows with the longest chain of updates. A lost or doubled
+update changes the result by about 1/n, which is far outside the tolerance for realistic n. Results that depend on
+rounding errors have a tolerance of their own. `generator.rounding` defines both, `generator.precision` that of products
+of lower precision.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from generator.templates.template import Template
 
 
 def longest_chain(subject: Subject) -> int:
-    """An estimate of the longest chain of updates of one element, from sizes alone. Of a template's kernel nothing else
-    is known: it may fold its largest array into one element.
+    """Estimate the longest chain of updates of one element, from sizes alone.
 
-    A reduction usually runs along a dimension of an array or a parameter (time steps), or folds a large array
-    into a smaller one; the greatest of these is taken. The tolerance goes with its square root, so that an
-    estimate within a factor of ten is good enough.
+    A reduction usually runs along a dimension of an array or a parameter (time steps), or reduces a large array to a
+    smaller one; the result is the largest of these. A template's kernel may reduce its largest array to one element.
+    The tolerance grows with the square root, so an estimate within a factor of ten is good enough.
     """
     if isinstance(subject, Template):
         return max((array.elements for array in subject.arrays), default=1)
@@ -44,13 +43,12 @@ def longest_chain(subject: Subject) -> int:
 def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping[str, NDArray[Any]],
             length: int | None = None, rounding: Mapping[str, NDArray[Any]] | None = None,
             products: float = 0.0) -> str | None:
-    """None when all outputs agree, else what is wrong with the first array that differs.
+    """Return None if all outputs agree, else a message about the first array that differs.
 
-    `length` is the longest chain of updates of one element (estimated when None). `rounding` holds, by array, the
-    absolute differences that are allowed besides (`Reference.rounding`); where one is infinite everything passes.
-    `products` is the relative difference that products of a lower precision explain (`Plan.rounded_products`); it
-    says nothing of integers.
-    A NaN is wrong wherever the reference has a number.
+    `length`: the longest chain of updates of one element (None: estimated). `rounding`: by array, additional allowed
+    absolute differences per element (`Reference.rounding`); inf allows every value. `products`: the relative difference
+    allowed for products of lower precision (`Plan.rounded_products`); not used for integers. A NaN is wrong unless the
+    reference has one, too.
     """
     contract = subject.contract
     chain = longest_chain(subject) if length is None else length
@@ -65,7 +63,7 @@ def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping
 
 
 def usual_tolerance(array: Array, length: int, products: float) -> float:
-    """The relative tolerance of the elements of `array`; the rest as for `compare`."""
+    """Return the relative tolerance of the elements of `array`. `length`, `products`: see `compare`."""
     usual = relative_tolerance(array.type, length)
     return max(usual, products) if array.type in REAL else usual
 
@@ -90,14 +88,14 @@ def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length:
 
 
 def _farther(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[np.bool_]:
-    """Where |got - expected| > absolute + relative * |expected|, or NaN where there was none."""
+    """Return where |got - expected| > absolute + relative * |expected|, or only one of the two is NaN."""
     wrong: NDArray[np.bool_] = ~np.isclose(got, expected, rtol=tolerance.relative, atol=tolerance.absolute,
                                            equal_nan=True)
     return wrong
 
 
 def _far(expected: NDArray[Any], got: NDArray[Any], relative: float) -> NDArray[np.bool_]:
-    """Where |got - expected| > relative * scale, or NaN where there was none."""
+    """Return where |got - expected| > relative * scale, or only one of the two is NaN."""
     want, have = expected.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(have - want) <= relative * scale(want)
@@ -108,7 +106,7 @@ def _far(expected: NDArray[Any], got: NDArray[Any], relative: float) -> NDArray[
 
 
 def _within(expected: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where |got - expected| is a number and at most `allowed`, or anything is."""
+    """Return where |got - expected| is finite and at most `allowed`, or `allowed` is inf."""
     want, have = expected.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.isfinite(have) & (np.abs(have - want) <= allowed)

@@ -1,4 +1,4 @@
-"""The data of a Problem as a device wants it: flat arrays with garbage where the program must write first."""
+"""The initial data of a Problem on a device, with garbage in elements that the program must write before reading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ODD_BYTE = b"\x5b"
 
 
 def garbage(array: Array) -> NDArray[Any]:
-    """A value (shape ()) that no correct result holds by accident: NaN, or a large odd integer."""
+    """Return a value (shape ()) that does not occur in correct results by chance: NaN, or a large odd integer."""
     dtype = np.dtype(NUMPY_TYPES[array.type])
     if dtype.kind == "f":
         return np.array(np.nan, dtype)
@@ -23,10 +23,10 @@ def garbage(array: Array) -> NDArray[Any]:
 
 
 def initial_values(problem: Problem) -> Values:
-    """What every buffer holds before a run, by array name, in the shape of its extents.
+    """Return the contents of every array before a run, by name, in the shape of its extents.
 
-    Elements that are not live at the entry (poison boxes, temporaries without data) hold garbage, so that a
-    variant that forgets to write them is found out.
+    Elements that are not live at the entry (poison boxes, temporaries without data) hold garbage, to detect variants
+    that do not write them.
     """
     values: Values = {}
     for array in problem.contract.arrays:
@@ -43,5 +43,5 @@ def initial_values(problem: Problem) -> Values:
 
 
 def scalar_arguments(problem: Problem, values: Values) -> dict[str, Any]:
-    """Scalars that kernels take by value: those that are only read. Sizes are bound in the text."""
+    """Return the scalars that kernels take by value: those that are only read. Sizes are constants in the text."""
     return {array.name: values[array.name][()] for array in problem.contract.arrays if array.by_value}

@@ -1,8 +1,8 @@
-"""What the workers need of a device's driver, whichever it is: a thin interface that every backend implements.
+"""The interface of device drivers that workers use; every backend implements it.
 
-Drivers live inside worker processes only. `backends.open_compiler` and `backends.open_device` load the one that a
-device's key names; nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a
-BuildError or a LaunchError; any other exception is a bug of ours.
+Drivers are loaded in worker processes only. `backends.open_compiler` and `backends.open_device` load the driver that a
+device's key names; the rest of this package does not depend on a specific driver. Every failure that a variant can
+cause is a BuildError or a LaunchError; any other exception is a bug of antune.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ MESSAGE_CHARS = 2000
 
 
 class BuildError(Exception):
-    """The device's compiler refused the text; the message is the start of its log."""
+    """The device's compiler rejected the text; the message is the start of its log."""
 
 
 class LaunchError(Exception):
-    """The device refused or aborted a launch, or has no room for the data."""
+    """The device rejected or aborted a launch, or has not enough memory for the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTime:
-    """Times of one run of the whole host program in ms; docs/timing.md says what is in them.
+    """Times of one run of the whole host program in ms; docs/timing.md defines them.
 
-    `device_ms`: from when the device begins with the first launch until it is done with the last, by its own clock.
-    `host_ms`: until the host knew. `kernels_ms`: the sum over its launches for each kernel, with what the device waited
-    before them; empty where not known.
+    `device_ms`: from the start of the first launch to the end of the last, by the device's clock. `host_ms`: until the
+    host is notified, by the host's clock. `kernels_ms`: for each kernel the sum over its launches, with the device's
+    idle time before them; empty if unknown.
     """
 
     device_ms: float
@@ -43,40 +43,38 @@ class RunTime:
 
 
 class Memory(Protocol):
-    """The arrays of a Problem on a device, between guard zones. Every method may raise LaunchError: devices get
-    lost.
-    """
+    """The arrays of a Problem on a device, between guard zones. All methods raise LaunchError if the device is lost."""
 
     def upload(self) -> None:
-        """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
+        """Write all arrays and guard zones again from the host, which repairs damage by earlier variants."""
 
     def restore(self) -> None:
-        """Undo what a run wrote, on the device, and wait for it: the next run starts from the same data."""
+        """Restore on the device the data that a run wrote, and wait: the next run starts from the same data."""
 
     def read(self, names: Sequence[str]) -> Values:
-        """The present contents of the arrays `names`."""
+        """Return the current contents of the arrays `names`."""
 
     def overrun(self) -> str | None:
-        """The first array that was written out of its bounds, in words."""
+        """Return a text about the first array that was written out of bounds, or None."""
 
     def changed_input(self) -> str | None:
-        """The first array that the program only reads and that is not as it was uploaded, in words."""
+        """Return a text about the first array that changed although the program only reads it, or None."""
 
 
 class Executable(Protocol):
-    """A Variant on a device with its arguments bound: ready to run any number of times."""
+    """A Variant on a device with its arguments bound; it can run any number of times."""
 
     def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
-        """Run `launches` in order, all of them `times` times over, and wait for the last: the times are those of one.
+        """Run `launches` in order, repeat that `times` times, wait, and return the times of one repetition.
 
-        `by_kernel`: each kernel is to be timed, which may cost the whole time some exactness.
+        `by_kernel`: also time each kernel, which may make the total time less exact.
 
         Raises:
-            LaunchError: the device refused or aborted one of them.
+            LaunchError: the device rejected or aborted a launch.
         """
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
-        """What each kernel needs, by its name in the Variant, as far as the driver knows."""
+        """Return the resources of each kernel, with its name in the Variant, as far as the driver reports them."""
 
 
 class Device(Protocol):
@@ -88,49 +86,51 @@ class Device(Protocol):
 
     @property
     def least_ms(self) -> float:
-        """What a time must be for the resolution of the device's clock to be a thousandth of it."""
+        """The shortest time in ms that is measured exactly enough: a thousand times the clock's resolution."""
 
     def flush(self) -> None:
-        """Write more on the device than its caches hold and wait for it: the next run finds none of its data there.
+        """Flush the device's caches: write more data than they hold, and wait.
 
         Raises:
-            LaunchError: the device refused.
+            LaunchError: the device rejected it.
         """
 
     def load(self, variant: Variant, codes: Sequence[bytes]) -> Executable:
-        """What a Compiler made of the kernels of `variant`, ready to run.
+        """Load the device code that a Compiler made of the kernels of `variant`.
 
         Raises:
-            BuildError: the driver does not take the code.
-            LaunchError: a kernel exceeds the device's limits or does not take its arguments.
+            BuildError: the driver rejects the code.
+            LaunchError: a kernel exceeds the device's limits, or rejects its arguments.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The device code of each kernel of a Variant, or what stands for it where code does not travel, and whether any of
-    them had to be compiled for it."""
+    """The device code of each kernel of a Variant (or a placeholder, for code that stays on this machine).
+
+    `compiled`: whether a kernel had to be compiled, and was not in the cache.
+    """
 
     codes: tuple[bytes, ...]
     compiled: bool
 
 
 class Compiler(Protocol):
-    """Makes device code in the compile pool."""
+    """Compiles kernels to device code, in a compile worker."""
 
     def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
-        """The complete device code of each kernel of `variant`: the device worker has nothing left to compile.
+        """Return the complete device code of each kernel of `variant`, so that the device worker compiles nothing.
 
-        `begin` is called before every kernel that is not known yet, and before a text of several of them.
+        `begin` is called before each compilation (of a new kernel, or of a text with several of them).
 
         Raises:
-            BuildError: the compiler refused the text.
+            BuildError: the compiler rejected the text.
             LaunchError: a kernel exceeds the device's limits, or failed at its first launch.
         """
 
 
 def check_limits(kernel: Kernel, max_threads: int, local_bytes: int) -> None:
-    """Refuse here what some drivers accept and then crash on. Raises LaunchError."""
+    """Raise LaunchError if a kernel exceeds limits: some drivers accept such a kernel and then crash."""
     threads = prod(kernel.block or (1,))
     if kernel.local_bytes > local_bytes:
         raise LaunchError(

@@ -1,4 +1,4 @@
-"""Interprets the host program of a Variant: loops and branches around launches become a stream of launches."""
+"""Interprets the host program of a Variant: yields the launches inside its loops and branches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch, Variant
 
 @dataclass(frozen=True, slots=True)
 class BoundLaunch:
-    """A launch with numbers: index of the kernel in the Variant, work-items (x first), iterator values."""
+    """A launch with values: index of the kernel in the Variant, work-items and block (x first), iterator values."""
 
     kernel: int
     items: tuple[int, ...]
@@ -21,7 +21,7 @@ class BoundLaunch:
 
 
 def launches(variant: Variant) -> Iterator[BoundLaunch]:
-    """All launches of one run of the program, in order; launches with an empty grid are left out."""
+    """Yield all launches of one run of the program, in order, without launches of an empty grid."""
     kernels = {kernel.name: number for number, kernel in enumerate(variant.kernels)}
     for launch, names in _walk(variant.host, {}):
         number = kernels[launch.kernel]
@@ -35,7 +35,7 @@ def launches(variant: Variant) -> Iterator[BoundLaunch]:
 
 
 def first_launches(variant: Variant) -> list[BoundLaunch]:
-    """The first launch of every kernel that is launched at all, in order."""
+    """Return the first launch of every kernel that is launched, in order."""
     found: dict[int, BoundLaunch] = {}
     for launch in launches(variant):
         found.setdefault(launch.kernel, launch)

@@ -1,7 +1,7 @@
-"""Taking turns: several variants timed round by round, so that a slow moment of the machine hits all of them.
+"""Times several variants in turns, round by round, so that a slow period of the machine affects all of them.
 
-Timed one after the other, the variant that had the quiet moments wins. In rounds of random order all have the same
-chances, and times of the same round can be compared with each other.
+If variants were timed one after the other, the one timed in a quiet period would win. In rounds of random order, all
+have the same chances, and times of the same round can be compared.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MOST_ROUNDS = 200
 
 def play(turns: Sequence[Callable[[], T]], sitting: Sitting,
          clock: Callable[[], float] = time.perf_counter) -> list[list[T]]:
-    """What each of `turns` returned, one entry per round; in a round each is called once, in random order.
+    """Call each of `turns` once per round, in random order, and return the results of each, one per round.
 
-    There is at least one round. No round is begun that would probably end after the sitting's seconds (by `clock`).
+    There is at least one round. No round begins that would probably end after the sitting's seconds (by `clock`).
     """
     rng = np.random.default_rng((sitting.seed, sitting.number))
     found: list[list[T]] = [[] for _ in turns]

@@ -1,9 +1,8 @@
-"""Device code of single kernels, kept while a run lasts: plans share most of their kernels, though at other places.
+"""Caches the device code of single kernels during a run, because plans share most of their kernels.
 
-A kernel is compiled by itself (such a Variant of one kernel is called a unit) or beside others that have nothing to do
-with it, under a name that depends on its text and not on which kernel of its Variant it is. What was compiled stays on
-disk while the run lasts, for all compile workers and for those that replace them. Two workers that meet a new kernel at
-the same time both compile it.
+A kernel is compiled alone (a Variant of one kernel is called a unit) or together with unrelated ones, under a name that
+depends on its text and not on its position in the Variant. The code stays on disk during the run, for all compile
+workers and their replacements. Two workers that meet a new kernel at the same time both compile it.
 """
 
 from __future__ import annotations
@@ -20,24 +19,22 @@ from runners.driver import BuildError, LaunchError
 from runners.host_program import BoundLaunch
 
 MOST_BYTES = 2**30
-"""On disk; when there is more, the oldest half goes."""
+"""Limit of the cache on disk; beyond it, the oldest files are removed until half of it is left."""
 MOST_TOGETHER = 16
-"""Kernels in one text: where a driver reads headers and libraries for every text, that is most of the time."""
+"""Kernels per text: some drivers spend most of the time reading headers and libraries for each text."""
 LOOK_EVERY = 100
-"""Kernels that a process stores between two looks at how much there is."""
+"""A process checks the size of the cache after storing so many kernels."""
 
 
 def alone(kernel: Kernel, variant: Variant) -> Variant:
-    """One kernel of `variant` without a host program: equal kernels of different variants have equal names and
-    texts.
-    """
+    """Return the unit of a kernel of `variant`, without host program. Equal kernels have equal units everywhere."""
     before = variant.preamble if kernel.preamble is None else kernel.preamble
     name = f"antune_{_hash(before, kernel.text.called(''))[:16]}"
     return replace(variant, preamble=before, kernels=(replace(kernel, name=name),), host=())
 
 
 def together(units: Sequence[Variant], most: int = MOST_TOGETHER) -> Iterator[Variant]:
-    """The different ones of `units` as Variants of up to `most` kernels with the same preamble."""
+    """Yield the distinct `units`, combined to Variants of up to `most` kernels with the same preamble."""
     by_preamble: dict[str, dict[str, Variant]] = {}
     for unit in units:
         by_preamble.setdefault(unit.preamble, {})[unit.kernels[0].name] = unit
@@ -49,7 +46,7 @@ def together(units: Sequence[Variant], most: int = MOST_TOGETHER) -> Iterator[Va
 
 @contextmanager
 def errors_name(kernel: Kernel, unit: Variant) -> Iterator[None]:
-    """Errors within speak of `kernel` by its own name, not by the one that it has in `unit`."""
+    """In messages of errors raised inside, replace the unit's kernel name by the name of `kernel`."""
     try:
         yield
     except (BuildError, LaunchError) as error:
@@ -57,26 +54,26 @@ def errors_name(kernel: Kernel, unit: Variant) -> Iterator[None]:
 
 
 class KernelCodes:
-    """The device code of units, a file each; without a folder nothing is kept.
+    """The device code of units, one file each; without a folder nothing is cached.
 
-    `launch` is the first of a kernel, where drivers compile for it (OpenCL). What cannot be read is not known, and what
-    cannot be written (a full disk) is not kept: then it is compiled again.
+    `launch`: the first launch of a kernel, if the driver compiles for it (OpenCL). Code that cannot be read or written
+    (a full disk) is compiled again.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        """`folder` is made if it is not there; several processes may use it."""
+        """Use `folder`, and create it if it is missing; several processes may use the same one."""
         self._folder, self._stored = folder, 0
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, unit: Variant, launch: BoundLaunch | None = None) -> bytes | None:
-        """The code of `unit`, if it is known."""
+        """Return the code of `unit`, or None if it is not cached."""
         with suppress(OSError):
             return None if self._folder is None else (self._folder / _key(unit, launch)).read_bytes()
         return None
 
     def put(self, unit: Variant, launch: BoundLaunch | None, code: bytes) -> None:
-        """Keep `code` for `unit`: all of it or nothing."""
+        """Store `code` for `unit` atomically."""
         if self._folder is None:
             return
         begun = self._folder / f"{os.getpid()}.begun"
@@ -89,7 +86,7 @@ class KernelCodes:
 
 
 def _shrink(folder: Path, most_bytes: int = MOST_BYTES) -> None:
-    """Remove the oldest files if all together have more than `most_bytes`, until they have half of that."""
+    """If the files have more than `most_bytes` in total, remove the oldest until half of that is left."""
     with suppress(OSError):  # another process does the same
         files = sorted((s.st_mtime, s.st_size, path) for path in folder.iterdir() if (s := path.stat()))
         total = sum(size for _, size, _ in files)

@@ -1,4 +1,4 @@
-"""A lock between all antune processes of a user on this host, so that nobody is timed beside somebody's work."""
+"""Locks between all antune processes of a user on this host, so that nothing else of them runs during a timing."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from generator.user_cache import user_cache
 
 
 def lock_path(name: str) -> Path:
-    """The lock file called `name`, in a directory that belongs to this user alone. It is never deleted: that races.
+    """Return the path of the lock file `name`, in a directory that only this user can access.
 
-    Where somebody else has taken the name of that directory, locks are in the user's cache, and this is said.
+    The file is never deleted, because that would be a race. If another user owns the directory's name, locks are in
+    the user's cache folder, and a warning is printed.
     """
     folder = Path(tempfile.gettempdir()) / f"antune-{os.getuid()}"
     if not _is_own(folder):
@@ -33,9 +34,7 @@ def lock_path(name: str) -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether `folder`, which is made where it is missing, is a directory of this user that nobody else can write
-    to or read.
-    """
+    """Return whether `folder` is a directory of this user. Creates it if missing, and removes the rights of others."""
     with suppress(FileExistsError):  # also a file, or a link to nowhere
         folder.mkdir(mode=0o700)
     status = folder.lstat()
@@ -47,20 +46,20 @@ def _is_own(folder: Path) -> bool:
 
 
 def timing_lock(key: str, target: Target) -> Path:
-    """What everybody who times on the device called `key` must hold: one lock for all that share the host's cores."""
+    """Return the lock that a timing on device `key` must hold; all devices on the host's cores share one lock."""
     return lock_path("host-cores" if target.shares_host_cores else key.replace("/", "-"))
 
 
 @contextmanager
 def shared(path: Path) -> Iterator[None]:
-    """Hold `path` together with other sharers (compiling); waits for an exclusive holder."""
+    """Hold `path` together with other shared holders (for compiling); waits for an exclusive holder."""
     with _held(path, fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold `path` alone (timing). The kernel releases it when the process dies."""
+    """Hold `path` alone (for timing). The operating system releases it when the process dies."""
     with _held(path, fcntl.LOCK_EX):
         yield
 

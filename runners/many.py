@@ -1,4 +1,4 @@
-"""Several devices for one run: which ones, whether their times can be compared, and sharing the work among them."""
+"""Several devices for one run: selecting them, and checking that their times can be compared."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from runners.base import DeviceInfo
 
 ALL = "all"
 Choose: TypeAlias = Callable[[tuple[DeviceInfo, ...], str | None], DeviceInfo]
-"""The one device among some that a selector means; raises InputError when there is none."""
+"""Returns the device that a selector means (None: the best one); raises InputError if there is none."""
 
 
 def model_key(key: str) -> str:
-    """The part of a device's key that all devices of its model have: without the number that tells them apart."""
+    """Return a device's key without its number: equal for all devices of the same model."""
     return key.split("#")[0]
 
 
 def same_model(one: DeviceInfo, other: DeviceInfo) -> bool:
-    """True when times of the two can be compared: the same model with the same limits, by the same driver."""
+    """Return whether times of the two can be compared: same model, limits and driver."""
     return _model(one) == _model(other)
 
 
@@ -29,7 +29,7 @@ def _model(info: DeviceInfo) -> tuple[object, ...]:
 
 
 def check_one_model(devices: Sequence[DeviceInfo], places: Sequence[str] = ()) -> None:
-    """Raise InputError when `devices` are not all of one model; `places` say where each is, if not here."""
+    """Raise InputError if `devices` are of different models. `places`: where each is, for the message (empty: here)."""
     if all(same_model(devices[0], device) for device in devices):
         return
     where = [f" on {place}" for place in places] or [""] * len(devices)
@@ -40,14 +40,14 @@ def check_one_model(devices: Sequence[DeviceInfo], places: Sequence[str] = ()) -
 
 
 def pick_devices(selectors: Sequence[str], listed: tuple[DeviceInfo, ...], choose: Choose) -> tuple[DeviceInfo, ...]:
-    """The devices of one run among those that are `listed`, best first.
+    """Return the devices of one run among those in `listed` (best first).
 
-    Without selectors it is the best one. `all` means all devices of the best one's platform, `NAME:all` those of
-    NAME's platform: a platform shows every piece of hardware once, two may show the same one. `KEY:all` means all
-    devices of the model of the one with that key.
+    Without selectors, it is the best device. `all` means all devices of the best one's platform, `NAME:all` those of
+    NAME's platform. (A platform lists each piece of hardware once; two platforms may list the same one.) `KEY:all`
+    means all devices of the same model as device KEY.
 
     Raises:
-        InputError: no such device, one is named twice, or they are of different models.
+        InputError: there is no such device, a device is named twice, or the models differ.
     """
     if not selectors:
         return (choose(listed, None),)
@@ -73,11 +73,11 @@ def _meant(selector: str, listed: tuple[DeviceInfo, ...], choose: Choose) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run measures. `devices` are selectors as a user gives them (none: the best device found).
+    """Where a run measures. `devices`: the user's selectors (empty: the best device found).
 
-    `cluster` is None for this machine, `local:N` for a Dask cluster of N workers on this machine, else the address of
-    a Dask scheduler or the scheduler file that it wrote. `found`: the devices that `registry.check_place` has found
-    (empty: nobody has looked), so that drivers are asked once.
+    `cluster`: None for this machine, `local:N` for a Dask cluster of N workers on this machine, else the address of a
+    Dask scheduler or its scheduler file. `found`: the devices that `registry.check_place` found (empty: not searched
+    yet), so that drivers are queried once.
     """
 
     devices: tuple[str, ...] = ()
@@ -89,5 +89,5 @@ HERE = Place()
 
 
 def asks_for_all(selectors: Sequence[str]) -> bool:
-    """True when there may be several devices behind one selector."""
+    """Return whether a selector may mean several devices."""
     return any(selector.rpartition(":")[2] == ALL for selector in selectors)

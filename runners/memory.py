@@ -1,4 +1,4 @@
-"""The arrays of a Problem on a device, whichever driver: guard zones, pristine copies, comparing bytes."""
+"""The arrays of a Problem on a device, for all drivers: guard zones, pristine copies, comparison of bytes."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ GUARD = b"\xa5" * 4096  # a multiple of every driver's alignment for parts of bu
 
 
 class Room(Protocol[Handle]):
-    """Plain memory of a device in order of execution; every method may raise the driver's LaunchError.
+    """Device memory whose operations execute in order; all methods may raise the driver's LaunchError.
 
-    `write`, `copy` and `read` may return before they are done with device memory, but not while they need the host's.
+    `write`, `copy` and `read` may return before the device is done, but not while they still use host memory.
     """
 
     def allocate(self, contents: Bytes) -> Handle:
-        """A new piece of memory that holds `contents`."""
+        """Allocate memory and fill it with `contents`."""
 
     def write(self, place: Handle, contents: Bytes) -> None:
-        """Fill `place` from its beginning."""
+        """Write `contents` to the beginning of `place`."""
 
     def copy(self, place: Handle, source: Handle) -> None:
-        """Fill `place` with what `source`, of the same size, holds."""
+        """Copy `source` to `place`; both have the same size."""
 
     def read(self, place: Handle, offset: int, into: NDArray[Any]) -> None:
-        """Fill `into` with the bytes of `place` from `offset` on."""
+        """Fill `into` with the bytes of `place` from byte `offset` on."""
 
     def finish(self) -> None:
-        """Wait until all is done."""
+        """Wait until all operations are done."""
 
 
 class GuardedMemory(Generic[Handle]):
-    """The arrays, with a pristine copy of all that a run changes.
+    """The arrays of a Problem on a device, with a pristine copy of each array that a run changes.
 
-    Before and behind each array lies a guard zone of len(GUARD) bytes, so that a kernel that writes out of bounds is
-    found out. `whole` are the pieces of memory with their zones.
+    A guard zone of len(GUARD) bytes lies before and after each array, to detect writes out of bounds. `whole`: by array
+    name, the memory with its guard zones.
     """
 
     def __init__(self, room: Room[Handle], problem: Problem) -> None:
-        """Allocates and fills everything. Raises LaunchError when it does not fit on the device."""
+        """Allocate and fill all arrays. Raises LaunchError if they do not fit on the device."""
         self.values: Values = initial_values(problem)
         self.scalars: dict[str, Any] = scalar_arguments(problem, self.values)
         self._room = room
@@ -57,7 +57,7 @@ class GuardedMemory(Generic[Handle]):
                                             for a in arrays if a.role != "in"}
 
     def hold(self, arrays: Sequence[Array]) -> None:
-        """Make room for arrays that a variant has besides, if there is none yet: garbage, anew before every run."""
+        """Allocate additional arrays of a variant, unless allocated; they hold garbage before every run."""
         for array in arrays:
             if array.name not in self.whole:
                 self.values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
@@ -65,24 +65,24 @@ class GuardedMemory(Generic[Handle]):
                 self.whole[array.name], self._pristine[array.name] = places
 
     def _zoned(self, name: str) -> Bytes:
-        """The bytes of an array between its guard zones."""
+        """Return the bytes of an array with its guard zones."""
         return np.frombuffer(GUARD + self.values[name].tobytes() + GUARD, np.uint8)
 
     def upload(self) -> None:
-        """Write everything anew from the host; see `driver.Memory`."""
+        """Write all arrays again from the host; see `driver.Memory`."""
         for places in (self.whole, self._pristine):
             for name, place in places.items():
                 self._room.write(place, self._zoned(name))
         self._room.finish()
 
     def restore(self) -> None:
-        """Undo what a run wrote; see `driver.Memory`."""
+        """Restore what a run wrote; see `driver.Memory`."""
         for name, pristine in self._pristine.items():
             self._room.copy(self.whole[name], pristine)
         self._room.finish()
 
     def read(self, names: Sequence[str]) -> Values:
-        """The present contents of the arrays `names`."""
+        """Return the current contents of the arrays `names`."""
         contents: dict[str, NDArray[Any]] = {}
         for name in names:
             contents[name] = np.empty_like(self.values[name])
@@ -90,7 +90,7 @@ class GuardedMemory(Generic[Handle]):
         return contents
 
     def overrun(self) -> str | None:
-        """The first array that was written out of its bounds, in words."""
+        """Return a text about the first array that was written out of bounds, or None."""
         zone = np.empty(len(GUARD), np.uint8)
         for name, place in self.whole.items():
             behind = len(GUARD) + self.values[name].nbytes
@@ -101,7 +101,7 @@ class GuardedMemory(Generic[Handle]):
         return None
 
     def changed_input(self) -> str | None:
-        """The first array that the program only reads and that is not as it was uploaded, in words."""
+        """Return a text about the first array that changed although the program only reads it, or None."""
         for name in self.whole:
             if name not in self._pristine and self.read([name])[name].tobytes() != self.values[name].tobytes():
                 return f"{name} was written, which the program only reads"

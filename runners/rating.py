@@ -1,6 +1,6 @@
-"""Rates a Plan's kernels by the static model: the metrics that travel with measured times to the explorer.
+"""Computes the metrics of a Plan's kernels with the static model; explorers get them with the measured times.
 
-Runs in a compile worker, where the kernels are lowered already (and cached). Loads isl when first called.
+Runs in a compile worker, which has lowered the kernels already. Loads isl on the first call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from metrics.outcome import Ratings
 
 
 def static_ratings(program: Program, plan: Plan, target: Target) -> Ratings:
-    """The static model's metrics per kernel, on `target`; statements are those of the lowered kernels.
+    """Return the static model's metrics per kernel on `target`; the statements are those of the lowered kernels.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.

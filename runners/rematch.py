@@ -1,7 +1,7 @@
-"""The road of finalists through the workers: compile all of them, then time them in turns in one fresh process.
+"""Times finalists again in the workers: compiles all of them, then times them in turns in one new process.
 
-A variant that takes the process with it must not harm the others: when anything but times comes of a sitting, each
-variant sits alone in a process of its own, and what becomes of it there is its outcome.
+A variant that crashes the process must not affect the others. If a sitting returns anything but times, each variant
+runs alone in a process of its own, and the result there is its outcome.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ NOTHING = Durations()
 
 
 class Rematch:
-    """One call of `Runner.remeasure` or `ProfilingRunner.profile`. `ready` (plan digest to device code) is shared
-    by all sittings of a runner.
+    """One call of `Runner.remeasure` or `ProfilingRunner.profile`.
+
+    `ready` maps plan digests to device code, and is shared by all sittings of a runner.
     """
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits,
                  ready: MutableMapping[str, Compiled], make: Make | None = None) -> None:
-        """The pools are idle, and left idle. `make`: see `Batch`."""
+        """The pools must be idle, and are idle afterwards. `make`: see `Batch`."""
         self._compilers, self._devices, self._limits, self._ready = compilers, devices, limits, ready
         self._make = make
 
     def run(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
-        """Yield (job number, outcome): at once for what does not compile, for the others after the sitting."""
+        """Yield (job number, outcome): first for plans that do not compile, for the others after the sitting."""
         try:
             failed = self._compile([job for job in jobs if job.plan.digest not in self._ready])
             for job in jobs:
@@ -57,7 +58,7 @@ class Rematch:
             self._devices.cancel()
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
-        """Yield (job number, what a profiler counted or why it could not), each counted in a process of its own."""
+        """Yield (job number, profile or the reason for its absence); each plan runs in a process of its own."""
         try:
             failed = self._compile([job for job in jobs if job.plan.digest not in self._ready])
             for job in jobs:
@@ -72,7 +73,7 @@ class Rematch:
             self._devices.cancel()
 
     def refusal(self, variant: Variant) -> str | None:
-        """Why `variant` cannot be compiled and run; None when it can, whatever it computes."""
+        """Return why `variant` cannot be compiled and run; None if it can, regardless of its results."""
         try:
             task = Task(0, Compile(variant, self._limits.compile_s), "compile", None)
             ((_, answer),) = self._answers(self._compilers, [task])
@@ -85,7 +86,7 @@ class Rematch:
             self._devices.cancel()
 
     def _compile(self, jobs: Sequence[Job]) -> dict[str, Outcome]:
-        """Fill `ready`; the failures by digest."""
+        """Compile the plans of `jobs` into `ready`; return the failures by digest."""
         plans = {job.plan.digest: job.plan for job in jobs}
         digests, limit_s = list(plans), self._limits.compile_s
         failed: dict[str, Outcome] = {}
@@ -119,7 +120,7 @@ class Rematch:
                 yield from self._sit([job], sitting)
 
     def _answers(self, pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[int, object]]:
-        """What comes of `tasks`, and of those that are submitted meanwhile, until the pool has nothing to do."""
+        """Yield (key, answer) of `tasks`, and of tasks submitted meanwhile, until the pool is idle."""
         for task in tasks:
             pool.submit(task)
         while pool.unfinished:

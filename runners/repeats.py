@@ -11,34 +11,31 @@ from runners.base import Limits
 Verdict: TypeAlias = Literal["go on", "enough", "hopeless"]
 FEWEST_TO_GIVE_UP = 3
 SLOWER, COARSER = 1.1, 2.5
-"""A variant whose whole interval is so far above the best is timed to so many times the wanted precision: it is no
-winner, and a search learns as much from 5 % as from 2 %.
+"""If the whole interval is above SLOWER times the best, the interval may be COARSER times as wide: the variant cannot
+be the best, and a search learns as much from 5 % as from 2 %.
 """
 LONG_MS = 250.0
-"""From here on a first run is as good as a later one: what it finds cold (code, pages, caches) takes far less than
-that.
-"""
+"""From this time on, a first run counts like a later one: its warm-up (code, pages, caches) takes far less time."""
 LOST, LOST_MS = 2, 2000.0
-"""A first run so many times beyond `give_up` and that long is all that there is to know: machines seldom pause for
-seconds.
+"""A first run longer than LOST times the give-up time and than LOST_MS is enough to give a variant up: machines rarely
+pause for seconds.
 """
 
 SURE, SURE_MS, ALIKE = 1.5, 1000.0, 1.1
-"""Two runs, the first one included, of at least that many ms, so many times the best and so near to each other are
-enough.
+"""Two runs (the first included) are enough if both exceed SURE_MS and SURE times the best, and their ratio is at most
+ALIKE.
 """
 
 
 def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms: float | None,
           first_ms: float | None = None) -> Verdict:
-    """Whether another repeat is worth its time; `samples_ms` are in the order in which they were taken.
+    """Return whether to repeat the measurement. `samples_ms`: the samples in the order in which they were taken.
 
-    `enough`: the interval of the median is as tight as wanted, resemblance of neighbours considered, or time or repeats
-    are used up; less is wanted of a variant that is surely slower than the best. `hopeless`: the lower end of the
-    median's interval is above `give_up` x best. That needs three samples, or two when they have used up the time
-    already: one outlier must not end a good variant. `first_ms` is what the run before the samples took, whose results
-    were checked: if that was long it is a witness, too: the only one where it is `LOST` times beyond `give_up`, the
-    first of two `SURE` ones.
+    `enough`: the interval of the median (corrected for correlated samples) is tight enough, or time or repeats are
+    used up. A variant that is clearly slower than the best needs less precision. `hopeless`: the lower end of the
+    interval is above `give_up` x best. This takes three samples, or two if they used up the time, so that one outlier
+    does not end a good variant. `first_ms`: the time of the first run, whose results were checked. If it is long, it
+    also counts: alone if it is beyond `LOST`, or with one sample if both are `SURE`.
     """
     count = len(samples_ms)
     if count == 0:

@@ -1,8 +1,8 @@
-"""How much memory a worker holds, and how much it may hold.
+"""Measures the memory of worker processes, and computes their limit.
 
-A limit on the address space (RLIMIT_AS) would be simpler, but drivers reserve far more of that than they use. What
-counts is the resident memory of the process and of what it has started (a linker, a separate compiler), looked at
-several times a second by the parent: the worker itself may sit in C code that lets no thread of Python run.
+A limit of the address space (RLIMIT_AS) would be simpler, but drivers reserve far more than they use. So the limit is
+on the resident memory of the process and of its descendants (a linker, a separate compiler). The parent process checks
+it several times per second, because the worker may be in C code that lets no Python thread run.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from pathlib import Path
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 SHARE = 0.8
-"""Of the machine's memory, for all workers of a runner together."""
+"""The share of the machine's memory for all workers of a runner together."""
 LEAST_BYTES = 2**30
 LOOK_S, LONG_LOOK_S = 0.1, 1.0
-"""Seconds between two looks at the processes, and at what they have started: a thread writes to fresh pages at about
-one gigabyte per second."""
+"""Seconds between two checks of the processes, and of their descendants, too. A thread can fill about one gigabyte of
+new pages per second."""
 COST = 0.01
-"""The most of the time that looking may take."""
+"""The largest share of time that checks may take."""
 
 
 class Watch:
-    """Looks at the memory of processes several times a second, less often where that takes long (many processes)."""
+    """Measures the memory of processes several times per second, less often if that takes long (many processes)."""
 
     def __init__(self) -> None:
-        """The first look is due at once."""
+        """The first check is due at once."""
         self.next_look = self._next_long_look = 0.0
 
     def look(self, pids: Sequence[int]) -> tuple[int, ...]:
-        """The bytes that each of `pids` holds; every now and then with those of its descendants."""
+        """Return the resident bytes of each of `pids`; about once per second with those of its descendants."""
         begin = time.monotonic()
         is_long = begin >= self._next_long_look
         sizes = tuple(resident_bytes(pid) if is_long else own_bytes(pid) for pid in pids)
@@ -43,7 +43,7 @@ class Watch:
 
 
 def own_bytes(pid: int) -> int:
-    """What process `pid` holds now; 0 when it is gone, or where /proc is missing."""
+    """Return the resident bytes of process `pid`; 0 if it has ended, or without /proc."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
     except (OSError, IndexError):
@@ -51,7 +51,7 @@ def own_bytes(pid: int) -> int:
 
 
 def resident_bytes(pid: int) -> int:
-    """What process `pid` and all its descendants hold now; 0 when it is gone, or where /proc is missing."""
+    """Return the resident bytes of process `pid` and all its descendants; 0 if it has ended, or without /proc."""
     total, waiting = 0, [pid]
     while waiting:
         process = waiting.pop()
@@ -59,13 +59,13 @@ def resident_bytes(pid: int) -> int:
         try:
             for thread in Path(f"/proc/{process}/task").iterdir():
                 waiting.extend(int(child) for child in (thread / "children").read_text().split())
-        except OSError:  # it ended meanwhile, or the kernel tells no children
+        except OSError:  # it ended meanwhile, or the kernel does not list children
             continue
     return total
 
 
 def machine_bytes() -> int:
-    """The memory of this machine, or of the container that this process lives in."""
+    """Return the memory of this machine, or of the container of this process, in bytes."""
     total = os.sysconf("SC_PHYS_PAGES") * PAGE_BYTES
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -76,10 +76,10 @@ def machine_bytes() -> int:
 
 
 def share_bytes(workers: int) -> int:
-    """What each of `workers` processes may take, unless the user says otherwise."""
+    """Return the default memory limit of each of `workers` processes, in bytes."""
     return max(LEAST_BYTES, int(SHARE * machine_bytes() / workers))
 
 
 def describe_bytes(count: int) -> str:
-    """`3.2 GB`."""
+    """Return a text such as `3.2 GB`."""
     return f"{count / 10**9:.3g} GB"

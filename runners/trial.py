@@ -1,5 +1,4 @@
-"""The trial of a device: a kernel of one line is built, run and checked as every variant is. What fails then is no
-plan's fault.
+"""The trial of a device: builds, runs and checks a one-line kernel like any variant. If it fails, no plan is the cause.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 
 TRIAL = 2
-"""The version of the trial: a device that passed another one is tried again."""
+"""The version of the trial: a device that passed another version is tried again."""
 BLOCK, BLOCKS = 16, 4
 RESULTS = Array("antune_results", "int", (BLOCK * BLOCKS,), "temp")
 
 
 def trial_variant(dialect: Dialect) -> Variant:
-    """A kernel that writes an array of its own: it runs beside the data of any program."""
+    """Return a variant whose kernel writes only an array of its own, so it can run with the data of any program."""
     kernel = Kernel("antune_trial", ("trial",), (RESULTS.name,), (), (), (BLOCK,), 0, _text(dialect))
     return Variant(
         Plan(ScheduleChoice(), ()), dialect, "", (kernel,), (Launch(kernel.name, (Int(BLOCKS),), ()),), (RESULTS,)
@@ -43,7 +42,7 @@ def _text(dialect: Dialect) -> KernelText:
 
 
 def try_device(info: DeviceInfo) -> str:
-    """Why the device does not work, in the driver's words; empty if it does. Loads its driver."""
+    """Return why the device does not work, in the driver's words; empty if it works. Loads its driver."""
     problem = Problem(Program("trial", "", (), (), "", (), ()), Reference({}, {}, (), "harness", "", ()))
     variant = trial_variant(info.target.dialect)
     try:

@@ -1,7 +1,7 @@
-"""Which devices have passed their trial, kept in the user's cache: a file per device.
+"""Caches which devices have passed their trial, in the user's cache folder, a file per device.
 
-Only passes are cached, with everything that they depend on. A failed device is tried again every time, so that a fix
-takes effect at once.
+Only successes are cached, with everything that they depend on. A failed device is tried again every time, so that a
+fix takes effect at once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from runners.opencl.cpu_name import REPAIR
 from runners.trial import TRIAL
 
 DRIVERS = ("POCL_", "OCL_", "OPENCL_", "CL_", "CUDA_", "LD_")
-"""How the environment variables begin that drivers obey."""
+"""The prefixes of environment variables that drivers read."""
 
 
 def has_passed(device: DeviceInfo) -> bool:
-    """True when `device` has passed its trial as it is now: driver, CPU, settings."""
+    """Return whether `device` has passed its trial with its current driver, CPU and settings."""
     try:
         return _file(device).read_text(encoding="utf-8") == _condition(device)
     except (OSError, ValueError, RuntimeError):  # not there, damaged, no home
@@ -32,7 +32,7 @@ def has_passed(device: DeviceInfo) -> bool:
 
 
 def note_passed(device: DeviceInfo) -> None:
-    """Remember that `device` has passed; where nothing can be written it is tried again the next time."""
+    """Store that `device` has passed; if that cannot be written, the device is tried again next time."""
     with suppress(OSError, RuntimeError):
         file = _file(device)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def _file(device: DeviceInfo) -> Path:
 
 
 def _condition(device: DeviceInfo) -> str:
-    """What the result of a trial depends on, as text. A home may be that of several machines: the CPU is part of it."""
+    """Return what the result of a trial depends on, as text. Several machines may share a home, so it has the CPU."""
     settings = {name: value for name, value in os.environ.items() if name.startswith(DRIVERS)}
     return json.dumps({"driver": device.driver, "cpu": _cpu(), "linker": shutil.which("ld"), "settings": settings,
                        "repair": REPAIR, "trial": TRIAL}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Telling a person that antune waits: somebody else measures on this machine, and times are taken alone."""
+"""Tells the user that antune waits because another process measures on this machine."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 AFTER_S = 2.0
-"""How long a wait lasts before it is told."""
+"""Seconds of waiting before the message."""
 _EVERY_S = 0.5
 
 
 @contextmanager
 def waits_told(lock: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """While inside, say once per wait if a child of this process waits for `lock`, and who holds it.
+    """Inside this context, report once per wait that a child of this process waits for `lock`, and who holds it.
 
-    The kernel's list of locks tells (/proc/locks); where there is none, nothing is said.
+    Uses the kernel's list of locks (/proc/locks); without it, nothing is reported.
     """
     done = threading.Event()
     watcher = threading.Thread(target=_watch, args=(lock, tell, done), name="antune-waits", daemon=True)
@@ -40,7 +40,7 @@ def _watch(lock: Path, tell: Callable[[str], None], done: threading.Event) -> No
 
 
 def holder_of(lock: Path) -> int | None:
-    """The process that holds `lock` while a child of this one waits for it; None when nobody waits."""
+    """Return the process that holds `lock` while a child of this process waits for it; None if no child waits."""
     try:
         number = f":{lock.stat().st_ino}"
         lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
@@ -54,7 +54,7 @@ def holder_of(lock: Path) -> int | None:
 
 
 def _parent(process: int) -> int | None:
-    """The process that started `process`."""
+    """Return the parent process of `process`, or None."""
     try:
         return int(
             Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
@@ -64,6 +64,6 @@ def _parent(process: int) -> int | None:
 
 
 def _words(process: int | None) -> str:
-    """A process by the number that the user knows: that of the antune which started the worker."""
+    """Return a text with the process number that the user knows: that of the antune process that started the worker."""
     parent = _parent(process) if process is not None else None
     return f"process {parent if parent and parent > 1 else process}"
