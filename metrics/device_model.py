@@ -1,4 +1,4 @@
-"""What the static model knows of a device: limits per compute unit, how memory is accessed, and how many blocks fit.
+"""The device data of the static model: limits per compute unit, memory access, and resident blocks.
 
 The figures of NVIDIA's generations are in `nvidia.py`.
 """
@@ -17,10 +17,10 @@ from metrics.nvidia import GENERATIONS, KIB, Capability, Generation
 class DeviceModel:
     """A device with `units` compute units whose limits are those of `generation`.
 
-    Memory is read and written in sectors of `sector_bytes`; shared memory has `banks` of 4-byte words (0: no banks).
-    `balance`: single-precision operations that a unit does in the time in which it moves one byte to or from its first
-    cache. `warp`: threads that execute one instruction together. `host_cores`: a CPU, each unit of which runs one block
-    at a time, so that nothing of `generation` counts but the number of threads.
+    `sector_bytes`: the unit of memory transfers. `banks`: banks of shared memory with 4-byte words (0: none).
+    `balance`: single-precision operations that a unit executes in the time to move one byte to or from its first cache.
+    `warp`: threads that execute an instruction together. `host_cores`: a CPU, whose units run one block at a time; of
+    `generation`, only the number of threads counts then.
     """
 
     units: int
@@ -33,11 +33,10 @@ class DeviceModel:
 
 
 def device_model(target: Target, capability: Capability | None = None) -> DeviceModel:
-    """The model of a device; `capability` is that of an NVIDIA device, if it is not the target's own.
+    """Return the model of a device. `capability`: overrides the target's own (NVIDIA only).
 
-    A capability without figures of its own counts as the greatest one below it. Without any, a GPU is taken for a
-    typical one. A CPU is taken for cores that do 32 operations and move 64 bytes per clock, on vectors of 16 floats,
-    which fill a cache line of 64 bytes.
+    An unknown capability is replaced by the greatest known one below it. A GPU without capability gets typical values.
+    A CPU core is modelled with 32 operations and 64 bytes per clock, vectors of 16 floats and cache lines of 64 bytes.
     """
     if target.shares_host_cores:
         limits = Generation(target.max_threads, 1, target.local_bytes, target.local_bytes)

@@ -1,4 +1,4 @@
-"""Metrics that a profiler measured, brought to [0, 1] with 1 = the device's peak; what was not counted is absent.
+"""Metrics from a profiler's counters, scaled to [0, 1] with 1 = the device's peak; missing counters are left out.
 
     ipc                  instructions per cycle, over the most that a core or multiprocessor can execute
     achieved_occupancy   warps resident per active cycle, over the most that a multiprocessor holds (GPU)
@@ -33,14 +33,14 @@ NCU: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "cache_hit_rate": ("l1tex__t_sector_hit_rate.pct", "lts__t_sector_op_read_hit_rate.pct"),
     "dram_throughput": ("dram__throughput.avg.pct_of_peak_sustained_elapsed",),
 })
-"""Per metric the quantities of Nsight Compute, all in percent of the peak, whose mean it is."""
+"""For each metric, the quantities of Nsight Compute (in percent of the peak) of which it is the mean."""
 
 WIDTH = 6
-"""Instructions per cycle that a present x86 core can retire at most (AMD Zen 3 and later, Intel since Golden Cove)."""
+"""The most instructions per cycle that a current x86 core retires (AMD Zen 3 and later, Intel since Golden Cove)."""
 
 
 def from_ncu(percents: Mapping[str, float]) -> MetricValues:
-    """The metrics of one kernel from what Nsight Compute reported for it, quantity by quantity."""
+    """Return the metrics of one kernel from the quantities that Nsight Compute reported, in percent."""
     found = []
     for name, quantities in NCU.items():
         shares = [percents[q] / 100 for q in quantities if math.isfinite(percents.get(q, math.nan))]
@@ -50,7 +50,7 @@ def from_ncu(percents: Mapping[str, float]) -> MetricValues:
 
 
 def from_perf(counts: Mapping[str, float], seconds: float, cores: int) -> MetricValues:
-    """The metrics of one kernel from `counts` of perf events over `seconds` of wall time on `cores` cores.
+    """Return the metrics of one kernel from `counts` of perf events over `seconds` of wall time on `cores` cores.
 
     Events: instructions, cycles, cache-references, cache-misses, L1-dcache-loads, L1-dcache-load-misses, and task-clock
     in nanoseconds.
@@ -76,5 +76,5 @@ def _hits(counts: Mapping[str, float], all_of_them: str, misses: str) -> float |
 
 
 def _share(value: float) -> float:
-    """Within [0, 1]: counters of a running machine are not read at one instant, so that 1.003 occurs."""
+    """Clip to [0, 1]: counters are not read at the same instant, so values such as 1.003 occur."""
     return min(1.0, max(0.0, value))

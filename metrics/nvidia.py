@@ -14,7 +14,7 @@ Capability = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What one compute unit holds at most, and in which portions it is given away.
+    """The limits of one compute unit, and the granularity of its allocations.
 
     Threads, blocks and bytes of shared memory per unit (`shared_bytes`) and per block (`block_shared_bytes`, where a
     kernel asks for more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit

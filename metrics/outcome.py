@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Phase: TypeAlias = Literal["generate", "rate", "compile", "check", "time"]
-"""What an evaluation spends time on. "rate", the computing of metrics, is never to blame for a failure."""
+"""The phases of an evaluation. "rate" computes the metrics; its failure is not a failure of the variant."""
 
 MetricValues: TypeAlias = tuple[tuple[str, float], ...]
-"""Metrics by name, each in [0, 1] with 1 the device's peak; one that is unknown is absent."""
+"""Metrics by name, each in [0, 1], where 1 is the device's peak; unknown metrics are absent."""
 
 Ratings: TypeAlias = tuple[tuple[tuple[str, ...], MetricValues], ...]
 """The metrics of a variant's kernels, by their statements."""
@@ -74,7 +74,7 @@ class Illegal:
 
 @dataclass(frozen=True, slots=True)
 class CompileFailed:
-    """The device's compiler refused the text."""
+    """The device's compiler rejected the text."""
 
     message: str
     durations: Durations
@@ -83,7 +83,7 @@ class CompileFailed:
 
 @dataclass(frozen=True, slots=True)
 class LaunchFailed:
-    """The device refused or aborted a launch."""
+    """The device rejected or aborted a launch."""
 
     message: str
     durations: Durations
@@ -101,7 +101,7 @@ class TimedOut:
 
     @property
     def message(self) -> str:
-        """One line for tables."""
+        """A one-line description."""
         return f"{self.phase} took longer than {self.limit_s:g} s"
 
 
@@ -147,9 +147,9 @@ class NoProfile:
 
 
 def program_metrics(kernels: Sequence[KernelTime]) -> MetricValues:
-    """The metrics of a whole program: per metric the mean over the kernels that have it, weighted by their times.
+    """Return the metrics of a program: per metric, the mean over the kernels that have it, weighted by their times.
 
-    Names are in the order in which the kernels bring them. Kernels without any measurable time weigh the same.
+    Names are in the order of their first occurrence. If all times are 0, the weights are equal.
     """
     having: dict[str, list[tuple[float, float]]] = {}
     for kernel in kernels:
@@ -166,5 +166,5 @@ def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def cost_ms(outcome: Outcome) -> float | None:
-    """The measured cost, or None for a failure."""
+    """Return the median time in ms, or None for a failure."""
     return outcome.median_ms if isinstance(outcome, Timed) else None

@@ -1,4 +1,4 @@
-"""What a device's compiler says that a kernel needs: registers, spills, memory."""
+"""The resources of a kernel that a device's compiler reports: registers, spills, memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """A kernel's needs; None where the compiler does not say.
+    """The resources of a kernel; None if the compiler does not report them.
 
     `registers` per thread; `spills`: bytes per thread that did not fit into registers; `shared`: bytes per block;
     `private`: bytes of memory per thread (stack, arrays that are not in registers). OpenCL's

@@ -1,9 +1,9 @@
-"""The roofline model: no program is faster than the device can compute its operations or move its data.
+"""The roofline model: a lower bound of a program's time from the device's peak rates of operations and data transfers.
 
 S. Williams, A. Waterman, D. Patterson, Roofline: an insightful visual performance model for multicore architectures,
-Communications of the ACM 52(4), 2009; with one bandwidth per size of the working set, since data that fits into a cache
-is moved faster. The ceilings are measured (`antune suite roofline`), so that a result above them is possible where a
-program has what the measuring kernels have not.
+Communications of the ACM 52(4), 2009. Here the bandwidth depends on the size of the working set, because data in a
+cache is moved faster. The ceilings are measured (`antune suite roofline`), so a program can exceed them if it uses
+the device better than the measuring kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generator.facts import Demand
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """The greatest rate in bytes per second at which kernels read and write `working_set` bytes again and again."""
+    """The largest measured rate in bytes per second of kernels that repeatedly read and write `working_set` bytes."""
 
     working_set: int
     bytes_per_s: float
@@ -27,9 +27,10 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """What a device was measured to reach at most: additions and multiplications per second by C type, and bandwidths.
+    """The measured peak rates of a device.
 
-    `bandwidths` in ascending order of working sets; the last one is that of the device's memory.
+    `operations_per_s`: additions and multiplications per second by C type. `bandwidths`: in ascending order of working
+    sets; the last is that of the device's memory.
     """
 
     device_key: str
@@ -41,20 +42,20 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """The least time of a program on a device, and what does not allow less."""
+    """The lower bound of a program's time on a device in ms, and what limits it."""
 
     ms: float
     limit: Literal["compute", "memory"]
 
     def share(self, measured_ms: float) -> float:
-        """How much of the possible speed a measured time is; 1 = on the roof."""
+        """Return the lower bound divided by a measured time; 1 means that the program reaches the roof."""
         return self.ms / measured_ms if measured_ms else 0.0
 
 
 def bandwidth_for(working_set: float, bandwidths: Sequence[Bandwidth]) -> float:
-    """The bandwidth for a working set, in bytes per second: interpolated between neighbours on logarithmic scales.
+    """Return the bandwidth for a working set in bytes per second, interpolated on logarithmic scales.
 
-    Below the least and above the greatest working set measured, that one's.
+    Outside the range of measured working sets, it is the bandwidth of the nearest one.
     """
     size = max(working_set, 1.0)
     for below, above in itertools.pairwise(bandwidths):
@@ -79,10 +80,10 @@ def arithmetic(type_: str, ceilings: Ceilings) -> tuple[str, float] | None:
 
 
 def roof(demand: Demand, ceilings: Ceilings) -> Roof | None:
-    """The least time of a program that must do `demand`; None for a type whose ceiling is not known.
+    """Return the lower bound of the time of a program with this demand; None if its type has no measured ceiling.
 
-    Data counts once: every element that is live at the entry and read, and every one that is written and live at the
-    exit. Divisions and functions count as one operation, integer operations as none, so that the bound holds.
+    Data counts once: every element that is live at the entry and read, and every element that is written and live at
+    the exit. To keep it a lower bound, divisions and functions count as one operation, integer operations as none.
     """
     fastest = arithmetic(demand.type, ceilings)
     if fastest is None or not ceilings.bandwidths:

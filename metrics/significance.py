@@ -1,11 +1,10 @@
-"""Does one way to search find faster plans than another? Tests on few samples, without assuming a distribution.
+"""Tests whether one search finds faster plans than another: for few samples, without assuming a distribution.
 
 The rank-sum test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger than
-the other, Annals of Mathematical Statistics 18, 1947) asks whether samples of two groups could have been dealt out at
-random. Several questions at a time are corrected for by Holm's procedure (A simple sequentially rejective multiple test
-procedure, Scandinavian Journal of Statistics 6, 1979). How large a difference is, says Vargha and Delaney's A (A
-critique and improvement of the CL common language effect size statistics, Journal of Educational and Behavioral
-Statistics 25, 2000).
+the other, Annals of Mathematical Statistics 18, 1947) tests whether two groups of samples have the same distribution.
+Holm's procedure corrects for several tests (A simple sequentially rejective multiple test procedure, Scandinavian
+Journal of Statistics 6, 1979). Vargha and Delaney's A is the effect size (A critique and improvement of the CL common
+language effect size statistics, Journal of Educational and Behavioral Statistics 25, 2000).
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_DEALS = 200_000
-"""Up to so many ways to deal the samples out are gone through; beyond, the normal approximation is good."""
+"""Up to this number of partitions of the samples into two groups, the test is exact; beyond, it is the normal
+approximation."""
 
 
 def superiority(one: Sequence[float], two: Sequence[float]) -> float:
-    """Vargha and Delaney's A for "smaller is better": the chance that a sample of `one` is below a sample of `two`.
+    """Return Vargha and Delaney's A: the probability that a sample of `one` is smaller than a sample of `two`.
 
-    Ties count half: 0.5 = no difference, 1 = always. Raises ValueError when a group is empty.
+    Ties count half: 0.5 = no difference, 1 = always smaller. Raises ValueError if a group is empty.
     """
     if not one or not two:
         raise ValueError("a group without samples cannot be compared")
@@ -34,9 +34,9 @@ def superiority(one: Sequence[float], two: Sequence[float]) -> float:
 
 
 def rank_sum_p(one: Sequence[float], two: Sequence[float]) -> float:
-    """The two-sided p-value of the Mann-Whitney test, exact (with ties, too) where all deals can be gone through.
+    """Return the two-sided p-value of the Mann-Whitney test: exact, also with ties, for up to MOST_DEALS partitions.
 
-    Infinite samples are the slowest. Raises ValueError when a group is empty.
+    Samples may be infinite. Raises ValueError if a group is empty.
     """
     if not one or not two:
         raise ValueError("a group without samples cannot be compared")
@@ -51,12 +51,12 @@ def rank_sum_p(one: Sequence[float], two: Sequence[float]) -> float:
 
 
 def least_p(one: int, two: int) -> float:
-    """The smallest p-value that groups of these sizes can have: all of one group below all of the other."""
+    """Return the smallest possible p-value for groups of these sizes (all of one group below all of the other)."""
     return min(1.0, 2 / math.comb(one + two, one))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values, corrected for being so many, in the given order: significant at 5 % when still below 0.05."""
+    """Return the p-values corrected for multiple tests, in the given order: significant at 5 % if below 0.05."""
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted, highest = [0.0] * len(p_values), 0.0
     for place, index in enumerate(order):
@@ -66,7 +66,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _ranks(samples: Sequence[float]) -> NDArray[np.float64]:
-    """Ranks from 1; equal samples share the mean of their ranks."""
+    """Return the ranks from 1; equal samples get the mean of their ranks."""
     values = np.asarray(samples, float)
     below = (values[:, None] > values[None, :]).sum(axis=1)
     equal = (values[:, None] == values[None, :]).sum(axis=1)
@@ -74,7 +74,7 @@ def _ranks(samples: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _normal_p(ranks: NDArray[np.float64], size: int, apart: float) -> float:
-    """By the normal approximation, whose variance is that of dealing out these very ranks (ties make it smaller)."""
+    """Return the p-value of the normal approximation, with the variance of these ranks (smaller with ties)."""
     total = len(ranks)
     variance = size * (total - size) / (total - 1) * float(np.var(ranks))
     if variance == 0:

@@ -1,8 +1,8 @@
 """Metrics of a variant without running it: a static model of its kernels on a device.
 
-Every metric is in [0, 1], 1 being the device's peak or the ideal, so that they can stand where a profiler's metrics
-would. They judge the text of the kernels, not what a cache or a compiler makes of it (registers excepted, see
-`generator.facts.Access.transfers`). A metric that cannot be given is absent, not 0.
+Every metric is in [0, 1], where 1 is the device's peak or the ideal, so that they can replace a profiler's metrics.
+They describe the text of the kernels, without effects of caches and compilers (except registers, see
+`generator.facts.Access.transfers`). An unknown metric is absent, not 0.
 
     occupancy          threads that a compute unit holds, over the most it can hold
     load_efficiency    bytes that threads ask for over bytes of the memory sectors they touch, reads of global memory
@@ -31,9 +31,9 @@ NAMES = ("occupancy", "load_efficiency", "store_efficiency", "shared_efficiency"
 
 @dataclass(frozen=True, slots=True)
 class KernelMetrics:
-    """Metrics of one kernel, in the order of `NAMES`. `work`: its estimated share of the program's time, in operations.
+    """Metrics of one kernel, in the order of `NAMES`. `work`: its estimated work over all launches, in operations.
 
-    A byte of global traffic counts as many operations as the device does while it moves it.
+    A byte of global traffic counts as many operations as the device executes while it moves one.
     """
 
     name: str
@@ -52,14 +52,15 @@ class Metrics:
 
 def static_metrics(facts: Sequence[KernelFacts], device: DeviceModel,
                    resources: Sequence[Resources | None] | None = None) -> Metrics:
-    """The metrics of a variant's kernels; `resources` (one per kernel) are what the compiler reported, if it did."""
+    """Return the metrics of a variant's kernels. `resources`: one per kernel, as the compiler reported (None: unknown).
+    """
     reports = resources if resources is not None else [None] * len(facts)
     kernels = tuple(kernel_metrics(kernel, device, report) for kernel, report in zip(facts, reports, strict=True))
     return Metrics(kernels, _weighted(kernels))
 
 
 def kernel_metrics(facts: KernelFacts, device: DeviceModel, resources: Resources | None = None) -> KernelMetrics:
-    """The metrics of one kernel."""
+    """Return the metrics of one kernel."""
     registers = resources.registers if resources else None
     found = (occupancy(facts, device, registers), load_efficiency(facts, device), store_efficiency(facts, device),
              shared_efficiency(facts, device), intensity(facts, device), block_balance(facts),
@@ -97,7 +98,7 @@ def _weighted(kernels: Iterable[KernelMetrics]) -> MetricValues:
 
 
 def load_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
-    """How well reads of global memory are coalesced, in [0, 1]; None without reads.
+    """Return how well reads of global memory are coalesced, in [0, 1]; None without reads.
 
     Bytes that the threads of a warp ask for, over bytes of the sectors that they touch, summed over all reads that
     reach memory. A row of neighbouring elements has 1; a column of floats, one sector of 32 bytes per thread, 4 / 32.
@@ -107,7 +108,7 @@ def load_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
 
 
 def store_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
-    """How well writes and atomic updates of global memory are coalesced, as `load_efficiency`; None without any."""
+    """Return how well writes and atomic updates are coalesced, as `load_efficiency`; None without any."""
     return _efficiency([a for a in facts.accesses if a.space == "global" and a.mode != "read"], facts, device)
 
 
@@ -121,7 +122,7 @@ def _efficiency(accesses: Iterable[Access], facts: KernelFacts, device: DeviceMo
 
 
 def shared_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
-    """1 / the mean number of passes of an access to shared memory; 1 = no bank conflicts, 1/32 = all in one bank.
+    """Return 1 / the mean number of passes per access to shared memory: 1 = no bank conflicts, 1/32 = all in one bank.
 
     Passes beyond what the element size needs anyway (see `transactions.passes`), weighted by executions; accesses with
     unknown strides are left out. None if none is left or the device has no banks.
@@ -138,7 +139,7 @@ def shared_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
 
 
 def global_bytes(facts: KernelFacts, device: DeviceModel) -> float:
-    """Bytes of the sectors that one launch moves between compute units and their first cache."""
+    """Return the bytes of the sectors that one launch moves between compute units and their first cache."""
     per_thread = 0.0
     for access in facts.accesses:
         if access.space == "global":
@@ -166,7 +167,7 @@ def intensity(facts: KernelFacts, device: DeviceModel) -> float | None:
 
 
 def block_balance(facts: KernelFacts) -> float:
-    """How evenly the threads of a block share its work, in (0, 1]; 1 = no thread waits for another one.
+    """Return how evenly the threads of a block share its work, in (0, 1]; 1 = no thread waits for another one.
 
     Below 1 because of partial tiles, whose idle threads wait, and loops that run longer in some threads than in others:
     the mean over all blocks of a thread's mean work, over the mean of the work of the busiest thread. With rectangular

@@ -22,7 +22,7 @@ class Interval:
     high: float
 
     def relative_half_width(self, centre: float) -> float:
-        """Half the width as a share of `centre` (infinite for a centre of 0 and a width above 0)."""
+        """Return half the width divided by |centre| (infinite for a centre of 0 and a width above 0)."""
         half = (self.high - self.low) / 2
         if half == 0:
             return 0.0
@@ -30,7 +30,7 @@ class Interval:
 
 
 def median(samples: Sequence[float]) -> float:
-    """The middle sample, or the mean of the two middle ones. Raises ValueError when there is none."""
+    """Return the middle sample, or the mean of the two middle ones. Raises ValueError without samples."""
     if not samples:
         raise ValueError("no samples: the median is not defined")
     ordered = sorted(samples)
@@ -41,7 +41,7 @@ def median(samples: Sequence[float]) -> float:
 
 
 def quantile(samples: Sequence[float], share: float) -> float:
-    """The smallest sample that at least `share` (0 to 1) of all do not exceed. Raises ValueError when there is none."""
+    """Return the smallest sample x with at least `share` (0 to 1) of all samples <= x. ValueError without any."""
     if not samples:
         raise ValueError("no samples: the quantile is not defined")
     rank = math.ceil(share * len(samples))
@@ -49,7 +49,7 @@ def quantile(samples: Sequence[float], share: float) -> float:
 
 
 def interval_ranks(count: int, level: float = 0.95) -> tuple[int, int]:
-    """The ranks (from 1) of the order statistics that enclose the median with probability >= `level`.
+    """Return the ranks (from 1) of the order statistics that enclose the median with probability >= `level`.
 
     The number of samples below the median is binomial(count, 1/2): the lower rank is the greatest k with
     P(B < k) <= (1 - level) / 2, the upper one its mirror image. For fewer than six samples no pair reaches 95 %;
@@ -68,16 +68,16 @@ def interval_ranks(count: int, level: float = 0.95) -> tuple[int, int]:
 
 
 def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
-    """The order-statistic interval of the median (see `interval_ranks`)."""
+    """Return the order-statistic interval of the median (see `interval_ranks`)."""
     low, high = interval_ranks(len(samples), level)
     ordered = sorted(samples)
     return Interval(ordered[low - 1], ordered[high - 1])
 
 
 def inefficiency(samples: Sequence[float]) -> float:
-    """How many consecutive samples tell as much about the median as one independent sample does: 1 or more.
+    """Return how many consecutive samples have the information of one independent sample about the median: 1 or more.
 
-    Samples that follow each other are alike when the machine is busy for a while. The variance of their median is that
+    Consecutive samples are correlated if the machine is busy for a while. The variance of their median is that
     of independent samples times 1 + 2 (r_1 + r_2 + ...), where r_k is the correlation at lag k of the series "is the
     sample above the median" (P. Heidelberger and P. A. W. Lewis, Quantile Estimation in Dependent Sequences, Operations
     Research 32(1), 1984). The sum ends before the first pair r_2k + r_2k+1 that is not positive (C. J. Geyer, Practical

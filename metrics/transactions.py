@@ -1,4 +1,4 @@
-"""Memory transactions of one warp, counted by listing the addresses of its threads."""
+"""Counts the memory transactions of a warp from the addresses of its threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _APART = (1 << 30, 1 << 41, 1 << 52)  # strides in x, y, z that bring no two thr
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes that the threads of a block ask for in one execution of an access, and bytes of the sectors they touch."""
+    """Bytes that the threads of a block request in one execution of an access, and bytes of the sectors they touch."""
 
     asked: float
     touched: float
@@ -48,7 +48,7 @@ def _touched(access: Access, block: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one warp asks for in one execution of an access to global memory: sectors, the least that could hold it."""
+    """The sectors that a warp touches in one execution of an access to global memory, and the least possible number."""
 
     sectors: float
     least: float
@@ -82,7 +82,7 @@ def _sectors(elements: tuple[int, ...], warp: int, per_sector: int, origin: int,
 
 @lru_cache(maxsize=4096)
 def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
-    """The element of each thread of a block, x fastest, relative to thread 0."""
+    """Return the element of each thread of a block, x fastest, relative to thread 0."""
     elements = np.zeros(1, dtype=np.int64)
     for stride, size in zip(strides, block, strict=True):
         elements = (np.arange(size, dtype=np.int64)[:, None] * stride + elements[None, :]).ravel()
@@ -90,7 +90,7 @@ def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ..
 
 
 def passes(access: Access, block: tuple[int, ...], warp: int, banks: int) -> float | None:
-    """How often shared memory has to be accessed where once would do; None if a stride is unknown.
+    """Return the number of passes of an access to shared memory (1: no bank conflicts); None if a stride is unknown.
 
     In one pass every bank gives one word of 4 bytes to all threads that want it. As many threads as can have words of
     their own go together: a warp for 4 bytes, half a warp for 8. The mean over these groups.

@@ -1,4 +1,4 @@
-"""How well a model's costs tell which plans are fast."""
+"""Measures how well a model's costs rank plans by their measured times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def rank_correlation(predicted: Sequence[float], measured: Sequence[float]) -> float:
-    """Spearman's rank correlation in [-1, 1]: 1 where the model has all plans in the right order, 0 for a guess.
+    """Return Spearman's rank correlation in [-1, 1]: 1 if the model orders all plans correctly, 0 for random costs.
 
     Equal values share the mean of their ranks. Raises ValueError for fewer than two plans; 0 where all values of either
     are equal.

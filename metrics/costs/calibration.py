@@ -1,9 +1,9 @@
 """Constants of the models for a device, fitted to plans that were measured there.
 
-Both models have constants that their papers fitted to devices of 2018: Sioutas' cost of a load that misses all caches,
-with the size from which on loads do; PolyMage-GPU's seven weights. What is fitted is the order of plans: the mean over
-programs of the rank correlation of cost and time. Fits are coordinate searches from the defaults, so that the same
-measurements give the same constants.
+Both models have constants that their papers fitted to devices of 2018: Sioutas' cost of a load that misses all caches
+and the size from which loads do; PolyMage-GPU's seven weights. The fit maximizes the mean, over the programs, of the
+rank correlation of cost and time. It is a coordinate search from the defaults, so the same measurements give the same
+constants.
 
 How far that can be trusted is measured on programs that were left out of the fit.
 """
@@ -28,15 +28,15 @@ from metrics.costs.sioutas import GPU, HOST, Sioutas
 LOAD_COSTS = (5.0, 10.0, 20.0, 40.0, 80.0, 200.0, 400.0)
 CACHED_BYTES = tuple(float(1 << n) for n in range(14, 26, 2))
 FACTORS = (0.0, 0.125, 0.5, 2.0, 8.0)
-"""What a weight is multiplied by to try another; from 0 it goes to 1."""
+"""The factors by which the search multiplies a weight; a weight of 0 is replaced by the factor itself."""
 WORTH = 1e-3
-"""How much the mean rank correlation has to gain for a weight to change."""
+"""The least gain of the mean rank correlation for which constants change."""
 FEWEST = 8
-"""Plans of a program that tell anything."""
+"""The least number of plans of a program that is used."""
 
 
 def sioutas_of(calibration: Calibration | None, device: CostDevice) -> Sioutas:
-    """Sioutas' model with these constants (None: the defaults)."""
+    """Return Sioutas' model with these constants (None: the defaults)."""
     if calibration is None:
         return Sioutas()
     usual = HOST if device.host else GPU
@@ -44,20 +44,20 @@ def sioutas_of(calibration: Calibration | None, device: CostDevice) -> Sioutas:
 
 
 def polymage_of(calibration: Calibration | None) -> PolyMage:
-    """PolyMage-GPU's model with these weights and times of stages (None: the defaults)."""
+    """Return PolyMage-GPU's model with these weights and times of stages (None: the defaults)."""
     if calibration is None:
         return PolyMage()
     return PolyMage(weights_of(calibration.weights), measured=MappingProxyType(dict(calibration.stages)))
 
 
 def usual_calibration(device: CostDevice, name: str) -> Calibration:
-    """The defaults, for a device called `name`."""
+    """Return the default constants for a device called `name`."""
     usual = HOST if device.host else GPU
     return Calibration(name, usual.load_cost, usual.cached_bytes, PolyMage().weights.values)
 
 
 def weights_of(values: Sequence[float]) -> Weights:
-    """Seven numbers as weights. Raises ValueError for another number of them."""
+    """Return seven numbers as Weights. Raises ValueError for another count."""
     if len(values) != len(TERMS):
         raise ValueError(f"{len(values)} weights; there are {len(TERMS)} terms")
     a, b, c, d, e, f, g = values
@@ -81,7 +81,7 @@ Score: TypeAlias = Callable[[Measured], float]
 
 
 def fitted(programs: Sequence[Measured], usual: Calibration) -> Calibration:
-    """The constants with which the models rank the plans of these programs best."""
+    """Return the constants with which the models rank the plans of these programs best."""
     pair = max(range(len(PAIRS)), key=lambda k: (_mean(programs, lambda one: _ranked(one.sioutas[:, k], one)), -k))
     load_cost, cached_bytes = PAIRS[pair]
     kept = _mean(programs, lambda one: sioutas_rank(one, usual))
@@ -92,7 +92,7 @@ def fitted(programs: Sequence[Measured], usual: Calibration) -> Calibration:
 
 
 def _fitted_weights(programs: Sequence[Measured], start: tuple[float, ...]) -> tuple[float, ...]:
-    """Weights from `start` on, one after the other, as long as any change is worth it."""
+    """Return weights found from `start` by changing one at a time, until no change gains WORTH."""
 
     def score(weights: tuple[float, ...]) -> float:
         return _mean(programs, lambda one: _ranked(one.terms @ np.array(weights), one))
@@ -119,22 +119,22 @@ def sioutas_rank(one: Measured, constants: Calibration) -> float:
 
 
 def polymage_rank(one: Measured, constants: Calibration) -> float:
-    """Rank correlation of PolyMage-GPU's model with these weights."""
+    """Return the rank correlation of PolyMage-GPU's model with these weights."""
     return _ranked(one.terms @ np.array(constants.weights), one)
 
 
 def polymage_regret(one: Measured, constants: Calibration) -> float:
-    """How many times as long as the fastest plan the one takes that PolyMage-GPU's model thinks best."""
+    """Return the regret (`agreement.regret`) of PolyMage-GPU's model with these weights."""
     return regret([*map(float, one.terms @ np.array(constants.weights))], one.times_ms)
 
 
 def sioutas_regret(one: Measured, constants: Calibration) -> float:
-    """The same of Sioutas' model."""
+    """Return the regret (`agreement.regret`) of Sioutas' model with these constants."""
     return regret([*map(float, one.sioutas[:, nearest_pair(constants)])], one.times_ms)
 
 
 def nearest_pair(constants: Calibration) -> int:
-    """The number of the pair of constants nearest to these, by their logarithms."""
+    """Return the index in PAIRS of the constants nearest to these, on a logarithmic scale."""
     return min(
         range(len(PAIRS)),
         key=lambda k: (

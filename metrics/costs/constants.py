@@ -1,4 +1,4 @@
-"""Constants of cost models for a device, as a value that runs store (`calibration.py` fits them)."""
+"""The constants of cost models for a device, a value that runs store (`calibration.py` fits them)."""
 
 from __future__ import annotations
 

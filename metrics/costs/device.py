@@ -1,4 +1,4 @@
-"""What cost models know of a device.
+"""The device data that cost models use.
 
 The limits of NVIDIA's generations are those of `metrics.nvidia`; bandwidths and clocks are of one typical card of each
 (vendor data), for want of better: models compare plans on a device, and no devices.
@@ -18,7 +18,8 @@ from metrics.device_model import DeviceModel, device_model
 from metrics.nvidia import KIB, Capability
 
 CACHE_BYTES = 256 * KIB
-"""Of a core's second-level cache, for what a block keeps (as `generator.lowering.heuristics.starts` has it)."""
+"""The bytes of a core's second-level cache for a block's intermediate data (as in
+`generator.lowering.heuristics.starts`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class CostDevice:
 
     @property
     def unit_warps(self) -> int:
-        """Warps on a unit at most."""
+        """The most warps on a compute unit."""
         return max(1, self.unit_threads // self.warp)
 
 
@@ -88,7 +89,7 @@ _HOST_BANDWIDTH, _HOST_HERTZ, _HOST_LANES = 10e9, 2.5e9, 16
 
 
 def cost_device(target: Target, capability: Capability | None = None) -> CostDevice:
-    """The device of a Target; `capability` is that of an NVIDIA device, if it is not the target's own."""
+    """Return the cost device of a Target. `capability`: overrides the target's own (NVIDIA only)."""
     model = device_model(target, capability)
     if target.shares_host_cores:
         return _host(target, model)
@@ -105,7 +106,7 @@ def cost_device(target: Target, capability: Capability | None = None) -> CostDev
 
 
 def _host(target: Target, model: DeviceModel) -> CostDevice:
-    """A CPU: what is said of threads and registers limits nothing."""
+    """Return the cost device of a CPU, without limits of threads and registers."""
     room = min(target.local_bytes, CACHE_BYTES)
     return CostDevice(
         units=model.units, warp=1, block_threads=1, unit_threads=1, unit_blocks=1, block_shared=room, unit_shared=room,

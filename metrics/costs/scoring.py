@@ -1,4 +1,4 @@
-"""Cost models that judge many ways to cut a kernel at once: what a search over prefixes of plans asks."""
+"""Cost models that rate many tilings of a kernel at once, for searches over prefixes of plans."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from metrics.costs.sioutas import Sioutas
 
 
 class Scorer(Protocol):
-    """A cost per way to cut a kernel, lower being better; infinite where it is impossible."""
+    """Computes a cost per tiling of a kernel: lower is better, infinite means impossible."""
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """The name of the model."""
 
     def score(self, made: Layout) -> Numbers:
-        """The costs, all of them positive."""
+        """Return the costs, all positive, shape (tilings,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SioutasScorer:
-    """Sioutas' model, which says nothing of tiles of single threads."""
+    """Sioutas' model. Its costs are infinite for tiles that are not shared by a whole block."""
 
     model: Sioutas
     name: str = "sioutas"

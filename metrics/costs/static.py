@@ -1,9 +1,9 @@
-"""The static model of generated text (`metrics.static_model`) as a cost: work over how well a kernel uses a device.
+"""The static model of generated text (`metrics.static_model`) as a cost: work divided by the utilization of the device.
 
     cost = launches * LAUNCH + work / (occupancy * block balance * tail)
 
-Work is operations and bytes of global traffic, a byte counting as many operations as the device does while it moves
-one; a launch costs as much as LAUNCH operations, some 5 microseconds of a GPU.
+Work is the number of operations plus the bytes of global traffic, where a byte counts as many operations as the device
+executes while it moves one. A launch costs LAUNCH operations, about 5 microseconds on a GPU.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from metrics.outcome import MetricValues
 from metrics.static_model import KernelMetrics, global_bytes, kernel_metrics
 
 LAUNCH = 2e7
-"""Operations that a GPU does while it launches a kernel."""
+"""The number of operations that a GPU executes in the time of a launch."""
 FACTORS = ("occupancy", "block_balance", "tail")
 _LEAST = 1e-3
-"""Of a factor: a kernel that does not fit at all is very slow."""
+"""Lower bound of a factor, so that a kernel that does not fit on the device gets a high, finite cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """The model."""
+    """The static cost model."""
 
     name: str = "static"
 
     def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
-        """See CostModel: every kernel that has a text can be judged."""
+        """See CostModel. Refuses kernels without generated text."""
         facts = kernel.facts
         if facts is None:
             return Refused("nobody generated its text")
@@ -46,11 +46,11 @@ class Static:
 
 
 def slowed(kernel: KernelMetrics) -> float:
-    """The work of a kernel over how well it uses the device, in operations."""
+    """Return the work of a kernel divided by its utilization of the device, in operations."""
     return kernel.work / used(kernel.values)
 
 
 def used(values: MetricValues) -> float:
-    """The share of the device that a kernel uses, by the metrics of FACTORS; in (0, 1]."""
+    """Return the utilization of the device: the product of the metrics in FACTORS; in (0, 1]."""
     found = dict(values)
     return float(prod(max(found.get(name, 1.0), _LEAST) for name in FACTORS))
