@@ -8,6 +8,7 @@ import pytest
 from experiments.learning.collect import RANDOM, program_at
 from experiments.learning.random_plans import random_plan
 from experiments.learning.series import Origin, program_digest
+from experiments.learning.train import regret_of_few
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -54,3 +55,8 @@ def test_random_plans_of_random_pipelines_can_be_generated(banks: int, seed: int
     for plan in found:
         assert lower(program, plan, TARGET).kernels
     assert plans == [random_plan(program, TARGET, np.random.default_rng((seed, k))) for k in range(2)]
+
+
+def test_the_best_of_few_is_what_counts() -> None:
+    costs, times = [1.0, 2.0, 3.0, 4.0], [8.0, 6.0, 2.0, 1.0]
+    assert [regret_of_few(costs, times, count) for count in (1, 2, 3, 4)] == [8.0, 6.0, 2.0, 1.0]

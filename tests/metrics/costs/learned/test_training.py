@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,26 @@ def test_the_gradient_is_that_of_the_loss() -> None:
         direction = rng.normal(size=gradient.shape)
         ends = [loss({**weights, name: weights[name] + step * direction}, one)[0] for step in (1e-6, -1e-6)]
         assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(float((gradient * direction).sum()), rel=1e-3, abs=1e-6)
+
+
+def test_training_returns_the_weights_that_are_judged_best() -> None:
+    known, seen = [batch(seed) for seed in range(2)], list[Weights]()
+
+    def judged(weights: Weights) -> float:
+        seen.append(dict(weights))
+        return abs(len(seen) - 4.0)
+
+    best = train(known, 6, np.random.default_rng(0), judged=judged)
+    assert len(seen) == 7  # before any epoch, and after each
+    assert all((best[name] == value).all() for name, value in seen[3].items())
+
+
+def test_a_slow_machine_does_not_matter_much() -> None:
+    one, rng = batch(0), np.random.default_rng(1)
+    slow = replace(one, kernel_ms=3.0 * one.kernel_ms, plan_ms=3.0 * one.plan_ms)
+    fitted = untrained(one.features, constants([one]), rng)
+    off = abs(loss(fitted, slow)[0] - loss(fitted, one)[0])
+    assert 0.0 < off < 0.1 * np.log(3.0) ** 2
 
 
 def test_training_learns_what_constants_cannot_say() -> None:
