@@ -61,7 +61,7 @@ class Job:
 
 
 def traces(job: Job) -> list[Trace]:
-    """The searches of a job, one per seed."""
+    """Return the searches of a job, one per seed."""
     from threadpoolctl import threadpool_limits
 
     arena, options = open_arena(Source(job.file, job.file.name)), VARIANTS[job.variant]
@@ -70,13 +70,13 @@ def traces(job: Job) -> list[Trace]:
 
 
 def run(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, list[Trace]]]:
-    """All jobs on all cores, in order."""
+    """Yield all jobs with their searches, in order; they run on all cores."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         yield from zip(jobs, pool.map(traces, jobs), strict=True)
 
 
 def found(file: Path, searches: Sequence[Trace], budget: int) -> str:
-    """Mean and deviation of optimum / best at a budget; a search that found nothing valid counts 0."""
+    """Return mean and deviation of optimum / best at a budget; a search without a valid result counts as 0."""
     optimum = min(open_arena(Source(file, file.name)).valid_ms)
     ratios = [optimum / best if (best := trace.best_at(budget)) else 0.0 for trace in searches]
     return f"{np.mean(ratios):.3f} ± {np.std(ratios, ddof=1):.3f}"

@@ -1,8 +1,8 @@
-"""Whether short launches have all cores on PoCL: `python -m experiments.benchmarks.awake_cores [--launches N]`.
+"""Do short launches use all cores on PoCL? `python -m experiments.benchmarks.awake_cores [--launches N]`.
 
-A launch of one block per core, each a chain of multiply-adds that touches no memory, of 0.01 to 1 ms; once with threads
-where the system puts them, once with `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores, a launch
-that took twice as long as a block alone ran both of its blocks on one core.
+Each launch has one block per core; a block is a chain of multiply-adds without memory accesses that takes 0.01 to 1 ms.
+The threads are placed by the system or pinned by `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores,
+a launch that took twice as long as a single block ran both blocks on one core.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runners.devices import find_device
 TURNS = 3
 CHILD = "from experiments.benchmarks.awake_cores import child; child()"
 LINKS = tuple(1 << n for n in range(12, 20, 2))
-"""Multiply-adds of a chain."""
+"""The numbers of multiply-adds per chain."""
 KERNEL = """__kernel void chain(__global float8 *x, int links)
 {
   float8 sums[12], total = 0;
@@ -62,7 +62,7 @@ def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each len
 
 
 def child() -> None:
-    """Measure in this process; prints [blocks, links, [ms, ...]] of each length as JSON."""
+    """Measure in this process; print [blocks, links, [ms, ...]] of each length as JSON."""
     from runners.opencl.device import Session
 
     session = Session(sys.argv[1])
@@ -79,7 +79,7 @@ def child() -> None:
 
 
 def _launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:
-    """Milliseconds of each launch but the first."""
+    """Yield the milliseconds of each launch after the first."""
     import numpy as np
     import pyopencl as cl
 

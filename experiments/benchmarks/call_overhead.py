@@ -1,8 +1,9 @@
-"""What a call of a tuned function costs: `python -m experiments.benchmarks.call_overhead [--device D]`.
+"""The cost of calling a tuned function: `python -m experiments.benchmarks.call_overhead [--device D]`.
 
-`C[i] = s * A[i] + B[i]` on three small pyopencl arrays, as `antune.load` makes a function of it, in turns with the same
-launch by pyopencl alone, whose arguments are set. The kernel takes next to no time, and what counts is the time of the
-calling thread on the processor: on CPU devices other threads run the kernel meanwhile, on cores that others use, too.
+Calls `C[i] = s * A[i] + B[i]` on three small pyopencl arrays, as a function made by `antune.load`, in turns with the
+same launch by pyopencl alone, whose arguments are set in advance. The kernel takes almost no time. The measured time is
+the processor time of the calling thread, because on CPU devices other threads run the kernel on cores that other
+processes use, too.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main(device: Annotated[str, typer.Option()] = "pocl", calls: Annotated[int, 
 
 
 def made(info: DeviceInfo) -> tuple[TunedFunction, Variant]:
-    """The default plan of the program above as a function, and its code."""
+    """Return the default plan of the program above as a function, and its code."""
     with tempfile.TemporaryDirectory(prefix="antune-call-") as name:
         file = Path(name) / "add.c"
         file.write_text(TEXT)
@@ -72,7 +73,7 @@ def made(info: DeviceInfo) -> tuple[TunedFunction, Variant]:
 
 
 def calling(function: TunedFunction, variant: Variant, info: DeviceInfo) -> tuple[Work, Work, Work]:
-    """A call, the same launch by pyopencl, and what waits for both."""
+    """Return a call, the same launch by pyopencl, and a function that waits for both."""
     import pyopencl as cl
     import pyopencl.array as arrays
 
@@ -95,7 +96,7 @@ def calling(function: TunedFunction, variant: Variant, info: DeviceInfo) -> tupl
 
 
 def spent(work: Work, times: int, finish: Work) -> float:
-    """Microseconds of this thread on the processor, each time."""
+    """Return the processor time of this thread in microseconds per call of `work`."""
     begin = time.thread_time()
     for _ in range(times):
         work()

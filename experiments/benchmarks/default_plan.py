@@ -1,10 +1,9 @@
-"""The default plan beside sequential C: `python -m experiments.benchmarks.default_plan [--device D] [--size S]
+"""The default plan compared with sequential C: `python -m experiments.benchmarks.default_plan [--device D] [--size S]
 [NAME...]`.
 
-For all programs of the suite (or those named), in one run on one device: the time of the original C program (compiled
-for this machine, fastest of the captured runs), of the default plan, of PPCG's plan (on GPUs that is the default), and
-of the best of the plans that a search starts from. The table goes to the terminal as Markdown; ratios above 1 mean
-faster than sequential C.
+For all programs of the suite, or those named, in one run on one device: the times of the original C program (compiled
+for this machine, fastest of the captured runs), of the default plan, of PPCG's plan (the default on GPUs), and of the
+best start plan of a search. The table is printed as Markdown; ratios above 1 mean faster than sequential C.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SUITE = Path(__file__).parents[1] / "suites" / "polybench"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One program: milliseconds, None where there is no valid result; `note` says why."""
+    """One program: times in milliseconds, None without a valid result; `note` says why."""
 
     name: str
     sequential_ms: float
@@ -43,7 +42,7 @@ class Row:
     note: str
 
     def ratio(self, ms: float | None) -> float | None:
-        """How many times faster than sequential C."""
+        """Return the speedup over sequential C."""
         return self.sequential_ms / ms if ms else None
 
 
@@ -78,7 +77,7 @@ def _ms(outcome: Outcome) -> float | None:
 
 
 def table(rows: list[Row]) -> str:
-    """Markdown, with geometric means over the programs that have a result."""
+    """Return a Markdown table with geometric means over the programs that have a result."""
     lines = ["| program | sequential C | default plan | over C | gpu-default | over C | best start plan | over C | |",
              "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:

@@ -1,9 +1,8 @@
-"""How long it takes to generate one variant: `python -m experiments.benchmarks.generation_speed [PROGRAM...]`.
+"""The time to generate one variant: `python -m experiments.benchmarks.generation_speed [PROGRAM...]`.
 
-Prints the median process CPU time of lowering a Plan to a Variant, schedule cached, kernels not (every plan has
-other tile sizes), and again when the kernels come from the cache; then the median and the worst over the programs, and
-how much memory the process holds (resident, MiB) after each quarter of all variants: it must not grow with their number
-once the caches are full.
+Prints the median processor time of lowering a Plan to a Variant with a cached schedule: with new kernels (every plan
+has other tile sizes), and with cached kernels. Below are the median and the maximum over the programs, and the resident
+memory of the process (MiB) after each quarter of all variants, which must not grow once the caches are full.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True,
 
 
 def plans(program: Program) -> Iterator[Plan]:
-    """Variations of the default plan, all different in every kernel."""
+    """Yield variations of the default plan that differ in every kernel."""
     base = default_plan(program, TARGET)
     for tile in (16, 32, 64, 128):
         for shared in (False, True):
@@ -42,7 +41,7 @@ def plans(program: Program) -> Iterator[Plan]:
 
 
 def measure(program: Program) -> tuple[float, float]:
-    """Median CPU milliseconds per variant: kernels generated, kernels cached."""
+    """Return median processor milliseconds per variant: with generated kernels, with cached kernels."""
     fresh: list[float] = []
     cached: list[float] = []
     for plan in plans(program):
@@ -54,13 +53,13 @@ def measure(program: Program) -> tuple[float, float]:
 
 
 def resident_mib() -> float:
-    """Memory that this process holds now."""
+    """Return the resident memory of this process in MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
 def memory(program: Program, count: int) -> list[float]:
-    """Resident MiB after each quarter of `count` different variants of a program."""
+    """Return resident MiB after each quarter of `count` different variants of a program."""
     base = default_plan(program, TARGET)
     held = []
     for number in range(count):

@@ -29,7 +29,7 @@ METRICS = ("occupancy", "global loads", "global stores", "cache hits", "instruct
 
 
 def decisions() -> Iterator[tuple[Decision, tuple[int, ...]]]:
-    """Decisions with their options; every text and tuple is made anew, as a space makes them."""
+    """Yield decisions with their options; all texts and tuples are new objects, as in a space."""
     for size in range(1, STATEMENTS):
         for chosen in combinations(range(STATEMENTS), size):
             subject = tuple(f"S{number}" for number in chosen)
@@ -40,12 +40,12 @@ def decisions() -> Iterator[tuple[Decision, tuple[int, ...]]]:
 
 
 def sizes(number: int) -> tuple[int, ...]:
-    """Four to eight powers of two."""
+    """Return four to eight powers of two."""
     return tuple(1 << k for k in range(4 + number % 5))
 
 
 def reached(count: int) -> OptimizationGraph:
-    """A graph of `count` nodes."""
+    """Return a graph of `count` nodes."""
     graph = OptimizationGraph()
     for decision, options in islice(decisions(), count):
         graph.node(decision, options)
@@ -53,7 +53,7 @@ def reached(count: int) -> OptimizationGraph:
 
 
 def visit(nodes: Iterable[Node]) -> None:
-    """One walk over one option of each node; a kernel of a walk has DECISIONS decisions."""
+    """Record one walk over one option of each node; a kernel of a walk has DECISIONS decisions."""
     for number, node in enumerate(nodes):
         if number % DECISIONS == 0:
             program = Measured(2.0 + 1 / (number + 1))
@@ -62,13 +62,13 @@ def visit(nodes: Iterable[Node]) -> None:
 
 
 def resident_bytes() -> int:
-    """Of this process."""
+    """Return the resident memory of this process."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def nothing(chooser: Chooser) -> Plan:
-    """The space of a colony that never walks."""
+    """Stand in for the space of a colony that never walks."""
     return Plan(ScheduleChoice(), ())
 
 

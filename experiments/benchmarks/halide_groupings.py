@@ -24,19 +24,19 @@ from generator.frontend_py.load import SIZES
 SCHEDULERS = ("Li2018", "Anderson2021")
 TARGET = "x86-64-linux-cuda-cuda_capability_70"
 UNITS = "80"
-"""Of a V100."""
+"""The number of multiprocessors of a V100."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """How many kernels there are, and which stages are inside of others: (stage, where)."""
+    """The number of kernels, and the stages computed inside others as (stage, where)."""
 
     count: int
     inside: tuple[tuple[str, str], ...]
 
 
 def read_schedule(text: str) -> Kernels:
-    """The kernels of a schedule as Halide prints it, a directive per line and a semicolon after each stage.
+    """Return the kernels of a schedule as printed by Halide: a directive per line and a semicolon after each stage.
 
     >>> read_schedule("f.gpu_blocks(x); g.compute_at(f, x).gpu_threads(y); h.in(g).compute_at(g, x); f.gpu_blocks(y);")
     Kernels(count=2, inside=(('g', 'f'),))
@@ -52,7 +52,7 @@ def read_schedule(text: str) -> Kernels:
 
 
 def schedule(one: Pipeline, scheduler: str) -> str:
-    """What the scheduler says, in this process. Raises RuntimeError of Halide."""
+    """Return the scheduler's schedule, computed in this process. Raises Halide's RuntimeError."""
     import halide as hl
 
     from experiments.studies.side_by_side.halide_child import built, in_order
@@ -77,7 +77,7 @@ def schedule(one: Pipeline, scheduler: str) -> str:
 
 
 def kernels(name: str, scheduler: str, limit_s: float) -> Kernels | str:
-    """The kernels of a scheduler for a pipeline; why there are none, in words."""
+    """Return the kernels of a scheduler for a pipeline, or the reason why there are none."""
     command = [sys.executable, "-m", __spec__.name, name, "--say", scheduler]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
@@ -89,7 +89,7 @@ def kernels(name: str, scheduler: str, limit_s: float) -> Kernels | str:
 
 
 def rows(names: Sequence[str], limit_s: float) -> Iterator[str]:
-    """A line per pipeline."""
+    """Yield a row per pipeline."""
     for name in names:
         cells = []
         for scheduler in SCHEDULERS:
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--say", choices=SCHEDULERS, help="print what this scheduler says, of one pipeline")
     given = parser.parse_args(arguments)
     if given.say is not None:
-        warnings.simplefilter("ignore")  # Halide's, about constants that become float32
+        warnings.simplefilter("ignore")  # Halide warns about constants that become float32
         print(schedule(pipeline(given.names[0]), given.say))
         return
     heads = [head for one in SCHEDULERS for head in (f"{one}: kernels", "stages in them")]

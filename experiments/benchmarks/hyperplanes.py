@@ -1,11 +1,10 @@
 """Costs and gains of schedule matrices: `python -m experiments.benchmarks.hyperplanes [--device D] [--size S]
 [NAME...]`.
 
-For each program: how long it takes to find all rows of its largest component, and a random walk of level o3 (processor
-time, that of child processes included); then, all on one device, the original C program, the default plan, and the best
-of a few random plans of level o3 in three families: loops in other orders at most (permute), loops that mix iterators
-(skew), tiles along wavefronts. The table goes to the terminal as Markdown; `-` where a family has no member or none
-that is valid.
+For each program: the processor time (with child processes) to find all rows of its largest component, and of a random
+walk of level o3. Then, all on one device, the times of the original C program, of the default plan, and of the best of
+a few random plans of level o3 in three families: at most reordered loops (permute), loops that mix iterators (skew),
+tiles along wavefronts. The table is printed as Markdown; `-` means that a family has no valid member.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ LEVELS = range(1, 6)
 
 
 def wanted(family: str) -> Preferences:
-    """The choices that lead into a family, where they are on offer."""
+    """Return the choices that lead to a family, where the space offers them."""
     kind = "permute" if family == "permute" else "skew"
     result: dict[tuple[str, tuple[str, ...]], str | int | bool] = {
         ("number of partitions", ()): 1,
@@ -59,7 +58,7 @@ def wanted(family: str) -> Preferences:
 
 
 def family_of(plan: Plan) -> str:
-    """Which of FAMILIES a plan of level o3 belongs to."""
+    """Return the family in FAMILIES of a plan of level o3."""
     assert isinstance(plan.schedule, Hyperplanes)
     nests = list(_all_nests(plan.schedule.nests))
     if any(nest.wavefront for nest in nests):
@@ -73,14 +72,16 @@ def _all_nests(nests: tuple[LoopNest, ...]) -> list[LoopNest]:
 
 
 def _processor_s() -> float:
-    """Of this process and of the children that it waited for: isl runs in some."""
+    """Return the processor time of this process and of the children that it waited for, because isl runs in some of
+    them.
+    """
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Seconds of processor time for the rows of the largest component and for a walk (median), and plans by family."""
+    """Processor seconds for the rows of the largest component and for a walk (median), and plans by family."""
 
     rows_s: float
     rows: int
@@ -89,8 +90,8 @@ class Searched:
 
 
 def search(program: Program, target: Target, count: int) -> Searched:
-    """Rows and random walks of one program; `count` plans per family, with the kernels of the plans a search starts
-    from.
+    """Return rows and random walks of one program; `count` plans per family, with the kernels of a search's start
+    plans.
     """
     begin = _processor_s()
     largest = max(O3(program).inside((), (), ()).components, key=lambda part: (len(part.statements), part.left))
@@ -115,7 +116,7 @@ def search(program: Program, target: Target, count: int) -> Searched:
 
 
 def measure(name: str, defines: tuple[str, ...], device: str | None, count: int) -> str:
-    """One row of the table; the fastest schedule goes to the terminal below it."""
+    """Return one row of the table; the fastest schedule is printed below it."""
     problem = read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
         runner = open_runner(problem, device, Limits(compile_s=120, run_s=60, max_repeats=10), Path(folder))

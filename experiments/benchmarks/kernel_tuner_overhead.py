@@ -57,11 +57,11 @@ print(json.dumps([wall, work * 1e-3, len(results)]))
 
 
 def called(python: str, package: str, count: int, device: str) -> tuple[float, float, int]:
-    """Seconds of a call, of those the work by the tool's own clocks, and how many evaluations it made."""
+    """Return the seconds of a call, those of compiling and measuring by the tool's own clocks, and its evaluations."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "POCL_CACHE_DIR": folder, "PYOPENCL_NO_CACHE": "1", "PYTHONWARNINGS": "ignore"}
         if package == "antune":
-            del environment["POCL_CACHE_DIR"]  # it makes one of its own
+            del environment["POCL_CACHE_DIR"]  # antune sets its own
         done = subprocess.run([python, "-c", _CHILD, package, str(count), device], capture_output=True, text=True,
                               check=True, env=environment, cwd=Path.cwd() if package == "antune" else folder)
     wall, work, made = json.loads(done.stdout.strip().splitlines()[-1])

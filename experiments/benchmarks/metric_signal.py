@@ -1,10 +1,10 @@
-"""How much metrics say about times: `python -m experiments.benchmarks.metric_signal FILE.json.gz...`.
+"""How well metrics predict times: `python -m experiments.benchmarks.metric_signal FILE.json.gz...`.
 
-For each recording and metric, over all timed walks: Spearman's rank correlation with the time (-1: the higher the
-metric, the faster, always; 0: it says nothing), for the whole program and for the kernels on their own, each kernel
-identity ranked among its own walks and the correlations averaged with the number of walks as weights. Below, what the
-metrics, the choices, and both together explain: the share of the variance of the logarithm of the time that a random
-forest predicts for walks it was not fitted to (mean of five folds). A metric that is the same for all walks has no
+For each recording and metric, over all timed walks: Spearman's rank correlation with the time (-1: a higher metric
+always means faster; 0: no relation), for the whole program and for single kernels. For kernels, each kernel identity is
+ranked among its own walks, and the correlations are averaged with the numbers of walks as weights. Below is what the
+metrics, the choices, and both together explain: the fraction of the variance of the logarithm of the time that a random
+forest predicts for walks it was not fitted to (mean of five folds). A metric that is equal for all walks has no
 correlation.
 """
 
@@ -29,14 +29,14 @@ from metrics.static_model import NAMES
 from runners.replay.walks_file import read_walks
 
 Observation: TypeAlias = tuple[float, Mapping[str, float]]
-"""Milliseconds and metrics."""
+"""A time in milliseconds, and metrics."""
 ABSENT = -1.0
 FEWEST = 20
-"""Observations without which a correlation is not shown."""
+"""The fewest observations for a correlation."""
 
 
 def correlations(observations: Sequence[Observation]) -> dict[str, tuple[float, int]]:
-    """Per metric Spearman's correlation with the time, and the number of observations that have it."""
+    """Return, by metric, Spearman's correlation with the time and the number of observations."""
     found = {}
     for name in NAMES:
         pairs = [(ms, metrics[name]) for ms, metrics in observations if name in metrics]
@@ -47,21 +47,21 @@ def correlations(observations: Sequence[Observation]) -> dict[str, tuple[float, 
 
 
 def explained(times_ms: Sequence[float], table: NDArray[np.float64], seed: int = 0) -> float:
-    """The cross-validated share of the variance of log time that a forest explains from `table`, a row per walk."""
+    """Return the cross-validated fraction of the variance of log time that a forest explains from `table`, a row per
+    walk.
+    """
     forest = RandomForestRegressor(200, min_samples_leaf=2, max_features=0.5, random_state=seed)
     order = np.random.default_rng(seed).permutation(len(table))
     return float(cross_val_score(forest, table[order], np.log(times_ms)[order], cv=5).mean())
 
 
 def metric_table(programs: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-    """A row per walk, a column per metric; -1 where it is absent."""
+    """Return a row per walk and a column per metric; -1 if the metric is absent."""
     return np.array([[metrics.get(name, ABSENT) for name in NAMES] for metrics in programs])
 
 
 def choice_table(walks: Sequence[Sequence[Answer]]) -> NDArray[np.float64]:
-    """A row per walk, a column per decision: the option's place among all options in order; -1 where it was not
-    asked.
-    """
+    """Return a row per walk and a column per decision: the option's index in sorted order, -1 if it was not decided."""
     options: dict[tuple[str, tuple[str, ...]], set[Option]] = defaultdict(set)
     for walk in walks:
         for name, subject, option in walk:
@@ -80,9 +80,7 @@ def _order(option: Option) -> tuple[bool, float, str]:
 
 
 def by_kernel(walks: Iterable[Sequence[KernelTime]]) -> dict[str, tuple[float, int]]:
-    """Per metric the mean of the correlations within each kernel identity, weighted by observations, and their
-    number.
-    """
+    """Return, by metric, the mean correlation within kernel identities, weighted by observations, and their number."""
     groups: dict[tuple[str, ...], list[Observation]] = defaultdict(list)
     for kernels in walks:
         for kernel in kernels:

@@ -1,8 +1,8 @@
-"""What cost models put into kernels: `python -m experiments.benchmarks.model_groupings [PIPELINE...]`.
+"""Kernels as grouped by cost models: `python -m experiments.benchmarks.model_groupings [PIPELINE...]`.
 
-For the pipelines of the suite at full size, on a CPU and on GPUs of compute capability 9.0 as far as a Target tells of
-them: how many kernels the plan has that each plan maker thinks best, how many of them compute several stages, how many
-stages are inlined, and how long grouping took (processor time). Nothing is compiled or run.
+For the pipelines of the suite at full size, on a CPU and on GPUs of compute capability 9.0 (as far as a Target
+describes them): the number of kernels in the best plan of each plan maker, how many of them compute several stages, how
+many stages are inlined, and the processor time of grouping. Nothing is compiled or run.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ GPU = Target("H100", "cuda", 1024, (1024, 1024, 64), 227 * 1024, 132, True, Fals
 
 
 def program_at_full_size(pipeline: Pipeline) -> Program:
-    """The Program, which nothing is run for."""
+    """Return the Program at full size, without running anything."""
     parameters = dict(pipeline.parameters_at("full"))
     return program_of(load_pipeline(pipeline.file, None, parameters), sizes_of(parameters), pipeline.name)
 
 
 def described(made: Made) -> str:
-    """`3 (2), 5 inlined`: kernels, those of several stages, what is inlined."""
+    """Return a grouping in words, `3 (2), 5 inlined`: kernels, those of several stages, inlined stages."""
     if not made.groupings:
         return "none"
     kernels = made.groupings[0].kernels
@@ -41,7 +41,7 @@ def described(made: Made) -> str:
 
 
 def rows(pipelines: Sequence[Pipeline]) -> Iterator[str]:
-    """A line per pipeline."""
+    """Yield a row per pipeline."""
     for pipeline in pipelines:
         program = program_at_full_size(pipeline)
         cells, seconds = [], 0.0

@@ -44,7 +44,7 @@ class Plans:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Costs and times of the plans that a model judges, of `count`."""
+    """Costs and times of the plans that a model judges, out of `count`."""
 
     title: str
     costs: tuple[float, ...]
@@ -53,17 +53,17 @@ class Chart:
 
     @property
     def rank(self) -> float:
-        """Rank correlation."""
+        """The rank correlation of costs and times."""
         return rank_correlation(self.costs, self.times_ms)
 
     @property
     def regret(self) -> float:
-        """The time of the model's best over the best time."""
+        """The time of the model's best plan over the best time."""
         return regret(self.costs, self.times_ms)
 
 
 def timed_plans(directories: Sequence[Path]) -> list[Plans]:
-    """The plans by program, in the order of their names."""
+    """Return the plans by program, sorted by name."""
     found: dict[str, tuple[Program, Target, dict[Plan, float]]] = {}
     for directory in directories:
         with read_store(directory) as store:
@@ -77,7 +77,7 @@ def timed_plans(directories: Sequence[Path]) -> list[Plans]:
 
 
 def chart(plans: Plans, name: str, calibration: Calibration | None) -> Chart:
-    """What the model called `name` says of them."""
+    """Return the costs of the model called `name`."""
     model, pairs = find_model(name, plans.target, calibration), []
     for plan, ms in plans.times_ms.items():
         try:
@@ -91,7 +91,7 @@ def chart(plans: Plans, name: str, calibration: Calibration | None) -> Chart:
 
 
 def draw(axes: Axes, found: Chart) -> None:
-    """The chart."""
+    """Draw the chart."""
     plain(axes, "predicted cost", "measured, ms", f"{found.title}: rank {found.rank:.2f}, regret {found.regret:.2f}")
     axes.plot(found.costs, found.times_ms, "o", color=LIGHT.timed, markersize=4)
     best = found.costs.index(min(found.costs))
@@ -101,7 +101,7 @@ def draw(axes: Axes, found: Chart) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read, print and draw."""
+    """Read the runs, print the table and draw the charts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     parser.add_argument("--calibration", type=Path)

@@ -61,7 +61,7 @@ def _problem(name: str) -> Problem:
 
 
 def outcome_of(problem: Problem, plan: Plan) -> Outcome:
-    """What the model says; a plan that cannot be lowered fails."""
+    """Return the model's outcome; a plan that cannot be lowered fails."""
     try:
         metrics = static_metrics(kernel_facts(problem.program, plan, TARGET), device_model(TARGET))
     except IllegalPlan as error:
@@ -74,7 +74,7 @@ def outcome_of(problem: Problem, plan: Plan) -> Outcome:
 
 
 def best_so_far(search: Search) -> list[float]:
-    """The best cost after each evaluation."""
+    """Return the best cost after each evaluation."""
     problem, options = _problem(search.program), _options(search.program)
     starts = PARTS.starts(problem.program, TARGET, options)
     space = PARTS.make_space(problem.program, TARGET, options)
@@ -89,7 +89,7 @@ def best_so_far(search: Search) -> list[float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Search and print."""
+    """Search and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     parser.add_argument("--explorers", nargs="+", default=["halide-ga", "genetic", "colony", "random"])

@@ -47,17 +47,17 @@ def main(names: list[str], model: str = "learned", off: str = "", together: bool
 
 
 def read(text: str, size: str) -> Program:
-    """`stencil_chain:stages=100` of the suite. Raises InputError."""
+    """Return a program of the suite, such as `stencil_chain:stages=100`. Raises InputError."""
     name, *given = text.split(":")
     chosen = pipeline(name)
     parameters = dict(chosen.parameters_at("full" if size == "full" else "medium"))
     parameters |= {key: int(value) for key, _, value in (one.partition("=") for one in given)}
     outputs = load_pipeline(chosen.file, None, parameters)
-    return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # nothing is computed
+    return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # no reference is computed
 
 
 def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...]) -> str:
-    """What a search took, in words."""
+    """Return what a search took, in words."""
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
     flow = dataflow(program)

@@ -1,12 +1,11 @@
-"""How long plans of a large image pipeline take: `python -m experiments.benchmarks.pipeline_speed [NAME]
+"""The time to plan a large image pipeline: `python -m experiments.benchmarks.pipeline_speed [NAME]
 [PARAMETER=VALUE...]`.
 
-For a pipeline of the suite at its full size (local_laplacian, 85 statements, unless another is named; `stencil_chain
-stages=100` is a longer one): processor time to make the search space, to ask it for a random plan (the first one, and
-the median of those after it), to ask for other kernels of stages that were asked for before, to lower a plan when
-nothing is known of its schedule and when its schedule has been asked for before, and the same for the plan that
-computes every stage in a kernel of its own. The best of three processes each, since other work on the machine lengthens
-processor time, too.
+For a pipeline of the suite at full size (by default local_laplacian, 85 statements; `stencil_chain stages=100` is
+longer), the processor times: to make the search space; to draw a random plan (the first one, and the median of later
+ones); to draw other kernels for stages drawn before; to lower a plan with a new schedule and with a known one; and the
+same for the plan that computes every stage in its own kernel. Each is the best of three processes, because other work
+on the machine also lengthens processor times.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True,
 
 
 def _program(words: Sequence[str]) -> Program:
-    """The program of a name, followed by parameters as on the command line."""
+    """Return the program of a name, followed by parameters as on the command line."""
     found, parameters = (
         pipeline(words[0]),
         {name: int(value) for name, value in (word.split("=") for word in words[1:])},
@@ -55,7 +54,7 @@ def _program(words: Sequence[str]) -> Program:
 
 
 def _timed(make: Callable[[], _Made]) -> tuple[_Made, float]:
-    """What `make` returns, and the seconds of processor time that it took."""
+    """Return the result of `make` and the seconds of processor time that it took."""
     start = time.process_time()
     made = make()
     return made, time.process_time() - start
@@ -66,7 +65,7 @@ def _space(program: Program) -> Space:
 
 
 def _asked(words: Sequence[str]) -> tuple[dict[str, float], list[str]]:
-    """Seconds, and the plans (as JSON) that were asked for; the last is the one with a kernel per stage."""
+    """Return seconds, and the drawn plans as JSON; the last is the one with a kernel per stage."""
     program = _program(words)
     space, making = _timed(lambda: _space(program))
     graph = OptimizationGraph()
@@ -87,13 +86,13 @@ def _asked(words: Sequence[str]) -> tuple[dict[str, float], list[str]]:
 
 
 def _other_kernels(graph: OptimizationGraph, space: Space, walk: Walk, number: int) -> None:
-    """Ask for the stages of `walk` again, with other sizes."""
+    """Draw the stages of `walk` again with other sizes."""
     stages = preferences(choice for choice in walk.choices if choice.decision.name == "stage")
     graph.walk(space, prefer(stages, uniform(np.random.default_rng(1000 + number))))
 
 
 def _lowered(words: Sequence[str], plan: str) -> float:
-    """Seconds to lower a plan of which nothing is known."""
+    """Return the seconds to lower a plan with nothing cached."""
     program, read = _program(words), plan_from_json(plan)
     return _timed(lambda: lower(program, read, TARGET))[1]
 

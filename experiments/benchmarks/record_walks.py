@@ -1,10 +1,10 @@
-"""A run as a recording of its walks: `python -m experiments.benchmarks.record_walks RUN_DIR --out FILE.json.gz [--max
-N]`.
+"""Convert a run to a recording of its walks: `python -m experiments.benchmarks.record_walks RUN_DIR --out FILE.json.gz
+[--max N]`.
 
-The run is one of `antune tune FILE.c --explorer random`, whose walks are a fair sample of the space. The recording
-holds what an explorer would have been told of each walk: its choices, its outcome, the times of its kernels and the
-static model's metrics. For runs of versions that stored no metrics they are computed from the stored plans. The default
-plan (evaluation 0) is no walk and is left out.
+The run should be one of `antune tune FILE.c --explorer random`, whose walks are a fair sample of the space. The
+recording contains what an explorer would be told about each walk: its choices, its outcome, the times of its kernels
+and the static model's metrics. If an older version stored no metrics, they are computed from the stored plans. The
+default plan (evaluation 0) is not a walk and is left out.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def main(directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_defau
 
 
 def with_metrics(info: RunInfo, result: Result) -> Outcome:
-    """The outcome of `result`, with the static model's metrics if it was stored without any.
+    """Return the outcome of `result`, with the static model's metrics if it was stored without any.
 
-    They stay absent for a plan that this version finds illegal.
+    They remain absent for a plan that is illegal in this version.
     """
     outcome = result.outcome
     if not isinstance(outcome, Timed) or any(kernel.metrics for kernel in outcome.kernels):
@@ -82,9 +82,7 @@ def with_metrics(info: RunInfo, result: Result) -> Outcome:
 
 
 def recording_of(name: str, info: RunInfo, walks: Sequence[str], outcomes: Sequence[Outcome]) -> Recording:
-    """The recording of `walks` (texts of their choices) with their `outcomes`, in no more digits than the
-    measurements deserve.
-    """
+    """Return the recording of `walks` (texts of their choices) with their `outcomes`, rounded to meaningful digits."""
     rows = tuple(_row(walk, outcome) for walk, outcome in zip(walks, outcomes, strict=True))
     options, device = info.options, info.device
     origin = Origin(info.program.name, " ".join(options.compilation.defines), f"{device.platform} {device.driver}",

@@ -1,8 +1,8 @@
-"""How noisy a run is: `python -m experiments.benchmarks.retimed_walks RUN_DIR [--walks N]`.
+"""The noise of a run: `python -m experiments.benchmarks.retimed_walks RUN_DIR [--walks N]`.
 
-Measures N random evaluations of the run again, on its device, and compares the medians with the stored ones: the ratio
-of the greater to the lesser, and how well both orders agree (Spearman's rank correlation). What the machine did
-meanwhile, then and now, is part of it: that is what a search has to live with.
+Measures N random evaluations of the run again on its device, and compares the medians with the stored ones: the ratio
+of the greater to the lesser, and Spearman's rank correlation. Other load on the machine, then and now, is included,
+because searches are subject to it, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_defau
 
 
 def remeasured(directory: Path, count: int, seed: int) -> list[tuple[float, float]]:
-    """Stored and new milliseconds of up to `count` evaluations that were, and are, timed."""
+    """Return stored and new milliseconds of up to `count` evaluations that have both."""
     with read_store(directory) as store:
         info, results, reference = store.info(), store.results(), store.reference()
     timed = [r for r in results if isinstance(r.outcome, Timed) and r.evaluation.number > 0]

@@ -1,7 +1,8 @@
-"""What a step costs in the space of pipelines: `python -m experiments.benchmarks.state_speed [--stages N] [--walks M]`.
+"""The cost of a step in the space of pipelines: `python -m experiments.benchmarks.state_speed [--stages N] [--walks
+M]`.
 
-Random walks through the states of `stencil_chain`; a step is to choose, and to find out what is asked next. The one
-after the last stage finds out which kernels there are, which takes isl.
+Random walks through the states of `stencil_chain`. A step chooses an option and computes the next decision. The step
+after the last stage computes the kernels with isl.
 """
 
 from __future__ import annotations

@@ -90,15 +90,17 @@ GEMM = Spec(
     ("KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
      "NWG % (NDIMB * VWN) == 0", "KWG % (MDIMC * NDIMC / MDIMA) == 0", "KWG % (MDIMC * NDIMC / NDIMB) == 0",
      "MDIMC * NDIMC <= 1024", "(SA * KWG * MWG + SB * KWG * NWG) * 4 <= 49152"))
-DIRECT = Spec(  # a product of more than 10^9, most of it forbidden
+DIRECT = Spec(  # more than 10^9 combinations, most of them forbidden
     {**GEMM.parameters, "PADA": _TWO, "PADB": _TWO, "CACHE": (0, 1, 2), "PREFETCH": _TWO},
     (*GEMM.restrictions, "SA == 1 or PADA == 0", "SB == 1 or PADB == 0", "PREFETCH == 0 or KWG >= 32"))
 SPECS: Mapping[str, Spec] = {"expdist": EXPDIST, "hotspot": HOTSPOT, "gemm": GEMM, "gemm-more": DIRECT}
 
 
 def started(spec: Spec, explorer: str) -> tuple[float, list[float]]:
-    """Seconds until the first configurations are asked, and of processor time per ask of COUNT after that (all are told
-    a time).
+    """Return the seconds until the first configurations are drawn, and the processor seconds of each of COUNT later
+    draws.
+
+    The explorer is told a time for every configuration.
     """
     begin = time.perf_counter()
     parameters = [Parameter(name, tuple(values)) for name, values in spec.parameters.items()]
@@ -117,7 +119,7 @@ def started(spec: Spec, explorer: str) -> tuple[float, list[float]]:
 
 
 def solved(spec: Spec, python: str) -> str:
-    """What the solver takes for all configurations, and how many there are."""
+    """Return the solver's time for all configurations, and their number."""
     given = {"parameters": {name: list(values) for name, values in spec.parameters.items()},
              "restrictions": spec.restrictions}
     try:
@@ -138,7 +140,7 @@ def main() -> None:
     parser.add_argument("--solver", metavar="PYTHON")
     given = parser.parse_args()
     threadpool_limits(1)  # as in a search: the matrices of models are small
-    started(Spec({"x": range(99), "y": range(99)}, ("x <= y",)), "colony")  # loads the libraries of its models
+    started(Spec({"x": range(99), "y": range(99)}, ("x <= y",)), "colony")  # loads the libraries of the colony's models
     for name in given.names:
         spec = SPECS[name]
         print(f"{name}: {spec.combinations:,} combinations, {len(spec.restrictions)} restrictions")

@@ -1,6 +1,6 @@
-"""The times of `experiments.benchmarks.warps` in a file: one JSON object per line, written as soon as it is known.
+"""Store the times of `experiments.benchmarks.warps`: a file with one JSON object per line, written at once.
 
-The file only grows. What a stopped run left of a line stays there and is skipped.
+The file only grows. A line that an interrupted run left incomplete stays there and is skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["block", "warp", "hybrid"]
 KINDS: tuple[Kind, ...] = ("block", "warp", "hybrid")
 Key: TypeAlias = tuple[str, str, Kind, str, str]
 START = '{"program": '
-"""What each line begins with."""
+"""The beginning of each line."""
 
 
 def _is_time(value: object) -> bool:
@@ -34,9 +34,11 @@ TIME = Form(_is_time, "a number of milliseconds, or null")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A plan: its program with its size, the device, the kind of tile, its digest; the median in milliseconds, or None
-    and in words why there is none; when that was measured (UTC); the hash of the generated code, which changes when
-    antune generates another one (empty: an old line, nobody knows).
+    """A measured plan.
+
+    It has the program with its size, the device, the kind of tile and the plan's digest; the median in milliseconds, or
+    None and the reason; the time of the measurement (UTC); and the hash of the generated code, which changes when
+    antune generates other code (empty and unknown in old lines).
     """
 
     program: str
@@ -50,23 +52,23 @@ class Line:
 
     @property
     def key(self) -> Key:
-        """What tells plans apart, and what was measured of them."""
+        """What identifies a plan and the measured code."""
         return self.program, self.device, self.kind, self.plan, self.code
 
 
 @dataclass(slots=True)
 class Results:
-    """All that was measured, by key; new lines go to `file` at once, if there is one."""
+    """All results by key; new ones are written to `file` at once, if there is one."""
 
     file: Path | None
     known: dict[Key, Line] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path | None) -> Results:
-        """What a file holds, nothing if it is new. A line that was cut off is measured again.
+        """Return the results in a file, empty if it is new. Incomplete lines are measured again.
 
         Raises:
-            typer.BadParameter: the file cannot be read, or is none of these.
+            typer.BadParameter: the file cannot be read or has another format.
         """
         found = cls(file)
         try:
@@ -85,7 +87,7 @@ class Results:
         return found
 
     def add(self, line: Line) -> None:
-        """One more, on a line of its own also where the last one was cut off.
+        """Add a result on its own line, even if the last line is incomplete.
 
         Raises:
             typer.BadParameter: the file cannot be written.
@@ -104,10 +106,10 @@ class Results:
 
 
 def _line(text: str, where: str) -> Line | None:
-    """A line of the file; None where it was cut off.
+    """Return a line of the file; None if it is incomplete.
 
     Raises:
-        InputError: it is none of these.
+        InputError: the line has another format.
     """
     try:
         data = json.loads(text)

@@ -1,10 +1,10 @@
-"""How many threads of a GPU schedules with dependences in all loops keep busy, without one:
-`python -m experiments.benchmarks.wavefronts [--size S] [NAME ...]`.
+"""How many GPU threads do schedules with dependences in all loops keep busy? This needs no GPU: `python -m
+experiments.benchmarks.wavefronts [--size S] [NAME ...]`.
 
-Random walks of level o3, along wavefronts where there are any: how many threads have work at the same time, on average
-over all launches, with each tile in one thread, as GPUs ran them before, and with tiles along diagonals in blocks
-(`generator.lowering.analysis.parallelism`). Both have the same schedules. The table goes to the terminal as Markdown:
-the median over the plans and, in brackets, the most; plans with more points than can be counted are left out.
+Random walks of level o3, along wavefronts if there are any. The result is the number of threads that have work at the
+same time, on average over all launches: with each tile in one thread, and with tiles along diagonals in blocks
+(`generator.lowering.analysis.parallelism`), for the same schedules. The table is printed as Markdown with the median
+over the plans and the maximum in brackets. Plans with too many points to count are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from graph.policies import Preferences, prefer, uniform
 
 PROGRAMS = ("seidel-2d", "adi")
 LANES_OF_A_GPU = 132 * 2048
-"""Threads that an H100 holds: NVIDIA H100 Tensor Core GPU Architecture, table 3 (132 SMs of 2048)."""
+"""Resident threads of an H100: NVIDIA H100 Tensor Core GPU Architecture, table 3 (132 SMs of 2048)."""
 ALONG: Preferences = {
     ("several time steps per launch", ()): False,
     ("parallel reduction", ()): False,
@@ -43,7 +43,7 @@ ALONG: Preferences = {
 
 
 def random_plans(program: Program, count: int) -> Iterator[Plan]:
-    """Plans of random walks of level o3 that can be lowered."""
+    """Yield plans of random walks of level o3 that can be lowered."""
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o3")
     space = PARTS.make_space(program, HOPPER, options)
     for seed in range(count):
@@ -55,7 +55,7 @@ def random_plans(program: Program, count: int) -> Iterator[Plan]:
 
 
 def alone(plan: Plan) -> Plan:
-    """The same with each tile of a wavefront in one thread, 32 of them per block."""
+    """Return the same plan with each tile of a wavefront in one thread, 32 of them per block."""
     return replace(
         plan,
         kernels=tuple(
@@ -66,7 +66,7 @@ def alone(plan: Plan) -> Plan:
 
 
 def row(name: str, size: str, count: int) -> str:
-    """One row of the table."""
+    """Return one row of the table."""
     compilation = Compilation(defines=(f"{size}_DATASET",))
     program = read_problem(program_file(name), compilation, None, None, {}, 0).program
     found = [(plan, parallelism(program, plan)) for plan in random_plans(program, count)]

@@ -1,12 +1,11 @@
-"""What wisdom gains: `python -m experiments.benchmarks.wisdom_gain --device D --folder DIR`.
+"""The gain from wisdom: `python -m experiments.benchmarks.wisdom_gain --device D --folder DIR`.
 
-Each case tunes a program at one size (or on one device) first, which leaves its best plan in a database of the
-benchmark's own. Then it is tuned at another size (or on another device) with each seed, as usual and with wisdom. The
-plans that may be the best after 1, 10 and 20 evaluations, as at the end of a run, are timed again, in turns with the
-default plan: the lowest time of a search is as much the luckiest as the fastest, and times of different runs say little
-on a machine that others use. The table says how many times as fast as the default plan the fastest of these is,
-geometric means over the seeds. Runs that are in the folder already are not made again. The table goes to the terminal
-as Markdown.
+Each case first tunes a program at one size (or on one device), which leaves its best plan in a database of the
+benchmark's own. Then it is tuned at another size (or on another device) with each seed, with and without wisdom. The
+best plans after 1, 10 and 20 evaluations are timed again, in turns with the default plan, as in a final: the lowest
+time of a search is biased by luck, and times of different runs are hard to compare on a shared machine. The table
+contains the speedup of the fastest plan over the default plan, as geometric means over the seeds. Runs that exist in
+the folder are not repeated. The table is printed as Markdown.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from runners.base import Job, Sitting
 SUITES = Path(__file__).parents[1] / "suites"
 AT = (1, 10, 20)
 FINALISTS = 5
-"""Of the run that leaves wisdom, as of any run; and candidates for the best of a search."""
+"""Finalists of the run that leaves wisdom, and candidates for the best plan of a search."""
 SITTINGS, SITTING_S = 4, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program, sizes (macros of C, parameters of a pipeline) that are known, and those that are searched."""
+    """A program with the sizes (macros of C, parameters of a pipeline) that are known, and those that are searched."""
 
     name: str
     known: tuple[tuple[str, int], ...]
@@ -54,12 +53,12 @@ class Case:
 
     @property
     def pipeline(self) -> bool:
-        """Whether it is one of the pipelines."""
+        """Whether the program is a pipeline."""
         return "width" in dict(self.known)
 
     def options(self, sizes: tuple[tuple[str, int], ...], evaluations: int, seed: int, device: str,
                 finalists: int = 0) -> RunOptions:
-        """A search at these sizes."""
+        """Return the options of a search at these sizes."""
         timing = Timing(finalists=finalists)
         if self.pipeline:
             return RunOptions(str(SUITES / "pipelines" / f"{self.name}.py"), Compilation(), Budget(evaluations),
@@ -86,7 +85,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How many times as fast as the default plan, after as many evaluations as in AT: as usual, and with wisdom."""
+    """Speedups over the default plan after the evaluations in AT: without wisdom, and with wisdom."""
 
     title: str
     usual: tuple[float, ...]
@@ -94,7 +93,7 @@ class Row:
 
 
 def measure(case: Case, number: int, seeds: int, donors: int, device: str, folder: Path) -> Row:
-    """The runs of one case."""
+    """Run one case."""
     place = folder / f"{number}-{case.name}"
     os.environ[VARIABLE] = str(place / "wisdom.sqlite")
     _run(case.options(case.known, donors, 0, case.known_on or device, FINALISTS), place / "known", False)
@@ -115,7 +114,7 @@ def measure(case: Case, number: int, seeds: int, donors: int, device: str, folde
 
 
 def _without_later(place: Path) -> Path:
-    """A copy of what was known before the first of the compared runs: none may learn from another."""
+    """Return a copy of the wisdom known before the first of the compared runs, so that none uses results of another."""
     copy = place / "copy.sqlite"
     copy.write_bytes((place / "wisdom.sqlite").read_bytes())
     return copy
@@ -129,7 +128,7 @@ def _run(options: RunOptions, directory: Path, wisdom: bool) -> None:
 
 
 def _timed_again(place: Path, seed: int) -> dict[bool, tuple[float, ...]]:
-    """The best plans of the two searches of a seed, in turns with the default plan: how much faster they are."""
+    """Return the speedups of the best plans of a seed's two searches, timed in turns with the default plan."""
     found = {wisdom: _best(place / f"{'wise' if wisdom else 'usual'}-{seed}") for wisdom in (False, True)}
     directory = place / f"usual-{seed}"
     with read_store(directory) as store:
@@ -146,9 +145,7 @@ def _timed_again(place: Path, seed: int) -> dict[bool, tuple[float, ...]]:
 
 
 def _best(directory: Path) -> tuple[tuple[Plan, ...], ...]:
-    """The plans that would take part in a final after as many evaluations as in AT; the default plan where there is
-    none.
-    """
+    """Return the finalists after each number of evaluations in AT; the default plan if there are none."""
     with read_store(directory) as store:
         results = store.results()
     chosen = [finalists(results[:count + 1], FINALISTS) or results[:1] for count in AT]
@@ -156,7 +153,7 @@ def _best(directory: Path) -> tuple[tuple[Plan, ...], ...]:
 
 
 def _ratio(sittings: Sequence[SittingTimes], base: int, number: int) -> float:
-    """The median, over all rounds of all sittings, of the ratio of two plans' times."""
+    """Return the median, over all rounds of all sittings, of the ratio of two plans' times."""
     return median(one / other for times in sittings for one, other in zip(times[base], times[number], strict=True))
 
 

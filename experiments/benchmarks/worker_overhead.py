@@ -1,10 +1,11 @@
-"""What worker processes cost: `python -m experiments.benchmarks.worker_overhead [--plans N] [--device D]`.
+"""The cost of worker processes: `python -m experiments.benchmarks.worker_overhead [--plans N] [--device D]`.
 
-Different plans of a small matrix multiplication go through real workers, one after another: one process compiles, one
-measures, both are warm. What is left of the wall time after all that the workers report - generating, compiling,
-checking and timing - is pickling, pipes, locks and the parent's own work. On a busy machine it is also waiting for a
-core: five times per plan a process has to wake up. Therefore the same road with workers that do nothing, many times;
-the best of several runs says what the road itself costs. Beside it: how soon a lost device worker is back.
+Different plans of a small matrix multiplication go through real workers in sequence: one process compiles, one
+measures, both already started. The wall-clock time that remains after the reported times of the workers (generating,
+compiling, checking, timing) is spent on pickling, pipes, locks and the parent's own work. On a busy machine it also
+contains waiting for a core, five times per plan. Therefore the same path is also measured many times with workers that
+do nothing; the best of several runs is the cost of the path itself. The restart time of a lost device worker is also
+measured.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ FILE = Path(__file__).parents[1] / "suites" / "polybench" / "gemm.c"
 MS = 1e3
 RESTARTS = 3
 BATCHES, BATCH = 11, 20
-BINARY_BYTES = 100_000  # of PoCL's code for the largest of the plans
+BINARY_BYTES = 100_000  # the size of PoCL's code for the largest plan
 PHASES: tuple[Phase, ...] = ("compile", "check", "time")
 
 
@@ -51,7 +52,7 @@ def main(plans: Annotated[int, typer.Option(min=2)] = 30, device: Annotated[str 
     problem, info = PARTS.read_problem(options, print), find_device(options.device)
     with tempfile.TemporaryDirectory(prefix="antune-overhead-") as name:
         folder = Path(name)
-        tempfile.tempdir = name  # for locks of its own: what others time is not waited for
+        tempfile.tempdir = name  # use separate locks, so as not to wait for other measurements
         road = whole_road(problem, info, options, folder)
         print(f"{road.plans} plans in {road.total_s:.1f} s; beyond generate, compile, check and time: "
               f"{MS * (road.total_s - road.reported_s) / road.plans:.2f} ms per evaluation, "
@@ -63,7 +64,7 @@ def main(plans: Annotated[int, typer.Option(min=2)] = 30, device: Annotated[str 
 
 @dataclass(frozen=True, slots=True)
 class Road:
-    """Seconds of `plans` evaluations: by the clock, as the workers report, and processor time of this process."""
+    """Seconds of `plans` evaluations: wall-clock time, time reported by the workers, processor time of this process."""
 
     plans: int
     total_s: float
@@ -72,7 +73,9 @@ class Road:
 
 
 def whole_road(problem: Problem, info: DeviceInfo, options: RunOptions, folder: Path) -> Road:
-    """What as many plans as `options` say take, of those that work: a failure may cost a new process."""
+    """Return the time of the requested number of valid plans; failing plans are left out because they may restart a
+    process.
+    """
     space = PARTS.make_space(problem.program, info.target, options)
     plans = (options.budget.evaluations or 1) + 1
     found = [Job(number, walk.plan) for number, walk in enumerate(RandomWalk(space, options.seed).ask(2 * plans))]
@@ -93,7 +96,7 @@ def _reported_s(outcome: Outcome) -> float:
 
 
 def make_idle_compiler(variant: Variant, lock: Path) -> Handler:
-    """A compile worker that only pretends: each Plan has the code of `variant`, with its number in it."""
+    """Return a compile worker that does nothing: each Plan gets the code of `variant`, with its number in it."""
 
     def answer(task: Generate | Compile, report: Report) -> Answer:
         report("generate", None)
@@ -111,7 +114,7 @@ def make_idle_compiler(variant: Variant, lock: Path) -> Handler:
 
 
 def make_idle_device(lock: Path) -> Handler:
-    """A device worker that only pretends."""
+    """Return a device worker that does nothing."""
 
     def answer(task: Measure, report: Report) -> Answer:
         report("check", None)
@@ -125,7 +128,7 @@ def make_idle_device(lock: Path) -> Handler:
 
 
 def idle_road(variant: Variant, info: DeviceInfo, folder: Path) -> float:
-    """Seconds per evaluation when nothing is done: the best of several batches."""
+    """Return the seconds per evaluation without any work: the best of several batches."""
     memory, lock = 1 << 30, folder / "lock"
     compilers = WorkerPool("compile", 1, Startup(make_idle_compiler, (variant, lock)), {}, folder, memory)
     devices = LocalDevices({info.key: WorkerPool("device", 1, Startup(make_idle_device, (lock,)), {}, folder, memory)})
@@ -140,7 +143,7 @@ def idle_road(variant: Variant, info: DeviceInfo, folder: Path) -> float:
 
 
 def restart_s(problem: Problem, info: DeviceInfo, folder: Path) -> float:
-    """The longest of some times that a device worker needed to be ready again after its predecessor was lost."""
+    """Return the longest of several restart times of a device worker after its predecessor was lost."""
     reference = folder / "reference.npz"
     save_reference(problem.reference, reference)
     setup = WorkerSetup(problem.program, reference, info.key, info.target, Limits(), folder / "lock", default_lower)
@@ -153,7 +156,7 @@ def restart_s(problem: Problem, info: DeviceInfo, folder: Path) -> float:
 
 
 def _serve(pool: WorkerPool) -> float:
-    """Seconds until the pool has answered what is no task for a device worker: it fails, its process is replaced."""
+    """Return the seconds until the pool has answered an invalid task: the worker fails and its process is replaced."""
     start = time.perf_counter()
     pool.submit(Task(0, None, "compile", 60.0))
     while not pool.poll():

@@ -1,12 +1,10 @@
-"""The image pipelines in `pipelines/`, with their sizes. Each is a file as a user would write it, with a function
-`build`.
+"""The image pipelines in `pipelines/`, with their sizes. Each is a file like a user's own, with a function `build`.
 
-Their sizes here are those that Halide's own programs and papers use, and small ones for tests. One is smaller than
-there: nl_means, which has 49 shifts of its image and compares 7x7 elements for each. At 1536x2560, where Halide has it,
-the plan that stores every stage needs 5.2 GiB, of which the four stages of all shifts are the most, and the plan that
-inlines all of them computes 49 * 49 differences per element, 15 times as many elements as at 512x512: too much for the
-CPUs that we tune for. They are programs, no part of this package: they import `antune.halide` and helpers beside them,
-like a user's own files.
+The full sizes are those of Halide's own programs and papers; small ones are for tests. Only nl_means is smaller: it has
+49 shifts of its image and compares 7x7 elements for each. At Halide's 1536x2560, the plan that stores every stage needs
+5.2 GiB, mostly for the four stages of all shifts, and the plan that inlines all stages computes 49 * 49 differences per
+element, for 15 times as many elements as at 512x512: too much for the CPUs that we tune for. The files are programs and
+not part of this package: they import `antune.halide` and helper modules next to them.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ SIZES: tuple[SizeName, ...] = get_args(SizeName)
 class Pipeline:
     """A program of the suite: `size` as for --size, `small` for tests; `parameters` of `build` for the small size.
 
-    At the `medium` size, reading and sequential C together take a few seconds at most; it has `medium_parameters`.
+    At the `medium` size, with `medium_parameters`, reading and sequential C together take a few seconds at most.
     """
 
     name: str
@@ -37,11 +35,11 @@ class Pipeline:
 
     @property
     def file(self) -> Path:
-        """Its file."""
+        """The program's file."""
         return Path(__file__).parent / "pipelines" / f"{self.name}.py"
 
     def parameters_at(self, size: SizeName) -> tuple[tuple[str, int], ...]:
-        """The extents of the output and the parameters of `build`, as --size and --param give them."""
+        """Return the extents of the output and the parameters of `build`, in the form of --size and --param."""
         match size:
             case "small":
                 return _extents(self.small) + self.parameters
@@ -79,9 +77,9 @@ PIPELINES = (
     Pipeline("lens_blur", "192x320", "24x20", (("slices", 8), ("focus", 3), ("samples", 5), ("levels", 3)), "192x160"),
     Pipeline("nl_means", "512x512", "24x16", (("patch", 3), ("search", 3)), "384x256"),
 )
-"""In the order in which they need more of the language."""
+"""In the order of increasing language features."""
 
 
 def pipeline(name: str) -> Pipeline:
-    """The program called `name`. Raises KeyError when there is none."""
+    """Return the program called `name`. Raises KeyError if there is none."""
     return {p.name: p for p in PIPELINES}[name]

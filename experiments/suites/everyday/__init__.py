@@ -15,12 +15,12 @@ _FOLDER = Path(__file__).parent
 
 
 def programs() -> tuple[str, ...]:
-    """The names of all programs, sorted."""
+    """Return the names of all programs, sorted."""
     return tuple(sorted(file.stem for file in _FOLDER.glob("*.c")))
 
 
 def program_file(name: str) -> Path:
-    """The C file of the program called `name`. Raises InputError when there is none."""
+    """Return the C file of the program called `name`. Raises InputError if there is none."""
     if name not in programs():
         raise InputError(f"no everyday program is called {name!r}; there are: {', '.join(programs())}")
     return _FOLDER / f"{name}.c"

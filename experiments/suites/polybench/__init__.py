@@ -15,12 +15,12 @@ _FOLDER = Path(__file__).parent
 
 
 def programs() -> tuple[str, ...]:
-    """The names of all programs, sorted."""
+    """Return the names of all programs, sorted."""
     return tuple(sorted(f.stem for f in _FOLDER.glob("*.c") if f.stem != "polybench"))
 
 
 def program_file(name: str) -> Path:
-    """The C file of the program called `name`. Raises InputError when there is none."""
+    """Return the C file of the program called `name`. Raises InputError if there is none."""
     if name not in programs():
         raise InputError(f"no PolyBench program is called {name!r}; there are: {', '.join(programs())}")
     return _FOLDER / f"{name}.c"
