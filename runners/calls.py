@@ -23,9 +23,9 @@ from generator.variant import Variant
 from runners.base import DeviceInfo
 
 TAKEN = ("queue", "stream", "inplace")
-"""Names of arguments that every tuned function has."""
+"""Names of the arguments that every tuned function has."""
 HOST = (np.ndarray, np.generic, int, float, list, tuple)
-"""Types of what is in the host's memory without a doubt."""
+"""Types whose values are always in the host's memory."""
 Kind: TypeAlias = Literal["scalar", "read", "changed", "made"]
 
 
@@ -49,12 +49,12 @@ class Parameter:
 
     @property
     def written(self) -> bool:
-        """Whether it holds a result."""
+        """Whether the argument holds a result."""
         return self.kind in ("changed", "made")
 
     @property
     def padded(self) -> bool:
-        """Whether kernels want a few more elements at its end than the program's array has."""
+        """Whether kernels need more elements at its end than the program's array has."""
         return self.array.elements != self.array.own_elements
 
     @property
@@ -112,14 +112,13 @@ class Caller(Protocol):
     """Runs a Code on arrays. Scalars are numpy values of the right types; arrays of a call come by their names."""
 
     def takes(self, value: object) -> bool:
-        """Whether `value` is an array in the memory of this driver's devices."""
+        """Return whether `value` is an array in the memory of this driver's devices."""
 
     def prepare(self, queue: Any) -> None:
-        """Compile now what a call on `queue` (None: on numpy arrays) would compile. Raises BuildError, LaunchError."""
+        """Compile everything for a call on `queue` (None: on numpy arrays). Raises BuildError, LaunchError."""
 
     def check(self, values: Sequence[Any], queue: Any) -> None:
-        """Raise ArgumentError where a call with these arguments on `queue` (None: that of the arrays) would; run
-        nothing.
+        """Raise ArgumentError if a call with these arguments on `queue` (None: that of the arrays) would. Runs nothing.
         """
 
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
@@ -203,12 +202,12 @@ def check_form(parameter: Parameter, dtype: object, shape: tuple[int, ...], cont
 
 
 def wrong(parameter: Parameter, found: str, reason: str = "") -> ArgumentError:
-    """The error for an argument that is not what it must be."""
+    """Return the error for an argument of the wrong form."""
     return ArgumentError(f"{parameter.name} must be {parameter.words}, not {found}{f': {reason}' if reason else ''}")
 
 
 def scalar(parameter: Parameter, value: object) -> Any:
-    """A number as the type of `parameter`. Raises ArgumentError where it is none, or does not fit."""
+    """Convert a number to the type of `parameter`. Raises ArgumentError if it is not a number, or does not fit."""
     try:
         if isinstance(value, np.ndarray) and value.shape != ():
             raise TypeError
@@ -221,7 +220,7 @@ def scalar(parameter: Parameter, value: object) -> Any:
 
 
 def overlap(places: Sequence[tuple[Parameter, int, int]]) -> None:
-    """Raise ArgumentError where a written array shares memory with another; each with its first and last address."""
+    """Raise ArgumentError if a written array overlaps another. `places`: (parameter, first address, end address)."""
     for number, (parameter, first, last) in enumerate(places):
         if parameter.written:
             for at, (other, begin, end) in enumerate(places):

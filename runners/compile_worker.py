@@ -1,4 +1,4 @@
-"""Inside a compile worker: lower a Plan, rate it, make its device code.
+"""The code of a compile worker: lowers a Plan, computes its metrics, compiles its kernels.
 
 The static model rates what was lowered; its metrics go with the times to the explorer.
 
@@ -28,20 +28,20 @@ from runners.messages import Answer, Report
 from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
 
 RETIRE_AFTER = 1000
-"""Variants that one worker generates: isl keeps some ten KiB of each for good."""
+"""A worker retires after generating so many variants, because isl leaks about ten KiB per variant."""
 
 
 class CompileWorker:
     """Handles Generate and Compile."""
 
     def __init__(self, setup: WorkerSetup) -> None:
-        """Opens the compiler, and with it the device where the driver needs one to compile."""
+        """Open the compiler, and the device if the driver needs it to compile."""
         self._setup = setup
         self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.kernels, setup.travels)
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
-        """Generated or Illegal; Compiled, CompileFailed or LaunchFailed."""
+        """Return Generated or Illegal for Generate; Compiled, CompileFailed or LaunchFailed for Compile."""
         match task:
             case Generate(plan, limit_s, rated):
                 with self._beside_no_timing("generate", limit_s, report):
@@ -79,7 +79,7 @@ class CompileWorker:
         return Generated(variant, time.perf_counter() - start)
 
     def _rated(self, made: Generated) -> Generated:
-        """With its metrics, or as it is where the model fails: a measurement is worth more than its metrics."""
+        """Return `made` with its metrics; without them if the model fails, so that it is measured all the same."""
         start, setup, fault = time.perf_counter(), self._setup, ""
         try:
             ratings = setup.rate(setup.program, made.variant.plan, setup.target)
@@ -89,7 +89,7 @@ class CompileWorker:
         return replace(made, ratings=ratings, rating_s=time.perf_counter() - start, fault=fault)
 
     def _next_kernel(self, start: float, limit_s: float, report: Report) -> None:
-        """A kernel may take as long as plans usually do, all kernels of a plan together as long as is ever allowed."""
+        """Start the time limit of the next kernel: `limit_s`, but at most what is left of the plan's whole limit."""
         left_s = self._setup.limits.compile_s - (time.perf_counter() - start)
         report("compile", max(0.0, min(limit_s, left_s)))
 

@@ -1,4 +1,4 @@
-"""A device that measures nothing: the time is a function of the Plan.
+"""A simulated device: the time of a Plan is computed by a function, not measured.
 
 For trying explorers without waiting, and for showing that a stopped and resumed run equals one that was never
 stopped. The function is a landscape worth searching: smooth bowls over the logarithms of tile volume, block size
@@ -49,7 +49,7 @@ NOTHING = Durations()
 
 
 class DeterministicRunner:
-    """Answers at once, or after `delay_s` seconds per evaluation."""
+    """Returns computed outcomes, at once or after `delay_s` seconds per evaluation."""
 
     def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
         """The Program only makes the times of two programs differ; where its file lies makes none."""
@@ -59,7 +59,7 @@ class DeterministicRunner:
 
     @property
     def device(self) -> DeviceInfo:
-        """A made-up device with the limits of a usual GPU."""
+        """The simulated device, with the limits of a typical GPU."""
         return DEVICE
 
     def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
@@ -70,7 +70,7 @@ class DeterministicRunner:
             yield job.number, self._outcome(job.plan, bounds.best_ms)
 
     def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
-        """The outcome of every job once more: times do not depend on when they are asked for."""
+        """Yield the outcome of every job again; it is the same as before."""
         del sitting
         for job in jobs:
             yield job.number, self._outcome(job.plan, None)
@@ -98,7 +98,7 @@ class DeterministicRunner:
 
 
 def template_ms(parameters: Parameters, salt: str) -> float:
-    """The pretended time of a template's kernel: a factor for each value, and a little ruggedness."""
+    """Return the simulated time of a template's kernel in ms: a factor per value, and a small random part."""
     factors = [1 + _uniform(salt, name, repr(value)) for name, value in parameters]
     return math.prod(factors) * (1 + RUGGEDNESS * _uniform(salt, repr(parameters)))
 
@@ -109,7 +109,7 @@ def schedule_factor(schedule: Schedule, salt: str) -> float:
 
 
 def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
-    """The pretended time of one kernel in milliseconds."""
+    """Return the simulated time of one kernel in ms."""
     name = ",".join(kernel.statements)
     work_ms = 1 + 9 * _uniform(salt, name, "work")
     threads, volume = math.prod(kernel.block), math.prod(kernel.tile)
@@ -141,7 +141,7 @@ def kernel_metrics(kernel: KernelPlan, salt: str) -> MetricValues:
 
 
 def _best_threads(salt: str, name: str) -> float:
-    """The base-2 logarithm of the best number of threads per block."""
+    """Return the base-2 logarithm of the best number of threads per block."""
     return 6 + 3 * _uniform(salt, name, "threads")
 
 
@@ -160,7 +160,7 @@ def _coalescing_cost(kernel: KernelPlan) -> float:
 
 
 def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
-    """What goes wrong with `plan`, if anything does."""
+    """Return the simulated failure of `plan`, or None."""
     for kernel in plan.kernels:
         threads = math.prod(kernel.block)
         if threads > DEVICE.target.max_threads:
@@ -200,6 +200,6 @@ def _decided(value: object) -> str:
 
 
 def _uniform(*parts: str) -> float:
-    """A number in [0, 1) that is a function of `parts`."""
+    """Return a number in [0, 1) that is a function of `parts`."""
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -1,4 +1,4 @@
-"""Inside the device worker: check a compiled Variant against the reference, then time it.
+"""The code of the device worker: checks a compiled Variant against the reference, then times it.
 
 The only process that times on the device, under a lock that all antune processes of the host respect. Every run
 starts from the same data; the whole output is compared after the first run and after the last, and nothing else may
@@ -81,7 +81,7 @@ class DeviceWorker:
     """Handles Measure, Interleave and Count."""
 
     def __init__(self, setup: WorkerSetup) -> None:
-        """Opens the device and puts the inputs there."""
+        """Open the device and upload the inputs."""
         problem = setup.problem()
         self._setup = setup
         self._reference, self._contract = problem.reference, problem.contract
@@ -90,9 +90,10 @@ class DeviceWorker:
         self._length = longest_chain(setup.subject) if setup.length is None else setup.length
 
     def __call__(self, task: DeviceTask, report: Report) -> Answer:
-        """An Outcome, or Interleaved. Whatever is not a correct result may have damaged the process, which then
-        retires; after a sitting it does so, too, since the next one wants a process whose threads and memory lie
-        elsewhere.
+        """Return an Outcome, Interleaved, or a profile.
+
+        Anything but a correct result may have damaged the process, so the answer is marked doubtful. After a sitting
+        the process retires, because the next sitting needs one with another placement of threads and memory.
         """
         report("check", None)
         with exclusive(self._setup.lock):
@@ -163,9 +164,7 @@ class DeviceWorker:
             return NoProfile(str(error))
 
     def _turn(self, loaded: _Loaded) -> RunTime:
-        """The median of a few runs in the state that repeats would have found: with its own code and data in the
-        caches, or with nothing there.
-        """
+        """Return the median of a few runs, with the caches in the same state as in repeated runs (warm or cold)."""
         if self._setup.limits.cache == "warm":
             self._memory.restore()
             loaded.executable.run(loaded.launches)
@@ -175,14 +174,14 @@ class DeviceWorker:
         return sorted(runs, key=lambda run: run.device_ms)[(len(runs) - 1) // 2]
 
     def _repeat(self, loaded: _Loaded, by_kernel: bool = False) -> RunTime:
-        """A run from whole data, in the wanted state of the caches."""
+        """Run once from restored data, with the caches in the state that the limits ask for."""
         self._memory.restore()
         if self._setup.limits.cache == "cold":
             self._device.flush()
         return loaded.executable.run(loaded.launches, loaded.times, by_kernel)
 
     def _repeated(self, loaded: _Loaded, first: RunTime) -> _Loaded:
-        """`loaded`, to be run so many times over that the device's clock is exact enough.
+        """Return `loaded` with the number of runs per sample that makes the device's clock exact enough.
 
         Only a program that changes nothing which it reads does the same each time.
         """
@@ -199,7 +198,7 @@ class DeviceWorker:
         return _Loaded(variant, ratings, self._device.load(variant, compiled.codes), tuple(launches(variant)))
 
     def _first(self, loaded: _Loaded) -> tuple[RunTime, str | None]:
-        """Run once from whole data (which also warms up), and compare: what that took, and what is wrong."""
+        """Run once from uploaded data (the warm-up). Return its times, and what is wrong with the results or None."""
         self._memory.upload()
         took = loaded.executable.run(loaded.launches, by_kernel=True)
         if self._setup.results is not None:
@@ -235,7 +234,7 @@ class DeviceWorker:
         return _timed(loaded, runs or [first], kernels or [first], verdict == "hopeless", clock.durations)
 
     def _by_kernel(self, loaded: _Loaded, runs: Sequence[RunTime], left_s: float) -> list[RunTime]:
-        """Runs that know the times of kernels: `runs` if they do, else a few more, as long as there is time."""
+        """Return runs with times per kernel: `runs` if they have them, else a few more runs within the time limit."""
         if runs[0].kernels_ms:
             return list(runs)
         begin, more, last_s = time.perf_counter(), list[RunTime](), runs[-1].host_ms * loaded.times / 1e3
@@ -253,7 +252,7 @@ def _timed(loaded: _Loaded, runs: Sequence[RunTime], kernels: Sequence[RunTime],
 
 
 def _kernel_times(loaded: _Loaded, runs: Sequence[RunTime]) -> tuple[KernelTime, ...]:
-    """Median per identity; several kernels of one identity (a kernel launched from two places) count together."""
+    """Return the median time per set of statements; kernels with the same statements (two launch sites) are summed."""
     columns: dict[tuple[str, ...], list[int]] = {}
     for number, kernel in enumerate(loaded.variant.kernels):
         columns.setdefault(kernel.statements, []).append(number)
@@ -264,7 +263,7 @@ def _kernel_times(loaded: _Loaded, runs: Sequence[RunTime]) -> tuple[KernelTime,
 
 
 def _amounts(kernels: Sequence[Kernel]) -> tuple[tuple[str, float], ...]:
-    """What a block takes. Of a template only its threads are known: its text may declare shared memory."""
+    """Return the resources of a block. For templates only the threads are known: the text may declare shared memory."""
     threads = ("threads", float(max(prod(kernel.block) for kernel in kernels)))
     if any(kernel.order for kernel in kernels):
         return (threads,)

@@ -1,4 +1,4 @@
-"""Opens a runner by the name that a user gives."""
+"""Opens a runner for the device that the user names."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def pick(
 
 
 def is_deterministic(selector: str) -> bool:
-    """True for the device that computes times instead of measuring."""
+    """Return whether the selector names the device that computes times instead of measuring."""
     return selector.split(":")[0] == DETERMINISTIC
 
 
 def delay_of(device: str) -> float:
-    """The seconds of `deterministic:SECONDS`, 0 for `deterministic`. Raises InputError when they are no number."""
+    """Return the seconds of `deterministic:SECONDS`, 0 for `deterministic`. Raises InputError if they are invalid."""
     _, colon, text = device.partition(":")
     if not colon:
         return 0.0
