@@ -162,7 +162,7 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 
 def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """Return the walks to measure first: to plans from wisdom, to plans of models, and to the usual start plans."""
+    """Return the walks to measure first: to plans from wisdom, then to plans of models and the usual start plans."""
     target = searched(target, options)
     first = _taken(subject, target, options)
     near = _near(first, subject, target, options)
@@ -198,7 +198,7 @@ def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Wa
 
 
 def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """Return the walks to plans of cost models, followed by those to the usual start plans."""
+    """Return the walks to plans of cost models and to the usual start plans, in turns."""
     found = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models
@@ -208,9 +208,7 @@ def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequ
         first = tuple(walks_of_models([*found.values()], space))
         if options.explorer in found:
             return first or (walk_to(space, found[options.explorer].plans[0]),)  # raises an error
-        others = _usual_starts(program, target, options)
-        known = {walk.identity for walk in first}
-        return (*first, *(walk for walk in others if walk.identity not in known))
+        return _in_turns(first, _usual_starts(program, target, options))  # a model may be wrong about a device
     return _usual_starts(program, target, options)
 
 

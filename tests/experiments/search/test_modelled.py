@@ -159,12 +159,12 @@ def test_the_explorers_are_those_that_there_are_makers_for() -> None:
     assert {*PLAN_MAKERS} == {*MAKERS} <= {*EXPLORERS}
 
 
-def test_other_explorers_begin_with_the_best_plans_of_each_model_in_turns() -> None:
+def test_other_explorers_begin_with_plans_of_each_model_and_usual_ones_in_turns() -> None:
     program = pipeline_program("unsharp", "medium")
     usual = PARTS.starts(program, CPU, OPTIONS)
     starts = PARTS.starts(program, CPU, replace(OPTIONS, models=PLAN_MAKERS))
     first = [model_plans(program, CPU, maker, 5).plans[0] for maker in PLAN_MAKERS]
-    assert [walk.plan for walk in starts[:2]] == first
+    assert [walk.plan for walk in starts[:4]] == [first[0], usual[0].plan, first[1], usual[1].plan]
     assert {walk.identity for walk in usual} <= {walk.identity for walk in starts}
     assert len({walk.identity for walk in starts}) == len(starts)
 
