@@ -8,6 +8,7 @@ from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
 
 _INFINITY = "__int_as_float(0x7f800000)"
+"""NVRTC has no INFINITY: a header of the host's compiler defines it."""
 
 
 _BITS = {
@@ -74,7 +75,6 @@ CUDA = Words(
     from_lane="__shfl_sync(0xffffffffu, {value}, {lane})",
     sub_groups="",
     sub_group_preamble="",
-    # NVRTC, which includes no headers, has no INFINITY.
     unrolled_barriers=LANGUAGES["cuda"].unrolled_barriers,
     no_contraction="",
     generic_extrema=False,

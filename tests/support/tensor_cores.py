@@ -116,6 +116,18 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
         {"A": (45, 19), "B": (19, 37), "C": (45, 37), "D": (19, 45), "E": (37, 19), "s": (45,), "r": (37,)},
         ("for (int i = 0; i < 45; i++) for (int j = 0; j < 37; j++) for (int k = 0; k < 19; k++) "
         "C[i][j] -= A[i][k] * r[j] * B[k][j] - E[j][k] * D[k][i] * s[i] + 2.0f * A[i][k] * E[j][k];")),
+    "right factors of iterators": (
+        {"A": (45, 19), "C": (45, 37)},
+        ("for (int i = 0; i < 45; i++) for (int j = 0; j < 37; j++) for (int k = 0; k < 19; k++) "
+        "C[i][j] += A[i][k] * (float)(k + j);")),
+    "left factors of iterators": (
+        {"B": (19, 37), "C": (45, 37)},
+        ("for (int i = 0; i < 45; i++) for (int j = 0; j < 37; j++) for (int k = 0; k < 19; k++) "
+        "C[i][j] += (float)(i + k) * B[k][j];")),
+    "second products with iterators": (
+        {"A": (45, 19), "B": (19, 37), "C": (45, 37)},
+        ("for (int i = 0; i < 45; i++) for (int j = 0; j < 37; j++) for (int k = 0; k < 19; k++) "
+        "C[i][j] += A[i][k] * B[k][j] + (float)(i + k) * B[k][j];")),
     "bands": (
         {"A": (90, 19), "B": (19, 80), "C": (90, 80)},
         ("for (int i = 0; i < 90; i++) for (int j = 0; j < 80; j++) { C[i][j] += 1; "

@@ -132,7 +132,7 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     def factor(side: Expr, base: str, own: str, size: int) -> SharedFactor:
         turned = _is_turned(side, own)
         row = (size if turned else plan.inner_tile) + plan.padding
-        base = base if len(found.products) > 1 else _array(side)
+        base = base if len(found.products) > 1 else _array(side) or base
         return SharedFactor(fresh_name(f"{base}_tile", taken), row, turned)
 
     first = found.products[0]
@@ -149,8 +149,8 @@ def _inner(found: Contraction) -> int:
 
 
 def _array(side: Expr) -> str:
-    """The first array in a factor."""
-    return next(loads_of(side)).array
+    """The first array in a factor; empty where it is computed from iterators alone."""
+    return next((load.array for load in loads_of(side)), "")
 
 
 def _is_turned(side: Expr, own: str) -> bool:
@@ -268,7 +268,7 @@ class _Maker:
                       for one in value.exists]
         exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
         source = substitute(side, {one.index.iterator: one.value for one in found})
-        what = f"{_array(side)} " if len(self.found.products) > 1 else ""
+        what = f"{array} " if len(self.found.products) > 1 and (array := _array(side)) else ""
         note = f"all threads copy {what}to {box.name} ({' x '.join(map(str, box.box))} elements)"
         if lanes > 1 and isinstance(source, Load):
             return self._in_turn(box, self._vector(box, source, exists, lanes), note, lanes)

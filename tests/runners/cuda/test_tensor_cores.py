@@ -104,10 +104,24 @@ def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Pa
 @on_the_double
 @pytest.mark.parametrize(("form", "number"), [
     ("guarded batches", 6), ("loops of tiles", 14), ("products of other forms", 5), ("bands", 8),
+    ("second products with iterators", 7),
     *(pytest.param(form, number, marks=pytest.mark.slow) for form in FORMS for number in range(5, 5 + len(TILES)))])
 def test_loops_nested_in_uncommon_ways(form: str, number: int, watched_gpu: DeviceInfo, said: Path,
                                        tmp_path: Path) -> None:
     check_exactly(whole_numbers_in(*FORMS[form]), number, watched_gpu, said, tmp_path)
+
+
+@pytest.mark.parametrize(("sum_", "names"), [
+    ("A[i][k] * (float)(k + j)", ["A_tile", "right_tile"]),
+    ("(float)(i + k) * B[k][j]", ["left_tile", "B_tile"]),
+    ("A[i][k] * B[k][j] + (float)(i + k) * B[k][j]", ["left_tile", "right_tile"])])
+def test_factors_need_no_arrays(sum_: str, names: list[str]) -> None:
+    program = program_of(scop(
+        f"for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k < 64; k++) C[i][j] += {sum_};",
+        "float A[64][64], B[64][64], C[64][64];"))
+    kernel = KernelPlan(("S0",), (32, 32), (2, 32), inner_tile=32, padding=8, products="fp16")
+    text = lower(program, Plan(ScheduleChoice(), (kernel,)), HOPPER).source
+    assert list(dict.fromkeys(re.findall(r"(\w+_tile)\[", text))) == names
 
 
 @pytest.mark.slow
