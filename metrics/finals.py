@@ -54,7 +54,12 @@ class Standing:
     @property
     def tied(self) -> bool:
         """As good as the winner, as far as is known: not surely slower by more than `TIE`."""
-        return self.ratio_low <= 1 + TIE
+        return self.complete and self.ratio_low <= 1 + TIE
+
+    @property
+    def undecided(self) -> bool:
+        """Not surely slower, but it left early: it can neither win nor tie."""
+        return not self.complete and self.ratio_low <= 1 + TIE
 
     @property
     def settled(self) -> bool:

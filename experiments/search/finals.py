@@ -55,8 +55,8 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[Standing, ...]:
-        """The winner, and what cannot be told from it, as far as it did not fail."""
-        return tuple(entry for entry in self.standings if entry.tied and entry.number not in self.failed)
+        """The winner, and what cannot be told from it."""
+        return tuple(entry for entry in self.standings if entry.tied)
 
 
 def finalists(results: Sequence[Result], most: int, sought: Sought = BY_TIME) -> tuple[Result, ...]:

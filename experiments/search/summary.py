@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from experiments.files import write_atomically
 from experiments.search.finals import Ranking, ranking, settled, winner
@@ -32,6 +32,7 @@ from generator.problem import Baseline
 from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
 
+Verdict: TypeAlias = Literal["winner", "tie", "undecided", "slower", "failed"]
 TOO_WIDE = 0.1
 """If tied plans differ by more than this fraction, the machine was too noisy to compare them."""
 NO_RATIO = 1e6
@@ -53,8 +54,8 @@ class Shares:
 class Finalist:
     """A plan that was measured again in the final. `ratio` is its time divided by the winner's (see `metrics.finals`).
 
-    `verdict`: the winner, a tie with the winner, slower, or failed. The times of a failed plan are from the sittings
-    before the failure.
+    `verdict`: the winner, a tie with the winner, slower, undecided (it left early, before it was surely slower), or
+    failed. The times of a failed plan are from the sittings before the failure.
     """
 
     evaluation: int
@@ -65,7 +66,7 @@ class Finalist:
     ratio: float
     ratio_low: float
     ratio_high: float
-    verdict: Literal["winner", "tie", "slower", "failed"]
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +250,13 @@ def describe_final(final: FinalSummary, objective: str = TIME) -> str:
     return head + "; ".join(words + failed)
 
 
-def _verdict(standing: Standing, ranked: Ranking) -> Literal["winner", "tie", "slower", "failed"]:
+def _verdict(standing: Standing, ranked: Ranking) -> Verdict:
     if standing.number in ranked.failed:
         return "failed"
     if standing is ranked.standings[0]:
         return "winner"
+    if standing.undecided:
+        return "undecided"
     return "tie" if standing.tied else "slower"
 
 
