@@ -37,7 +37,7 @@ from graph.space import DeadEnd
 from metrics.costs.device import cost_device
 from metrics.costs.learned.file import Trained, Training, model_text
 from metrics.costs.learned.model import Learned
-from metrics.costs.learned.training import train
+from metrics.costs.learned.training import CONTINUED, train
 from metrics.outcome import cost_ms
 from runners.base import DeviceInfo, Job
 from runners.registry import open_runner
@@ -208,7 +208,7 @@ def trained(base: Database, some: Sequence[Given], wanted: Wanted, device: Devic
     if not found:
         return before
     rng = np.random.default_rng((wanted.seed, number))
-    weights = train([one.batch for one in found], wanted.epochs, rng, before.weights)
+    weights = train([one.batch for one in found], wanted.epochs, rng, before.weights, rate=CONTINUED)
     count = sum(len(one.plans) for one in found)
     made = Training(device.key, device.name, begun.plans + count, begun.pipelines + len(found), wanted.epochs,
                     f"antune autotune, round {number}, after: {begun.command}")

@@ -51,8 +51,8 @@ def pipeline_program(made: Built, file: Path, function: str | None, parameters: 
     """The Program of what a file's function returned, that of `pipeline_problem`, in a fraction of its time: without
     data, and without running anything. Raises InputError as `bounds_of`.
     """
-    bounds = bounds_of(outputs_of(made), sizes_of(parameters))
-    return expand(lower(bounds, _name(file, function), str(file), tuple(parameters.items())))
+    return program_of(outputs_of(made), sizes_of(parameters), _name(file, function), str(file),
+                      tuple(parameters.items()))
 
 
 def _name(file: Path, function: str | None) -> str:
@@ -98,9 +98,10 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
                                       ran.baselines))
 
 
-def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "") -> Program:
+def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "",
+               parameters: tuple[tuple[str, int], ...] = ()) -> Program:
     """The Program alone, expanded. Raises InputError as `bounds_of`."""
-    return expand(lower(bounds_of(outputs, sizes), name, file, ()))
+    return expand(lower(bounds_of(outputs, sizes), name, file, parameters))
 
 
 def _data(bounds: Bounds, seed: int) -> dict[int, NDArray[Any]]:

@@ -24,6 +24,8 @@ from metrics.costs.learned.network import FIXED, Weights, backward, forward, unt
 Array = NDArray[np.float64]
 THROUGHPUT, LOGARITHM, KERNELS, SHIFTED = 0.2, 0.3, 1.0, 0.9
 RATE, BETAS, EPSILON = 1e-2, (0.9, 0.999), 1e-5
+CONTINUED = 1e-3
+"""The rate with which a trained model learns from a few more plans: it should not forget the others."""
 LEAST_MS = 1e-3
 """Shorter kernels are mostly noise."""
 
@@ -101,8 +103,8 @@ def constants(batches: Sequence[Batch]) -> Array:
 
 def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start: Weights | None = None,
           tell: Callable[[int, float], None] = lambda _epoch, _loss: None,
-          judged: Callable[[Weights], float] | None = None) -> Weights:
-    """Weights after up to so many epochs over all batches, from `start` (None: untrained).
+          judged: Callable[[Weights], float] | None = None, rate: float = RATE) -> Weights:
+    """Weights after up to so many epochs over all batches, from `start` (None: untrained), at first with `rate`.
 
     `judged` rates weights, lower is better: those of the best epoch are returned (without: of the last). `tell` hears
     the number of an epoch and the mean loss.
@@ -115,7 +117,7 @@ def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start
         total = 0.0
         for place in rng.permutation(len(batches)):
             value, slope = loss(weights, batches[place])
-            weights |= adam.stepped(weights, slope, RATE * (1.0 - 0.9 * epoch / epochs))
+            weights |= adam.stepped(weights, slope, rate * (1.0 - 0.9 * epoch / epochs))
             total += value
         if judged is not None and (rating := judged(weights)) < least:
             best, least = dict(weights), rating
