@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from generator.errors import IllegalPlan
+from generator.variant import Variant
 from metrics.outcome import (
     CompileFailed,
     Crashed,
@@ -34,16 +35,16 @@ from runners.limits import ENOUGH, adapted, learned
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
 from runners.shares import shares
-from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure
+from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure, Warm, Warmed
 
 
 @dataclass(slots=True)
 class _Shared:
-    """A code whose kernels several workers compile: how many of them are still at it, and what the slowest took."""
+    """The work whose kernels all workers compile: the keys of the shares that are not done."""
 
-    whole: Compile
-    left: int
-    seconds: float = 0.0
+    key: int
+    variant: Variant
+    left: set[int]
 
 
 @dataclass(slots=True)
@@ -57,7 +58,6 @@ class _Work:
     spent: Durations = field(default_factory=Durations)
     code_hash: str | None = None
     ratings: Ratings = ()
-    shared: _Shared | None = None
 
 
 class Batch:
@@ -65,14 +65,16 @@ class Batch:
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
                  known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None],
-                 make: Make | None = None, share: bool = False) -> None:
+                 make: Make | None = None, share: int = 1) -> None:
         """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed.
-        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker. `share`: workers find
-        what others compiled, so that those without work can compile a part of a Plan's kernels (`runners.shares`).
+        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker. `share`: so many
+        compile workers find what the others compiled, and may each compile a part of a Plan's kernels (see
+        `runners.shares`).
         """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
         self._known, self._bounds, self._faulty, self._make = known, bounds, faulty, make
         self._share = share
+        self._shared: _Shared | None = None
         self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
         self._learning = len(bounds.compiled_s) < ENOUGH
         self._works: dict[int, _Work] = {}
@@ -124,11 +126,9 @@ class Batch:
             self._devices.submit(Task(key, measure, "check", None))
 
     def _on_event(self, event: Event) -> None:
-        shared = self._works[event.key].shared
-        if shared is not None and shared.left:
-            self._on_share(event, shared)
-            return
         match event:
+            case Finished(key) | Expired(key) | Died(key) if key < 0:
+                self._on_share(event)
             case Finished(key, value):
                 self._on_answer(key, value)
             case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
@@ -146,18 +146,39 @@ class Batch:
             case _:
                 assert_never(event)
 
-    def _on_share(self, event: Event, shared: _Shared) -> None:
-        """A worker is done with its share, or failed: what is wrong with a kernel, compiling the whole tells."""
-        seconds = event.value.seconds if isinstance(event, Finished) and isinstance(event.value, Compiled) else 0.0
-        shared.left, shared.seconds = shared.left - 1, max(shared.seconds, seconds)
+    def _on_share(self, event: Event) -> None:
+        """A worker is done with its share, or failed. After a failure the other shares are given up, as the compilers
+        have no other tasks: the whole limit of a kernel has passed, or compiling the whole tells what is wrong. What
+        workers did for a share that is given up is not in the durations.
+        """
+        shared = self._shared
+        if shared is None or event.key not in shared.left:
+            return  # it was given up
+        shared.left.remove(event.key)
+        match event:
+            case Finished(_, Warmed(seconds, failed)):
+                pass
+            case Expired(_, _, _, seconds) | Died(_, _, _, seconds):
+                failed = True
+            case _:
+                raise TypeError(f"a worker answered {event!r} to a share")
+        if failed:
+            self._compilers.cancel()
+            shared.left.clear()
+        if isinstance(event, Expired):
+            self._shared = None
+            self._on_expired(shared.key, event.phase, seconds)
+            return
+        work = self._works[shared.key]
+        work.spent = _sum(work.spent, Durations(compile_s=seconds))
         if not shared.left:
-            left_s = max(shared.whole.limit_s - shared.seconds, 0.0)
-            self._compilers.submit(Task(event.key, replace(shared.whole, limit_s=left_s), "compile", None))
+            self._shared = None
+            self._compile_whole(shared.key, shared.variant)
 
     def _on_expired(self, key: int, phase: Phase, elapsed_s: float) -> None:
         work = self._works[key]
         if phase in ("generate", "compile") and work.stage != "check":
-            self._compiled_s.append(work.spent.generate_s + elapsed_s)
+            self._compiled_s.append(work.spent.generate_s + work.spent.compile_s + elapsed_s)
         self._finish(key, TimedOut(phase, _limit_s(phase, work.limits), _spent(phase, elapsed_s)))
 
     def _on_answer(self, key: int, value: object) -> None:
@@ -166,11 +187,10 @@ class Batch:
                 self._on_generated(key, value)
             case Compiled(_, seconds, _):
                 work = self._works[key]
-                seconds += work.shared.seconds if work.shared is not None else 0.0
                 work.spent, work.stage = _sum(work.spent, Durations(compile_s=seconds)), "check"
                 self._compiled[key] = value
-                if seconds:  # else nothing was compiled
-                    self._compiled_s.append(work.spent.generate_s + seconds)
+                if work.spent.compile_s:  # else nothing was compiled
+                    self._compiled_s.append(work.spent.generate_s + work.spent.compile_s)
                     self._tighten()
             case (Timed() | Illegal() | CompileFailed() | LaunchFailed() | TimedOut() | Crashed()
                   | WrongResult()):
@@ -194,16 +214,28 @@ class Batch:
             work.code_hash, work.ratings = code_hash, generated.ratings
             work.stage, work.lowered_s = "compile", generated.seconds
             self._by_hash[code_hash] = key
-            left_s = max(work.limits.compile_s - generated.seconds, 0.0)
-            self._compile(key, Compile(generated.variant, left_s))
+            self._compile(key, generated.variant)
 
-    def _compile(self, key: int, whole: Compile) -> None:
-        """Give a code to a worker, or first its kernels to those that have nothing to do."""
-        several = shares(whole.variant, self._compilers.free) if self._share else ()
-        if several:
-            self._works[key].shared = _Shared(whole, len(several))
-        for variant in several or (whole.variant,):
-            self._compilers.submit(Task(key, replace(whole, variant=variant), "compile", None))
+    def _compile(self, key: int, variant: Variant) -> None:
+        """Give a code to a worker; but if no other code is on its way, first its kernels to all workers."""
+        others = any(work.stage in ("generate", "compile") for other, work in self._works.items() if other != key)
+        several = () if others else shares(variant, self._share)
+        if not several:
+            self._compile_whole(key, variant)
+            return
+        keys = [-1 - number for number in range(len(several))]  # those of works are not negative
+        self._shared = _Shared(key, variant, set(keys))
+        for share, part in zip(keys, several, strict=True):
+            self._compilers.submit(Task(share, Warm(part, self._kernel_s(key)), "compile", None))
+
+    def _compile_whole(self, key: int, variant: Variant) -> None:
+        whole = Compile(variant, self._kernel_s(key), self._works[key].spent.compile_s)
+        self._compilers.submit(Task(key, whole, "compile", None))
+
+    def _kernel_s(self, key: int) -> float:
+        """The most seconds that a kernel of the work may take to compile."""
+        work = self._works[key]
+        return max(work.limits.compile_s - work.lowered_s, 0.0)
 
     def _rating_failed(self, work: _Work, why: str) -> None:
         self._faulty(
@@ -222,7 +254,7 @@ class Batch:
         self._limits = replace(self._limits, compile_s=limits.compile_s)
         for key, work in waiting.items():
             work.limits = self._limits
-            self._compilers.tighten(key, work.stage, max(limits.compile_s - work.lowered_s, 0.0))
+            self._compilers.tighten(key, work.stage, self._kernel_s(key))
 
     def _finish(self, key: int, outcome: Outcome) -> None:
         """Record the outcome for every job of this work; only the first one has paid for it."""

@@ -25,14 +25,14 @@ from runners.backends import open_compiler
 from runners.driver import BuildError, LaunchError
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
+from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, Warm, Warmed, WorkerSetup
 
 RETIRE_AFTER = 1000
 """A worker retires after generating so many variants, because isl leaks about ten KiB per variant."""
 
 
 class CompileWorker:
-    """Handles Generate and Compile."""
+    """Handles Generate, Compile and Warm."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         """Open the compiler, and the device if the driver needs it to compile."""
@@ -41,7 +41,9 @@ class CompileWorker:
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
-        """Return Generated or Illegal for Generate; Compiled, CompileFailed or LaunchFailed for Compile."""
+        """Return Generated or Illegal for Generate; Compiled, CompileFailed or LaunchFailed for Compile; Warmed
+        for Warm.
+        """
         match task:
             case Generate(plan, limit_s, rated):
                 with self._beside_no_timing("generate", limit_s, report):
@@ -51,10 +53,14 @@ class CompileWorker:
                         report("rate", self._setup.limits.rate_s)
                         made = self._rated(made)
                 return Answer(made, retire=self._generated >= RETIRE_AFTER)
-            case Compile(variant, limit_s):
-                with self._beside_no_timing("compile", limit_s, report):
-                    answer = self._compile(variant, partial(self._next_kernel, time.perf_counter(), limit_s, report))
+            case Compile(variant, limit_s, spent_s):
+                answer = self._compile(variant, limit_s, spent_s, report)
                 return Answer(answer, doubtful=not isinstance(answer, Compiled))
+            case Warm(variant, limit_s):
+                answer = self._compile(variant, limit_s, 0.0, report)
+                if isinstance(answer, Compiled):
+                    return Answer(Warmed(answer.seconds))
+                return Answer(Warmed(answer.durations.compile_s, failed=True), retire=True)
             case _:
                 assert_never(task)
 
@@ -93,7 +99,13 @@ class CompileWorker:
         left_s = self._setup.limits.compile_s - (time.perf_counter() - start)
         report("compile", max(0.0, min(limit_s, left_s)))
 
-    def _compile(self, variant: Variant, begin: Callable[[], None]) -> Compiled | CompileFailed | LaunchFailed:
+    def _compile(self, variant: Variant, limit_s: float, spent_s: float, report: Report) -> (
+            Compiled | CompileFailed | LaunchFailed):
+        with self._beside_no_timing("compile", limit_s, report):
+            start = time.perf_counter() - spent_s
+            return self._built(variant, partial(self._next_kernel, start, limit_s, report))
+
+    def _built(self, variant: Variant, begin: Callable[[], None]) -> Compiled | CompileFailed | LaunchFailed:
         start = time.perf_counter()
         try:
             built = self._compiler.compile(variant, begin)

@@ -74,7 +74,7 @@ class PoolRunner:
     """Evaluates Plans with two pools, wherever their workers are: one generates and compiles, one measures."""
 
     def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices,
-                 make: Make | None = None, share: bool = False) -> None:
+                 make: Make | None = None, share: int = 1) -> None:
         """`device` is the model of all `devices`. Workers start with the first evaluation. `make`, `share`: see
         `Batch`.
         """
@@ -197,7 +197,8 @@ class DeviceRunner(PoolRunner):
         devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), measuring,
                                    self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device
-        super().__init__(model, limits, compilers, LocalDevices(devices), make, not data_lead(problem.subject))
+        super().__init__(model, limits, compilers, LocalDevices(devices), make,
+                         1 if data_lead(problem.subject) else count)
 
     def close(self) -> None:
         """End all worker processes and remove all temporary files; may be called again."""

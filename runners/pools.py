@@ -21,10 +21,6 @@ class Pool(Protocol):
     def running(self) -> int:
         """The number of tasks that have been begun."""
 
-    @property
-    def free(self) -> int:
-        """How many tasks could begin at once now."""
-
     def submit(self, task: Task) -> None:
         """Queue `task`."""
 
@@ -50,6 +46,10 @@ class Pool(Protocol):
 class Devices(Pool, Protocol):
     """A pool in which every task has a device for itself."""
 
+    @property
+    def free(self) -> int:
+        """How many tasks could begin at once now."""
+
     def where(self, key: int) -> str:
         """Which device the latest task `key` went to; empty if there is only one."""
 
@@ -74,7 +74,7 @@ class LocalDevices:
 
     @property
     def free(self) -> int:
-        """See `Pool`."""
+        """See `Devices`."""
         return sum(not pool.unfinished for pool in self._pools.values())
 
     def where(self, key: int) -> str:

@@ -188,11 +188,6 @@ class WorkerPool:
         """The number of tasks that have been begun."""
         return sum(worker.task is not None for worker in self._workers)
 
-    @property
-    def free(self) -> int:
-        """How many tasks could begin at once now, when a worker may have to start for them."""
-        return max(0, self._size - self.unfinished)
-
     def submit(self, task: Task) -> None:
         """Queue `task`."""
         self._tightened.pop(task.key, None)

@@ -1,7 +1,11 @@
-"""Sharing out the compilation of one Variant: which of its many kernels each of several workers compiles first.
+"""Sharing out the compilation of one Variant: which of its many kernels each worker compiles first.
 
-Workers leave what they compiled where all of them find it (`kernel_codes`), so that compiling the whole Variant
-afterwards is a matter of looking up. That the kernels of a share are launched without those before them, where a driver
+That is done if no other Plan of the batch waits to be generated or compiled, as for the first Plan of a search; never
+on a cluster, for templates, or where data lead. A share only fills the cache of kernels (`kernel_codes`): one worker
+compiles the whole Variant afterwards, which is mostly looking up, and its answer is the outcome. Only a kernel that
+takes longer than its limit ends the Plan at once.
+
+That the kernels of a share are launched without those before them, where a driver
 compiles for a launch, matters only if data lead: then nothing is shared out.
 """
 
@@ -16,9 +20,10 @@ from generator.expr import Fold, Load, Name, parts
 from generator.problem import Subject
 from generator.program import Assignment, Program
 from generator.variant import HostBranch, HostLoop, HostOp, Launch, Variant
+from runners.kernel_codes import MOST_TOGETHER
 
-LEAST = 8
-"""Kernels in a share: a worker has to read headers for each text, and to put the data in place."""
+LEAST = MOST_TOGETHER // 2
+"""Kernels in a share, at least: a worker has to read headers for each text, and to put the data in place."""
 
 
 def shares(variant: Variant, workers: int) -> tuple[Variant, ...]:

@@ -70,7 +70,21 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Compile:
-    """Task: compile `variant` within `limit_s` seconds. Answered by Compiled, CompileFailed or LaunchFailed."""
+    """Task: compile `variant` within `limit_s` seconds per kernel. Answered by Compiled, CompileFailed or LaunchFailed.
+
+    `spent_s`: seconds that workers have compiled its kernels before, which count for the limit of all kernels together.
+    """
+
+    variant: Variant
+    limit_s: float
+    spent_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """Task: compile `variant`, a share of the kernels of another, only to have them in the cache of kernels. `limit_s`
+    is as for Compile. Answered by Warmed.
+    """
 
     variant: Variant
     limit_s: float
@@ -137,7 +151,15 @@ class Compiled:
     codes: tuple[bytes, ...] = field(repr=False)
 
 
-CompileTask: TypeAlias = Generate | Compile
+@dataclass(frozen=True, slots=True)
+class Warmed:
+    """The seconds of a Warm task (0 if all kernels were known), and whether a kernel failed: Compile tells how."""
+
+    seconds: float
+    failed: bool = False
+
+
+CompileTask: TypeAlias = Generate | Compile | Warm
 DeviceTask: TypeAlias = Measure | Interleave | Count
 
 

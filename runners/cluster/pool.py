@@ -80,9 +80,8 @@ class ClusterPool:
 
     @property
     def free(self) -> int:
-        """How many devices (or compilers) have nothing to do."""
-        idle = len(self._idle()) if self._measures else self._client.roster.compilers - len(self._sent)
-        return max(0, idle - len(self._waiting))
+        """How many devices have nothing to do."""
+        return max(0, len(self._idle()) - len(self._waiting))
 
     def where(self, key: int) -> str:
         """Which device the latest task `key` went to; see `Devices.where`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target
 from generator.variant import Variant
-from metrics.outcome import CompileFailed, Outcome, Timed
-from runners.base import Job
+from metrics.outcome import CompileFailed, Crashed, Durations, Outcome, Phase, Timed, TimedOut
+from runners import compile_worker
+from runners.base import NOTHING_KNOWN, Bounds, Job, Limits
 from runners.batch import Batch
+from runners.driver import BuildError, Built
 from runners.host_program import first_launches
+from runners.limits import COMPILE_FLOOR_S, ENOUGH, adapted
+from runners.messages import Answer
 from runners.pool_runner import DeviceRunner, default_lower
-from runners.processes import Task
+from runners.processes import Died, Event, Expired, Finished, Task
 from runners.shares import LEAST, data_lead, shares
-from runners.tasks import Compile, Compiled, Lower
+from runners.tasks import Compile, Compiled, Generate, Generated, Lower, Warm, Warmed, WorkerSetup
 from tests.support.bench import LIMITS
 from tests.support.programs import program_of, scop, write_c
 from tests.support.runners import needed_device
@@ -78,38 +83,224 @@ def test_whether_data_lead(leads: bool, text: str) -> None:
     assert data_lead(program_of(scop(text))) == leads
 
 
-def evaluated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lowered: Lower = default_lower) -> tuple[
-        Outcome, Sequence[Compile], Sequence[Compiled]]:
-    """The outcome of the default plan with two workers, what these had to compile, and what they answered."""
-    asked, answered = list[Compile](), list[Compiled]()
-    hear = Batch._on_event
+class FakePool:
+    """A pool without processes: `script` gives the event for each task that has begun; what has none stays there."""
 
-    def heard(self: Batch, event: Any) -> None:
-        if isinstance(getattr(event, "value", None), Compiled):
-            answered.append(event.value)
-        hear(self, event)
+    def __init__(self, script: Callable[[Task], Event | None]) -> None:
+        self.script, self.asked, self.limits, self.cancelled = script, list[Task](), list[tuple[int, float]](), 0
+        self.queue = list[Task]()
 
-    monkeypatch.setattr(Batch, "_on_event", heard)
-    with closing(DeviceRunner(many(), needed_device("PoCL"), LIMITS, tmp_path, workers=2, lower=lowered)) as runner:
-        submit = runner._compilers.submit
+    @property
+    def unfinished(self) -> int:
+        return len(self.queue)
 
-        def submitted(task: Task) -> None:
-            if isinstance(task.payload, Compile):
-                asked.append(task.payload)
-            submit(task)
+    running = unfinished
 
-        monkeypatch.setattr(runner._compilers, "submit", submitted)
-        plan = default_plan(many().program, runner.device.target)
-        return dict(runner.evaluate([Job(0, plan)]))[0], asked, answered
+    @property
+    def free(self) -> int:
+        return 1
+
+    def where(self, key: int) -> str:
+        return ""
+
+    def submit(self, task: Task) -> None:
+        self.asked.append(task)
+        self.queue.append(task)
+
+    def poll(self) -> list[Event]:
+        found = [(task, self.script(task)) for task in self.queue]
+        self.queue = [task for task, event in found if event is None]
+        return [event for _, event in found if event is not None]
+
+    def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
+        self.limits.append((key, limit_s))
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+        self.queue.clear()
+
+    def close(self) -> None:
+        self.queue.clear()
+
+    def connections(self) -> list[Connection]:
+        return []
+
+    def next_deadline(self) -> float | None:
+        return 0.0
 
 
-def test_two_workers_compile_the_kernels_of_one_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome, asked, answered = evaluated(monkeypatch, tmp_path)
-    assert isinstance(outcome, Timed) and outcome.durations.compile_s > 0
-    *some, whole = [task.variant.kernels for task in asked]
-    assert len(some) == 2 and some[0] + some[1] == whole and len(whole) >= 2 * LEAST
-    assert answered[-1].variant.kernels == whole and answered[-1].seconds == 0  # nothing was left to compile
-    assert outcome.durations.compile_s == max(one.seconds for one in answered[:-1])
+GENERATE_S, WHOLE_S, TIME_S = 0.5, 0.25, 2.0
+FAILED = CompileFailed("no", Durations(compile_s=WHOLE_S))
+TIMED = Timed(1.0, 1.0, 1.0, (1.0,), 1.0, (), "code", False, Durations(time_s=TIME_S))
+
+
+@lru_cache
+def lowered() -> tuple[Plan, Variant]:
+    plan = default_plan(many().program, TARGET)
+    return plan, lower(many().program, plan, TARGET)
+
+
+def other(number: int) -> Variant:
+    """Another code of as many kernels."""
+    variant = lowered()[1]
+    return replace(variant, preamble=f"{variant.preamble}\n/* {number} */")
+
+
+class Scene:
+    """A batch of one job per variant, with two workers. `share` tells how the share of a key and number ends."""
+
+    def __init__(self, share: Callable[[int, int], Event | None], variants: Sequence[Variant] = (),
+                 whole: Outcome | Event | None = None, limits: Limits = LIMITS, bounds: Bounds = NOTHING_KNOWN) -> None:
+        self.variants = variants or (lowered()[1],)
+        self.share, self.whole = share, whole
+        self.compilers, self.devices = FakePool(self._compile), FakePool(lambda task: Finished(task.key, TIMED))
+        self.batch = Batch(self.compilers, self.devices, limits, True, {}, bounds, pytest.fail, share=2)
+        self.running = self.batch.run([Job(k, lowered()[0]) for k in range(len(self.variants))])
+
+    def _compile(self, task: Task) -> Event | None:
+        match task.payload:
+            case Generate():
+                return Finished(task.key, Generated(self.variants[task.key], GENERATE_S))
+            case Warm():
+                return self.share(task.key, self.asked(Warm).index(task))
+            case Compile(variant):
+                if isinstance(self.whole, Finished | Expired | Died):
+                    return self.whole
+                return Finished(task.key, self.whole or Compiled(variant, WHOLE_S, ()))
+        raise TypeError(task)
+
+    def asked(self, kind: type[Any]) -> list[Task]:
+        return [task for task in self.compilers.asked if isinstance(task.payload, kind)]
+
+    def outcome(self) -> Outcome:
+        [(_, outcome)] = self.running
+        return outcome
+
+
+def good(key: int, number: int) -> Event:
+    return Finished(key, Warmed(3.0 + number))
+
+
+def test_the_limit_of_a_kernel_is_the_same_for_shares_and_the_whole() -> None:
+    """A tight limit, that the kernels of no share have exceeded, though all together have."""
+    bounds = Bounds(None, None, (1.0,) * ENOUGH)
+    limit_s = adapted(LIMITS, bounds).compile_s
+    assert limit_s == COMPILE_FLOOR_S < 3.0 + 4.0
+    scene = Scene(good, bounds=bounds)
+    outcome = scene.outcome()
+    assert isinstance(outcome, Timed)
+    assert outcome.durations == Durations(GENERATE_S, 3.0 + 4.0 + WHOLE_S, 0.0, TIME_S)
+    [whole] = scene.asked(Compile)
+    assert whole.payload == Compile(lowered()[1], limit_s - GENERATE_S, 3.0 + 4.0)
+    assert [task.payload.limit_s for task in scene.asked(Warm)] == [limit_s - GENERATE_S] * 2
+
+
+def test_a_share_that_takes_too_long_ends_the_plan() -> None:
+    def late(key: int, number: int) -> Event:  # both in one poll: the last one is no longer wanted
+        return Expired(key, "compile", 9.0, 9.5) if number == 0 else good(key, number)
+
+    scene = Scene(late)
+    outcome = scene.outcome()
+    assert outcome == TimedOut("compile", LIMITS.compile_s, Durations(GENERATE_S, 9.5))
+    assert not scene.asked(Compile) and not scene.devices.asked
+
+    scene = Scene(lambda key, number: Expired(key, "compile", 9.0, 9.5) if number else good(key, number))
+    assert scene.outcome().durations == Durations(GENERATE_S, 3.0 + 9.5)  # the first one was done
+
+    scene = Scene(lambda key, number: None if number else Expired(key, "compile", 9.0, 9.5))
+    assert isinstance(scene.outcome(), TimedOut) and scene.compilers.cancelled == 2  # by the share, and at the end
+
+
+@pytest.mark.parametrize("event", [Finished(-1, Warmed(1.5, failed=True)), Died(-1, "compile", "SIGSEGV", 1.5),
+                                   Died(-1, "compile", "the process was ended by SIGKILL", 1.5)])
+@pytest.mark.parametrize("whole, kind, more_s", [
+    (None, Timed, WHOLE_S), (FAILED, CompileFailed, WHOLE_S), (Expired(0, "compile", 1.0, 1.25), TimedOut, 1.25),
+    (Died(0, "compile", "SIGSEGV", 0.75), Crashed, 0.75)])
+def test_the_whole_tells_what_is_wrong_with_a_share(event: Event, whole: Outcome | Event | None,
+                                                    kind: type[Outcome], more_s: float) -> None:
+    scene = Scene(lambda key, number: None if number else replace(event, key=key), whole=whole)
+    outcome = scene.outcome()
+    assert isinstance(outcome, kind)
+    assert (outcome.durations.generate_s, outcome.durations.compile_s) == (GENERATE_S, 1.5 + more_s)
+    assert len(scene.asked(Compile)) == 1 and len(scene.asked(Warm)) == 2
+
+
+def test_shared_out_is_only_what_no_other_plan_waits_for() -> None:
+    several = [other(k) for k in range(ENOUGH + 1)]
+    scene = Scene(good, several)
+    assert all(isinstance(outcome, Timed) for _, outcome in scene.running)
+    assert len(scene.asked(Compile)) == len(several) and not scene.asked(Warm)
+
+    scene = Scene(good, [other(0)] * 2)
+    assert [type(outcome) for _, outcome in scene.running] == [Timed, Timed]
+    assert len(scene.asked(Compile)) == 1 and not scene.asked(Warm)
+
+
+def test_the_last_plan_is_shared_out_under_the_limit_that_the_others_tightened() -> None:
+    several = [other(k) for k in range(ENOUGH + 1)]
+    scene, script = Scene(good, several), Scene._compile
+
+    def last_waits(task: Task) -> Event | None:
+        last = isinstance(task.payload, Generate) and task.key == ENOUGH
+        return None if last and len(scene.devices.asked) < ENOUGH else script(scene, task)
+
+    scene.compilers.script = last_waits
+    assert len([outcome for _, outcome in scene.running if isinstance(outcome, Timed)]) == len(several)
+    tight_s = COMPILE_FLOOR_S - GENERATE_S
+    assert [task.payload.limit_s for task in scene.asked(Warm)] == [tight_s] * 2
+    assert scene.asked(Compile)[-1].payload == Compile(several[-1], tight_s, 3.0 + 4.0)
+    assert len(scene.asked(Compile)) == len(several)
+
+
+def test_a_batch_that_is_given_up_while_shares_are_compiled_leaves_nothing() -> None:
+    scene = Scene(good)
+
+    class Stop(Exception):
+        pass
+
+    def stop(task: Task) -> Event | None:
+        if isinstance(task.payload, Warm):
+            raise Stop
+        return scene._compile(task)
+
+    scene.compilers.script = stop
+    with pytest.raises(Stop):
+        list(scene.running)
+    assert len(scene.asked(Warm)) == 2 and not scene.compilers.unfinished and scene.compilers.cancelled == 1
+
+
+class FakeCompiler:
+    """Compiles all kernels at once, or finds an error in them if `wrong`."""
+
+    def __init__(self, wrong: bool) -> None:
+        self._wrong = wrong
+
+    def compile(self, variant: Variant, begin: Callable[[], None]) -> Built:
+        begin()
+        if self._wrong:
+            raise BuildError("no")
+        return Built((b"",) * len(variant.kernels), True)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_worker_counts_what_others_spent_for_the_limit_of_all_kernels(wrong: bool, monkeypatch: pytest.MonkeyPatch,
+                                                                       tmp_path: Path) -> None:
+    monkeypatch.setattr(compile_worker, "open_compiler", lambda *_: FakeCompiler(wrong))
+    limits, variant = Limits(compile_s=100.0), lowered()[1]
+    worker = compile_worker.CompileWorker(WorkerSetup(many().subject, tmp_path, "", TARGET, limits, tmp_path / "lock",
+                                                      default_lower))
+    reported = list[float | None]()
+
+    def told(task: Compile | Warm) -> Answer:
+        reported.clear()
+        return worker(task, lambda phase, limit_s: reported.append(limit_s))
+
+    answer = told(Compile(variant, 5.0, 97.0))
+    assert reported[-2] == 5.0 and reported[-1] == pytest.approx(3.0, abs=0.5)
+    assert answer.doubtful == wrong and isinstance(answer.value, CompileFailed if wrong else Compiled)
+    answer = told(Warm(variant, 5.0))
+    assert reported[-2:] == [5.0, 5.0]
+    assert not answer.doubtful and answer.retire == wrong and answer.value == Warmed(answer.value.seconds, wrong)
 
 
 def broken(program: Program, plan: Plan, target: Target) -> Variant:
@@ -120,8 +311,29 @@ def broken(program: Program, plan: Plan, target: Target) -> Variant:
     return replace(variant, kernels=(*others, replace(last, text=text)))
 
 
-def test_a_kernel_that_does_not_compile_fails_in_a_share_and_is_told_of_the_plan(
-        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome, asked, _ = evaluated(monkeypatch, tmp_path, broken)
-    assert isinstance(outcome, CompileFailed) and "no_such_thing" in outcome.message
-    assert len(asked) == 3
+@pytest.mark.parametrize("lowering", [default_lower, pytest.param(broken, marks=pytest.mark.slow)])
+def test_two_workers_compile_the_kernels_of_one_plan(lowering: Lower, monkeypatch: pytest.MonkeyPatch,
+                                                     tmp_path: Path) -> None:
+    asked, answered, hear = list[Task](), list[Any](), Batch._on_event
+
+    def heard(self: Batch, event: Any) -> None:
+        answered.append(getattr(event, "value", event))
+        hear(self, event)
+
+    monkeypatch.setattr(Batch, "_on_event", heard)
+    with closing(DeviceRunner(many(), needed_device("PoCL"), LIMITS, tmp_path, workers=2, lower=lowering)) as runner:
+        submit = runner._compilers.submit
+        monkeypatch.setattr(runner._compilers, "submit", lambda task: asked.append(task) or submit(task))
+        outcome = dict(runner.evaluate([Job(0, default_plan(many().program, runner.device.target))]))[0]
+    *some, whole = [task.payload.variant.kernels for task in asked if not isinstance(task.payload, Generate)]
+    assert len(some) == 2 and some[0] + some[1] == whole and len(whole) >= 2 * LEAST
+    warmed = [one for one in answered if isinstance(one, Warmed)]
+    assert all(one.seconds > 0 for one in warmed)
+    if lowering is default_lower:
+        [compiled] = [one for one in answered if isinstance(one, Compiled)]
+        assert isinstance(outcome, Timed) and compiled.variant.kernels == whole
+        assert compiled.seconds == 0  # nothing was left to compile
+        assert outcome.durations.compile_s == pytest.approx(sum(one.seconds for one in warmed))
+    else:
+        assert isinstance(outcome, CompileFailed) and "no_such_thing" in outcome.message
+        assert warmed[-1].failed and outcome.durations.compile_s > sum(one.seconds for one in warmed)
