@@ -323,7 +323,12 @@ def test_two_workers_compile_the_kernels_of_one_plan(lowering: Lower, monkeypatc
     monkeypatch.setattr(Batch, "_on_event", heard)
     with closing(DeviceRunner(many(), needed_device("PoCL"), LIMITS, tmp_path, workers=2, lower=lowering)) as runner:
         submit = runner._compilers.submit
-        monkeypatch.setattr(runner._compilers, "submit", lambda task: asked.append(task) or submit(task))
+
+        def submitted(task: Task) -> None:
+            asked.append(task)
+            submit(task)
+
+        monkeypatch.setattr(runner._compilers, "submit", submitted)
         outcome = dict(runner.evaluate([Job(0, default_plan(many().program, runner.device.target))]))[0]
     *some, whole = [task.payload.variant.kernels for task in asked if not isinstance(task.payload, Generate)]
     assert len(some) == 2 and some[0] + some[1] == whole and len(whole) >= 2 * LEAST
