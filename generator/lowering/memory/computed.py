@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
+from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children
 from generator.linear import plain_form, simplify, substitute
 from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, Ring, corner_variables, padded_rows
@@ -214,12 +214,13 @@ class Computing:
         iterators, nodes = steps[0].statement.iterators, list[Node]()
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in steps[0].loops}
         values: dict[str, Expr] = {**names, **iterators_at(steps[0], element)}
-        local = {step.statement.body.target.array: self._declared(step.statement.body.target.array, nodes)
-                 for step in steps if step.local}
+        local = dict.fromkeys(step.statement.body.target.array for step in steps if step.local)
+        held = {**own, **{array: self._declared(array, nodes) for array in local}}
         inside = dict(known)  # what is declared inside of loops is unknown outside
         for step in steps:
             there = inside if step.statement.body.guard is None else dict(inside)
-            nodes += self._statement(step, dict(values), {**own, **local}, there, at)
+            nodes += self._statement(step, dict(values), held, there, at)
+            _forget(inside, held[step.statement.body.target.array])
         if steps[0].condition is not None:
             nodes = [If(simplify(substitute(steps[0].condition, values)), tuple(nodes))]
         for d, low, high in reversed(steps[0].loops):
@@ -255,6 +256,13 @@ def iterators_at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
     """The iterators of a step that computes an element of its target, as far as they follow from it."""
     return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
             for index, (position, constant) in zip(element, step.dims, strict=True) if position >= 0}
+
+
+def _forget(known: dict[Load, Load], written: Load | LocalBox) -> None:
+    """Take out of `known` the elements that other values of what is `written` choose now."""
+    name = written.array if isinstance(written, Load) else written.name
+    for element in [element for element in known if any(load.array == name for load in loads_of(element))]:
+        del known[element]
 
 
 def _replaced(expr: Expr, own: Mapping[str, Load | LocalBox]) -> Expr:

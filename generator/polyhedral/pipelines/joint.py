@@ -20,7 +20,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Load, loads_of
+from generator.expr import Load, loads_of, names_of
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.nests import (
@@ -90,7 +90,9 @@ def _loads(statement: Statement) -> Iterator[Load]:
 
 
 def _is_local(program: Program, array: str, nests: Sequence[Sequence[Statement]]) -> bool:
-    """Whether all that is read of an array was written by an earlier statement of the same iteration, surely."""
+    """Whether all that is read of an array was written by an earlier statement of the same iteration, surely: equal
+    subscripts are the same element, as there are only iterators and constants in them.
+    """
     users = [s for s in program.statements if any(access.array == array for access in s.accesses)]
     first = users[0].body
     if program.array(array).role != "temp" or not any(all(s in nest for s in users) for nest in nests):
@@ -98,7 +100,8 @@ def _is_local(program: Program, array: str, nests: Sequence[Sequence[Statement]]
     loads = [load for s in users for load in (*_loads(s), s.body.target) if load.array == array]
     plain = first.target.array == array and not first.op and first.guard is None
     return plain and array not in {load.array for load in _loads(users[0])} and all(
-        load.index == first.target.index for load in loads)
+        load.index == first.target.index for load in loads) and not any(
+        any(loads_of(i)) or not names_of(i) <= {*users[0].iterators} for i in first.target.index)
 
 
 def _begins(joint: _Joint, array: str, extents: tuple[int, ...]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -85,8 +87,48 @@ NOTHING = {
     "an input that changes": START + f"{OVER} B[i][j] = 0;" + BOTH,
     "a decreasing loop": FILL + f"for (i = 0; i < {N}; i++) for (j = {N - 2}; j >= 0; j--) t[i][j] += t[i][j + 1];"
     + COPY,
+    "a value for one iteration, at a place that changes": T + V + f"int w[64]; "
+    f"{OVER} {{ t[i][j] = j + 1; v[i][j] = 0; }} {OVER} {{ w[t[i][j]] = A[i][j]; t[i][j] = t[i][j] - 1; "
+    "v[i][j] += t[i][j] > 0 ? w[t[i][j]] : 0; }" + BOTH,
 }
 """C programs in which nothing can be computed where it is read."""
+
+
+S = f"int s[64]; int k; for (k = 0; k < 64; k++) s[k] = in[k % {N}] * 3 + k; "
+R = f"int r[{N}][{N}]; "
+
+CHAINS: dict[str, tuple[dict[str, Where], str]] = {
+    "a value that chooses elements of a stage": (
+        {"s": "inline", "t": "inline", "v": "inline"}, S + START.replace("A[i][j]", "u[i][j] % 5")
+        + f"{OVER} {{ v[i][j] += s[t[i][j]]; t[i][j] = t[i][j] + 1; v[i][j] += 7 * s[t[i][j]]; }}" + BOTH),
+    "a local value that does": (
+        {"s": "inline", "t": "inline"}, "int w; " + S + T + f"{OVER} t[i][j] = 0; {OVER} "
+        "{ w = u[i][j] % 5; t[i][j] += s[w]; w = w + 1; t[i][j] += 7 * s[w]; }" + COPY),
+    "a value of which a guard decides and that does": (
+        {"s": "inline", "t": "inline", "v": "inline"}, S + START.replace("A[i][j]", "u[i][j] % 5")
+        + f"{OVER} {{ v[i][j] += s[t[i][j]]; if (B[i][j] > 3) t[i][j] = t[i][j] + 1; v[i][j] += 7 * s[t[i][j]]; }}"
+        + BOTH),
+    "elements of a stage that choose those of another": (
+        {"s": "inline", "r": "inline", "t": "inline", "v": "inline"}, S + R + f"{OVER} r[i][j] = (A[i][j] + j) & 63; "
+        + START.replace("A[i][j]", "u[i][j] % 5")
+        + f"{OVER} {{ v[i][j] += s[r[i][t[i][j]]]; t[i][j] = t[i][j] + 1; v[i][j] += 7 * s[r[i][t[i][j]]]; }}" + BOTH),
+    "elements of a line that do": (
+        {"s": "inline", "t": "block"}, S + T + f"{OVER} t[i][j] = u[i][j] % 5; "
+        f"for (i = 0; i < {N}; i++) for (j = 1; j < {N}; j++) {{ t[i][j] += s[t[i][j - 1] & 31]; "
+        "t[i][j - 1] = t[i][j] & 7; t[i][j] += 3 * s[t[i][j - 1] & 31]; }" + COPY),
+    "a scan of a scan": (
+        {"t": "block", "r": "block"}, FILL + f"for (i = 0; i < {N}; i++) for (j = 1; j < {N}; j++) "
+        f"t[i][j] += t[i][j - 1]; " + R + f"{OVER} r[i][j] = t[i][{N - 1} - j]; for (i = 1; i < {N}; i++) "
+        f"for (j = 0; j < {N}; j++) r[i][j] += r[i - 1][j] - t[i - 1][j]; {OVER} out[i][j] = r[i][j] + t[j][i];"),
+    "a histogram of an inline stage under a guard": (
+        {"t": "block", "r": "inline"}, R + f"{OVER} r[i][j] = (A[i][j] * A[i][j]) & 7; " + T
+        + f"{OVER} t[i][j] = 0; {OVER} if (r[i][j] > 2) t[i][r[i][j]] += r[i][j];" + COPY),
+    "a tuple that reads a scan": (
+        {"t": "block", "v": "inline", "r": "inline"}, FILL + f"for (i = 0; i < {N}; i++) for (j = 1; j < {N}; j++) "
+        "t[i][j] += t[i][j - 1]; " + V + R + f"{OVER} {{ v[i][j] = t[i][j]; r[i][j] = t[j][i]; }} "
+        f"{OVER} {{ v[i][j] += r[i][j]; r[i][j] -= v[i][j] * 2; }} {OVER} out[i][j] = r[j][i] + v[i / 2][j];"),
+}
+"""C programs of several stages, and the places of these."""
 
 
 def program(body: str) -> Program:
@@ -95,8 +137,13 @@ def program(body: str) -> Program:
 
 def planned(found: Program, where: Where, seed: int, walk: bool = False) -> Plan:
     """A plan with all possible stages there, and random kernels; with `walk`, of blocks that walk."""
+    return plan_with(found, dict.fromkeys(possible_stages(found), where), seed, walk)
+
+
+def plan_with(found: Program, places: Mapping[str, Where], seed: int, walk: bool) -> Plan:
+    """The same with these places."""
     rng = np.random.default_rng(seed)
-    schedule = Stages(tuple((array, where) for array in sorted(possible_stages(found))))
+    schedule = Stages(tuple(sorted(places.items())))
     kernels = []
     for one in kernels_of(found, schedule):
         kernel = random_kernel(one.statements, len(one.part.parallel), rng)
@@ -131,6 +178,14 @@ def test_lines_are_right_in_blocks(name: str) -> None:
         check(found, planned(found, "block", seed, walk=seed > 0), seed)
     with pytest.raises(IllegalPlan, match=r"cannot be inline: an element needs others of its line along dimension"):
         sections(found, Stages(tuple((array, "inline") for array in possible_stages(found))))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_of_them_are_right(name: str) -> None:
+    places, body = CHAINS[name]
+    found = program(body)
+    for walk in (False, True):
+        check(found, plan_with(found, places, 1, walk), 1)
 
 
 @pytest.mark.parametrize("name", NOTHING)
