@@ -27,9 +27,7 @@ def searched(target: Target, options: RunOptions) -> Target:
 
 
 def check_products(subject: Subject, target: Target, options: RunOptions) -> None:
-    """Raise InputError where a run wants products that its device, its space or another option rules out, or that this
-    machine cannot compile. On a cluster others compile.
-    """
+    """Raise InputError where a run wants products that its device, its space or another option rules out."""
     if options.products == "full":
         return
     asked = f"{FLAG} {options.products}"
@@ -44,17 +42,23 @@ def check_products(subject: Subject, target: Target, options: RunOptions) -> Non
         raise InputError(f"{asked}: {target.name} cannot do that; it takes the tensor cores of an NVIDIA GPU of "
                          f"compute capability {least} or more, by CUDA (--device cuda; OpenCL and HIP have no way to "
                          "them); leave the option out")
+
+
+def _check_compiler(target: Target, options: RunOptions) -> None:
+    """Raise InputError where this machine cannot compile for tensor cores. On a cluster others compile."""
     if options.cluster is None:
         from runners.backends import check_tensor_cores
 
         try:
             check_tensor_cores(target.dialect)
         except InputError as missing:
-            raise InputError(f"{asked}: {missing}") from None
+            raise InputError(f"{FLAG} {options.products}: {missing}") from None
 
 
-def product_notes(program: Program, plan: Plan, options: RunOptions) -> Iterator[str]:
-    """What the option means for the kernels of `plan`, the default one."""
+def product_notes(program: Program, plan: Plan, target: Target, options: RunOptions) -> Iterator[str]:
+    """What the option means for the kernels of `plan`, the default one. Raises InputError where it means something that
+    this machine cannot compile.
+    """
     if options.products == "full":
         return
     from generator.polyhedral.memory.contractions import NO_SUM, contraction_of
@@ -67,6 +71,7 @@ def product_notes(program: Program, plan: Plan, options: RunOptions) -> Iterator
         except IllegalPlan as reason:
             reasons.append(f"{', '.join(kernel.statements)}: {str(reason).removeprefix(NO_SUM)}")
     if found:
+        _check_compiler(target, options)
         yield (f"{FLAG} {options.products}: plans may compute the products of {', '.join(found)} on tensor cores, with "
                f"factors rounded to {options.products} and sums in fp32; results are then checked within "
                f"{100 * product_tolerance(options.products, 1):.2g} % for each such kernel of a plan")

@@ -273,7 +273,7 @@ def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[
     if isinstance(subject, Template):
         return ()
     program = program_of(subject)
-    first = list(product_notes(program, _default_plan(program, target, options), options)
+    first = list(product_notes(program, _default_plan(program, target, options), target, options)
                  if options.products != "full" else ())
     first += [f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
              for line in found.reasons]  # fmt: skip

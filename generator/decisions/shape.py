@@ -29,6 +29,17 @@ class Loops:
     uncopied: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadLoop:
+    """A loop of a thread: what plans call it, its kind (`tile`, `point`, `neighbour`, "" for most others), and the kinds
+    of all loops inside it (generator.lowering.naming.LoopKey).
+    """
+
+    name: str
+    kind: str
+    inside: frozenset[str]
+
+
 class Shape(Protocol):
     """A kernel before its decisions (generator.lowering.analysis.shapes.KernelShape)."""
 
@@ -109,8 +120,8 @@ class Shape(Protocol):
         each tile of a sequential loop: of these the next tile can be on its way.
         """
 
-    def loops(self, decided: Loops) -> tuple[str, ...]:
-        """What the loops of a thread are called, the outermost first (generator.lowering.naming.loop_keys)."""
+    def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
+        """The loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int

@@ -27,9 +27,8 @@ from generator.forms import Form, are_pairs, is_positive
 
 Factors: TypeAlias = tuple[tuple[str, int], ...]
 FACTORS = (1, 2, 4)
-POINTS = ("_point", "_next")
-"""Ends of the names of loops over points of a thread."""
-_TILES = "_tile"
+_POINTS = frozenset({"point", "neighbour"})
+"""Kinds of loops over points of a thread."""
 
 
 def _text(factors: Factors) -> str:
@@ -41,8 +40,9 @@ def _is_factors(value: object) -> bool:
 
 
 def _offer(known: Known) -> Offer[Factors]:
-    """One loop at a time, where there are several. Loops over points whose results are in registers unroll completely;
-    loops with barriers are not unrolled in OpenCL (`Language.unrolled_barriers`).
+    """One loop at a time, where there are several, with factors that it would not have anyway: UNROLL if it is an
+    innermost one, else 1. Loops over points whose results are in registers unroll completely; loops with barriers are
+    not unrolled in OpenCL (`Language.unrolled_barriers`).
     """
     none: Factors = ()
     plain = not (known[WALK] or known[DIAGONALS] or known[IN_REGISTERS] or known.shape.timed or known.shape.skewed
@@ -54,11 +54,10 @@ def _offer(known: Known) -> Offer[Factors]:
                                     known[SHARED], known[UNCOPIED]))
     if len(loops) < 2:
         return Offer((none,))
-    ends = (*(POINTS if known[REGISTERS] else ()),
-            *((_TILES,) if known[SHARED] and not known.target.language.unrolled_barriers else ()))
-    factors = [factor for factor in FACTORS if factor > 1 or known[UNROLL] > 1]
-    offered = (none, *(((loop, factor),) for loop in loops if not loop.endswith(ends) for factor in factors
-                       if factor != known[UNROLL]))
+    whole = _POINTS if known[REGISTERS] else frozenset[str]()
+    fixed = whole | ({"tile"} if known[SHARED] and not known.target.language.unrolled_barriers else set())
+    offered = (none, *(((loop.name, factor),) for loop in loops if loop.kind not in fixed for factor in FACTORS
+                       if factor != (1 if loop.inside - whole else known[UNROLL])))
     return Offer(offered, (("offered", "; ".join(map(_text, offered))),))
 
 
@@ -87,7 +86,8 @@ UNROLLS = _Unrolls(
     _offer,
     Row(
         "as others; any loop by its name in the text, 1, 2 or 4",
-        "a loop with a factor of its own: over the tiles of k (`k_tile`), over k inside a tile (`k`), over a thread's "
+        "a loop with a factor of its own, which is not the one it has anyway (the unroll factor for innermost loops, 1 "
+        "for others): over the tiles of k (`k_tile`), over k inside a tile (`k`), over a thread's "
         "points (`i_point`) or over a run of them (`i_next`); plans by hand name several loops: `[[\"k\", 4], "
         "[\"k_tile\", 2]]`",
         "wide, on GPUs, kernels with several loops",

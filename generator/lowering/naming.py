@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
 from typing import Any
 
 from generator.emit.names import free_name
@@ -11,10 +12,19 @@ from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.members import iterator_of
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, statements_of
 from generator.polyhedral.memory.mapping import Points
+from generator.polyhedral.schedules.kernels import dimension
 from generator.program import Program
 
 SHORT = {"neighbour": "next"}
 """What kinds of loops are called in names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKey:
+    """What plans call a loop, and its kind: `tile`, `point`, `neighbour` or another note of a band; "" for none."""
+
+    name: str
+    kind: str
 
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
@@ -33,18 +43,22 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
     return tuple(names)
 
 
-def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], str]:
+def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], LoopKey]:
     """What plans call the loops of a statement, by its name and the depth: `k_tile`, `i_point`, `k`.
 
-    These are the names of `loop_names`, but where several branches share one, or a name is taken.
+    These are the names of `loop_names`, but where several branches share one, or a name is taken. Loops of one round are
+    left out: the text has none.
     """
     match tree:
         case Band(members=members, child=child, notes=notes):
-            found = dict[tuple[str, int], str]()
+            found = dict[tuple[str, int], LoopKey]()
             for offset, member in enumerate(members):
-                base = iterator_of(member.intersect_domain(domain), program) or "c"
+                own = member.intersect_domain(domain)
+                if dimension(own, domain).extent == 1:
+                    continue
+                base = iterator_of(own, program) or "c"
                 kind = notes[offset] if notes else ""
-                key = f"{base}_{SHORT.get(kind, kind)}" if kind else base
+                key = LoopKey(f"{base}_{SHORT.get(kind, kind)}" if kind else base, kind)
                 found |= dict.fromkeys(((name, depth + offset) for name in statements_of(domain)), key)
             return found | loop_keys(child, domain, program, depth + len(members))
         case Sequence(filters, children):

@@ -7,14 +7,14 @@ from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.shape import LaneRoom, Loops
+from generator.decisions.shape import LaneRoom, Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
 from generator.lowering.memory.sub_tiles import SubTiles
-from generator.lowering.naming import loop_keys
+from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
@@ -103,19 +103,23 @@ class ThreadLoops:
     program: Program
     part: KernelPart
 
-    def names(self, decided: Loops, order: tuple[int, ...]) -> tuple[str, ...]:
-        """What they are called, the outermost first."""
+    def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
+        """All of them, the outermost first."""
         return _loops(self.program, self.part, decided, order)
 
 
 @lru_cache(maxsize=4096)
-def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[str, ...]:
+def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
     part = reordered(part, order)
     plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
                       points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied)
     tree = map_kernel(part, plan, fill_points(program, part)).tree
     keys = loop_keys(tree, part.domain, program)
-    return tuple(dict.fromkeys(key for _, key in sorted(keys.items(), key=lambda one: one[0][1])))
+    inside = dict[LoopKey, set[str]]()
+    for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):
+        inside.setdefault(key, set()).update(
+            one.kind for (other, below), one in keys.items() if other == name and below > depth)
+    return tuple(ThreadLoop(key.name, key.kind, frozenset(kinds)) for key, kinds in inside.items())
 
 
 Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
@@ -215,9 +219,9 @@ class KernelShape:
             if alone and footprint.array not in uncopied and any(extent > inner_tile for extent in tiled)
         )
 
-    def loops(self, decided: Loops) -> tuple[str, ...]:
+    def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """See Shape."""
-        return self.threads.names(decided, self.order) if self.threads else ()
+        return self.threads.found(decided, self.order) if self.threads else ()
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int

@@ -22,7 +22,7 @@ from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.vectors import is_vector
-from generator.lowering.core.wanted_unrolls import Named, with_wanted
+from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_wanted
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
@@ -123,7 +123,7 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     except BarrierRefused:
         if not plan.shared:
             raise
-        return lower_exactly(program, part, frame, replace(plan, shared=False, unrolls=()), dialect)  # other loops
+        return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
 
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
@@ -285,7 +285,9 @@ def _check_walk(plan: KernelPlan, frame: Frame) -> None:
 
 
 def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
-    """The kernel in blocks. Raises IllegalPlan if not all threads of a team reach its barriers."""
+    """The kernel in blocks. Raises IllegalPlan if not all threads of a team reach its barriers, or loops with barriers
+    are to be unrolled that cannot be.
+    """
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
@@ -294,6 +296,7 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
         shared = tuple(in_a_row(box) for box in shared)
     else:
         body, shared = _for_gpus(program, body, shared, plan, made.prefix)
+    check_unrollable(body, plan, dialect)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
@@ -379,13 +382,16 @@ def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mappi
 
 def _with_factors(node: Node, factor: int, whole: bool) -> Node:
     """Innermost loops get the unroll factor, but for those with one of their own; those over points are unrolled
-    completely if `whole`.
+    completely if `whole`. Raises IllegalPlan where one of those is to have a factor of its own.
     """
     match node:
         case For(unroll=0):
             return node
         case For():
             points = node.points if whole else 0
+            if points and node.wanted:
+                raise IllegalPlan(f"an unroll factor for {node.iterator}: results are kept in registers over its points, "
+                                  "so that it is unrolled completely; leave it out")
             inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
             count = points or node.wanted or (1 if inner else factor)
             vector = points > 0 and is_vector(node, count)

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from generator.errors import IllegalPlan
-from generator.lowering.naming import loop_keys
-from generator.nest import For, If, Instance, Node, walk
+from generator.lowering.naming import LoopKey, loop_keys
+from generator.nest import Barrier, For, If, Instance, Node, walk
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.tree import Tree
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program
+from generator.target import LANGUAGES, Dialect
 
-Keys: TypeAlias = Mapping[tuple[str, int], str]
+Keys: TypeAlias = Mapping[tuple[str, int], LoopKey]
 """What plans call loops, by statement and depth (`naming.loop_keys`)."""
 
 
@@ -43,13 +44,23 @@ def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Name
     return tuple(_wanted(node, depths, keys, dict(plan.unrolls)) for node in nodes)
 
 
+def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect) -> None:
+    """Raise IllegalPlan where the plan wants a loop unrolled that `dialect` leaves as it is, since it has barriers."""
+    if not plan.unrolls or LANGUAGES[dialect].unrolled_barriers:
+        return
+    for node in walk(body):
+        if isinstance(node, For) and node.wanted > 1 and any(isinstance(one, Barrier) for one in walk(node.body)):
+            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: {node.iterator} has barriers in it, and "
+                              f"loops with barriers are not unrolled in {LANGUAGES[dialect].title}; leave it out")
+
+
 def _wanted(node: Node, depths: Mapping[str, int], keys: Keys, factors: Mapping[str, int]) -> Node:
     match node:
         case For():
             depth = depths.get(node.iterator, -1)
             inside = (keys.get((one.name, depth)) for one in walk(node.body) if isinstance(one, Instance))
-            key = next(filter(None, inside), "")
-            return replace(node, wanted=factors.get(key, 0),
+            key = next(filter(None, inside), None)
+            return replace(node, wanted=factors.get(key.name, 0) if key else 0,
                            body=tuple(_wanted(one, depths, keys, factors) for one in node.body))
         case If(condition, then, otherwise):
             return If(condition, tuple(_wanted(one, depths, keys, factors) for one in then),
@@ -59,8 +70,8 @@ def _wanted(node: Node, depths: Mapping[str, int], keys: Keys, factors: Mapping[
 
 
 def _check_named(plan: KernelPlan, keys: Keys) -> None:
-    there = tuple(dict.fromkeys(keys.values()))
+    there = tuple(dict.fromkeys(key.name for key in keys.values()))
     for loop, _ in plan.unrolls:
         if loop not in there:
-            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: with these sizes no loop is called "
-                              f"{loop}; it has {', '.join(there) or 'none'}")
+            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: with these sizes and copies no loop "
+                              f"is called {loop}; it has {', '.join(there) or 'none'}")

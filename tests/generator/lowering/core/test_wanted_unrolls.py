@@ -57,9 +57,29 @@ def test_so_have_inner_loops_beside_each_other() -> None:
 
 
 def test_registers_keep_their_loops_unrolled_completely() -> None:
-    kernel = replace(GEMM, registers=True, points_inside=True, unrolls=(("i_point", 2), ("k_tile", 2)))
+    kernel = replace(GEMM, registers=True, points_inside=True, unrolls=(("k_tile", 2),))
     found = pragmas(float_problem("gemm").program, kernel)
     assert (found["i_point"], found["k_tile"], found["k"]) == (4, 2, 4)
+    with pytest.raises(IllegalPlan, match=r"factor for i_point: .* it is unrolled completely; leave it out"):
+        pragmas(float_problem("gemm").program, replace(kernel, unrolls=(("i_point", 2), ("k_tile", 2))))
+
+
+def test_loops_with_barriers_are_refused_where_they_stay() -> None:
+    program, target = float_problem("gemm").program, replace(RDNA, dialect="opencl")
+    with pytest.raises(IllegalPlan, match=r"k_tile has barriers in it, and .* not unrolled in OpenCL"):
+        pragmas(program, replace(GEMM, unrolls=(("k_tile", 2),)), target)
+    assert pragmas(program, replace(GEMM, unrolls=(("k_tile", 1), ("k", 2))), target) == {"k": 2}
+    assert pragmas(program, replace(GEMM, shared=False, unrolls=(("k_tile", 2),)), target) == {"k_tile": 2, "k": 4}
+
+
+def test_kernels_that_cannot_copy_keep_their_factors() -> None:
+    """A triangle's barriers would stand in loops whose ends differ between threads."""
+    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k <= i; k++) "
+                              "C[i][j] += A[i][k] * B[k][j];", "float A[64][64], B[64][64], C[64][64];"))
+    kernel = KernelPlan(("S0",), (16, 16), (8, 8), shared=True, inner_tile=8, unrolls=(("k", 4),))
+    target = replace(RDNA, dialect="opencl")
+    assert "__local" not in lower(program, Plan(ScheduleChoice(), (kernel,)), target).source
+    assert pragmas(program, kernel, target) == {"k": 4}
 
 
 def test_a_loop_with_a_factor_of_its_own_is_cut_into_vectors() -> None:
@@ -118,11 +138,11 @@ def offered(program: Program, kernel: KernelPlan, target: Target) -> tuple[Optio
 def test_what_is_offered() -> None:
     program = float_problem("gemm").program
     assert offered(program, GEMM, HOPPER) == (
-        "as others", "k_tile 1", "k_tile 2", "i_point 1", "i_point 2", "j_point 1", "j_point 2", "k 1", "k 2")
+        "as others", "k_tile 2", "k_tile 4", "i_point 2", "i_point 4", "j_point 2", "j_point 4", "k 1", "k 2")
     assert offered(program, replace(GEMM, registers=True, points_inside=True), HOPPER) == (
-        "as others", "k_tile 1", "k_tile 2", "k 1", "k 2")
+        "as others", "k_tile 2", "k_tile 4", "k 1", "k 2")
     assert offered(program, GEMM, replace(RDNA, dialect="opencl")) == (
-        "as others", "i_point 1", "i_point 2", "j_point 1", "j_point 2", "k 1", "k 2")
+        "as others", "i_point 2", "i_point 4", "j_point 2", "j_point 4", "k 1", "k 2")
     assert offered(program, GEMM, CPU) == ()
 
 
@@ -136,6 +156,30 @@ def test_all_that_is_offered_can_be_lowered(name: str) -> None:
         lower(program, Plan(ScheduleChoice(), tuple(kernels)), HOPPER)
         assert nearest(kernel, Known(shape, HOPPER, True)) == kernel
         count += bool(kernel.unrolls)
+    assert count
+
+
+@pytest.mark.parametrize("name", ["gemm", "2mm", "jacobi-2d", "correlation"])
+def test_all_that_is_offered_changes_the_text(name: str) -> None:
+    program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(5), 0
+    for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 2:
+        asked = list[Question]()
+
+        def answer(question: Question, asked: list[Question] = asked) -> Option:
+            asked.append(question)
+            options = question.options
+            return options[0 if question.name == UNROLLS.name else int(rng.integers(len(options)))]
+
+        kernel, others = decide(Known(shape, HOPPER, True), answer), _others(program, shape.statements)
+        texts = []
+        for option in next((q.options for q in asked if q.name == UNROLLS.name), ()):
+            loop, factor = str(option).rsplit(" ", 1)
+            changed = kernel if factor == "others" else replace(kernel, unrolls=((loop, int(factor)),))
+            kernels = sorted((changed, *others), key=lambda k: k.statements)
+            texts.append(lower(program, Plan(ScheduleChoice(), tuple(kernels)), HOPPER).source)
+        same = [k for k, text in enumerate(texts) if k and text == texts[0]]
+        assert not same, (kernel, same)
+        count += len(texts) > 1
     assert count
 
 
