@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
-from generator.decisions.shape import Loops, Shape
+from generator.decisions.shape import Loops, Shape, ThreadLoop
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
@@ -49,7 +49,7 @@ class TwoDimensional:
         """Nobody asks."""
         raise AssertionError(f"{rows} rows per step")
 
-    def loops(self, decided: Loops) -> tuple[str, ...]:
+    def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """Their unroll factors are no question."""
         return ()
 

@@ -31,8 +31,8 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class ThreadLoop:
-    """A loop of a thread: what plans call it, its kind (`tile`, `point`, `neighbour`, "" for most others), and the kinds
-    of all loops inside it (generator.lowering.naming.LoopKey).
+    """A loop of a thread: what plans call it, its kind (`tile`, `point`, `neighbour`, "" for most others), and the
+    kinds of all loops inside it (generator.lowering.naming.LoopKey).
     """
 
     name: str

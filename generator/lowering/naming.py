@@ -46,8 +46,8 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
 def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], LoopKey]:
     """What plans call the loops of a statement, by its name and the depth: `k_tile`, `i_point`, `k`.
 
-    These are the names of `loop_names`, but where several branches share one, or a name is taken. Loops of one round are
-    left out: the text has none.
+    These are the names of `loop_names`, but where several branches share one, or a name is taken. Loops of one round
+    are left out: the text has none.
     """
     match tree:
         case Band(members=members, child=child, notes=notes):

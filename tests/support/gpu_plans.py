@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.values.options import LevelName
-from generator.decisions.unrolls import POINTS
 from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.plan import KernelPlan, Plan
@@ -50,4 +49,4 @@ def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
     unroll, padding = (max(n, vector) for n in (kernel.unroll, kernel.padding)) if rng.integers(2) else (4, 0)
     return replace(kernel, tile=tile, block=tuple(block), run=run, vector=vector, unroll=unroll, padding=padding,
                    level="block", ahead=bool(rng.integers(2)), unrolls=tuple(
-                       one for one in kernel.unrolls if not one[0].endswith(POINTS)))
+                       one for one in kernel.unrolls if not one[0].endswith(("_point", "_next"))))

@@ -21,8 +21,7 @@ from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
-from generator.lowering.core.vectors import is_vector
-from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_wanted
+from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
@@ -174,7 +173,7 @@ def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, m
     taken = {*frame.prefix, *(array.name for array in program.arrays)}
     boxes, body = split_body(program, part, plan, frame.reductions, taken)
     return TeamKernel(mapped.blocks, frame.prefix, boxes,
-                      tuple(_with_factors(node, plan.unroll, False) for node in body))
+                      tuple(with_factors(node, plan.unroll, False) for node in body))
 
 
 def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
@@ -205,7 +204,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-              *(_with_factors(node, plan.unroll, plan.registers or bool(kept.variables)) for node in inside),
+              *(with_factors(node, plan.unroll, plan.registers or bool(kept.variables)) for node in inside),
               *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
@@ -218,7 +217,7 @@ def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     nest = diagonal_loops(program, part, plan, frame.prefix, LANGUAGES[dialect].uniform_branches)
     computing = Computing(program, (), plan.block, {array.name for array in program.arrays})
     inside = Filler(Filling(program, part, plan, (), (), computing, {}, {}, {})).fill(nest, {})
-    body = tuple(_with_factors(node, plan.unroll, False) for node in inside)
+    body = tuple(with_factors(node, plan.unroll, False) for node in inside)
     return TeamKernel(tuple(dimension.extent for dimension in part.parallel), frame.prefix, (), body)
 
 
@@ -378,27 +377,3 @@ def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mappi
     dims = {*(d for register in kept.registers for d in register.kept.owned),
             *(p.dim for variable in kept.variables for p in variable.points)}
     return {statement: {p: name for p, name in names.items() if p.dim in dims} for statement, names in loops.items()}
-
-
-def _with_factors(node: Node, factor: int, whole: bool) -> Node:
-    """Innermost loops get the unroll factor, but for those with one of their own; those over points are unrolled
-    completely if `whole`. Raises IllegalPlan where one of those is to have a factor of its own.
-    """
-    match node:
-        case For(unroll=0):
-            return node
-        case For():
-            points = node.points if whole else 0
-            if points and node.wanted:
-                raise IllegalPlan(f"an unroll factor for {node.iterator}: results are kept in registers over its points, "
-                                  "so that it is unrolled completely; leave it out")
-            inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
-            count = points or node.wanted or (1 if inner else factor)
-            vector = points > 0 and is_vector(node, count)
-            return replace(node, unroll=count, vector=vector,
-                           body=tuple(_with_factors(n, factor, whole) for n in node.body))
-        case If(condition, then, otherwise):
-            return If(condition, tuple(_with_factors(n, factor, whole) for n in then),
-                      tuple(_with_factors(n, factor, whole) for n in otherwise))
-        case _:
-            return node

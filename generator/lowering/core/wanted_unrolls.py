@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from generator.errors import IllegalPlan
+from generator.lowering.core.vectors import is_vector
 from generator.lowering.naming import LoopKey, loop_keys
 from generator.nest import Barrier, For, If, Instance, Node, walk
 from generator.plan import KernelPlan
@@ -50,8 +51,32 @@ def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect)
         return
     for node in walk(body):
         if isinstance(node, For) and node.wanted > 1 and any(isinstance(one, Barrier) for one in walk(node.body)):
-            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: {node.iterator} has barriers in it, and "
-                              f"loops with barriers are not unrolled in {LANGUAGES[dialect].title}; leave it out")
+            raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: {node.iterator} has barriers in it, "
+                              f"and loops with barriers are not unrolled in {LANGUAGES[dialect].title}; leave it out")
+
+
+def with_factors(node: Node, factor: int, whole: bool) -> Node:
+    """Innermost loops get the unroll factor, but for those with one of their own; those over points are unrolled
+    completely if `whole`. Raises IllegalPlan where one of those is to have a factor of its own.
+    """
+    match node:
+        case For(unroll=0):
+            return node
+        case For():
+            points = node.points if whole else 0
+            if points and node.wanted:
+                raise IllegalPlan(f"unroll factor for {node.iterator}: results are kept in registers over its points, "
+                                  "so that it is unrolled completely; leave it out")
+            inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
+            count = points or node.wanted or (1 if inner else factor)
+            vector = points > 0 and is_vector(node, count)
+            return replace(node, unroll=count, vector=vector,
+                           body=tuple(with_factors(n, factor, whole) for n in node.body))
+        case If(condition, then, otherwise):
+            return If(condition, tuple(with_factors(n, factor, whole) for n in then),
+                      tuple(with_factors(n, factor, whole) for n in otherwise))
+        case _:
+            return node
 
 
 def _wanted(node: Node, depths: Mapping[str, int], keys: Keys, factors: Mapping[str, int]) -> Node:

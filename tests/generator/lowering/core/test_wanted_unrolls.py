@@ -73,8 +73,8 @@ def test_loops_with_barriers_are_refused_where_they_stay() -> None:
 
 
 def test_kernels_that_cannot_copy_keep_their_factors() -> None:
-    """A triangle's barriers would stand in loops whose ends differ between threads."""
-    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k <= i; k++) "
+    """Barriers of a triangle would stand under its condition."""
+    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j <= i; j++) for (k = 0; k < 64; k++) "
                               "C[i][j] += A[i][k] * B[k][j];", "float A[64][64], B[64][64], C[64][64];"))
     kernel = KernelPlan(("S0",), (16, 16), (8, 8), shared=True, inner_tile=8, unrolls=(("k", 4),))
     target = replace(RDNA, dialect="opencl")
