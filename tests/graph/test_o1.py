@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.decisions.candidate_sizes import caps, geometry
-from generator.decisions.shape import Loops, Shape
+from generator.decisions.shape import Loops, Shape, ThreadLoop
 from generator.decisions.size_lists import HOST, PAPER, WIDE, CandidateSizes
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan
@@ -67,7 +67,7 @@ class FakeShape:
     ) -> None:
         return
 
-    def loops(self, decided: Loops) -> tuple[str, ...]:
+    def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         return ()
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
