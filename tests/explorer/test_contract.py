@@ -72,7 +72,7 @@ class TestEveryExplorer:
         assert len(set(plans(iterations))) == sum(counts)
 
     def test_takes_iterations_of_any_size(self, name: str) -> None:
-        counts = [1] * 20 + [300, 1, 2]
+        counts = [1] * 20 + [150, 1, 2]
         iterations = advance(make_explorer(name, Kernels(3), 1), Kernels(3).outcome, counts)
         assert [len(walks) for walks in iterations] == counts
         assert len(set(plans(iterations))) == sum(counts)
@@ -190,8 +190,8 @@ class TestEveryExplorer:
         assert len(plans(advance(make_explorer(name, FlatSpace((12,)), 1), by_digest, [5] * 4))) == 12
 
     def test_works_with_ten_thousand_options(self, name: str) -> None:
-        iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 20)
-        assert len(set(plans(iterations))) == 200
+        iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 8)
+        assert len(set(plans(iterations))) == 80
 
     @pytest.mark.slow
     def test_works_with_ten_thousand_options_of_which_some_are_no_numbers(self, name: str) -> None:
@@ -208,7 +208,7 @@ from explorer.registry import EXPLORERS, make_explorer
 from tests.support.spaces import Kernels
 for name in EXPLORERS:
     explorer = make_explorer(name, Kernels(3), 1)
-    for count in (10, 10, 10, 5):
+    for count in (10, 10, 5):
         walks = explorer.ask(count)
         print(name, *(walk.identity for walk in walks))
         for walk in walks:
@@ -221,7 +221,7 @@ def test_no_explorer_depends_on_the_order_of_sets() -> None:
     runs = {subprocess.run([sys.executable, "-c", HASHES], cwd=ROOT, text=True, check=True,
                            capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in "12"}
     [output] = runs
-    assert len(output.splitlines()) == 4 * len(EXPLORERS)
+    assert len(output.splitlines()) == 3 * len(EXPLORERS)
 
 
 def test_an_unknown_name_is_an_input_error_that_lists_the_names() -> None:

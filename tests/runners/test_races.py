@@ -91,7 +91,7 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::2]))
+@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[2::2]))
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
     assert report.clean, (chosen(name).to_json(), report)

@@ -51,12 +51,23 @@ def test_a_warning_would_be_seen() -> None:
     assert any("never referenced" in line for line in warnings(log))
 
 
+def check_default_plan(name: str, capability: Capability) -> None:
+    program, target = problem(name, ODD_SIZES[name]).program, target_of(capability)
+    check_without_warnings(lower(program, default_plan(program, target), target), capability)
+
+
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_default_plans(name: str) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    """Each program for one generation, the next program for the next one."""
+    generations = tuple(SHARED_KB)
+    check_default_plan(name, generations[ALL_NAMES.index(name) % len(generations)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_default_plans_for_every_generation(name: str) -> None:
     for capability in SHARED_KB:
-        target = target_of(capability)
-        check_without_warnings(lower(program, default_plan(program, target), target), capability)
+        check_default_plan(name, capability)
 
 
 def test_tiles_of_wavefronts_in_blocks() -> None:
