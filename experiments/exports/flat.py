@@ -75,7 +75,8 @@ def _value(value: object) -> Value:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, tuple):
-        return "x".join(str(part) for part in value) or "none"
+        pairs = any(isinstance(part, tuple) for part in value)  # of a loop and its factor
+        return (" " if pairs else "x").join(str(_value(part)) for part in value) or "none"
     if isinstance(value, int | float):
         return value
     return str(value).replace(",", ";")
