@@ -22,14 +22,13 @@ Filled: TypeAlias = Literal["copy", "compute"]
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Rows of a box, in dimension `dim`, that stay from step to step of a block: row `r` is at `r & (rows - 1)`; at its
-    place in the box, which does not move, where `rows` is None.
+    """Rows of a box, in dimension `dim`, that stay from step to step of a block: row `r` is at `r & (rows - 1)`.
 
     A step fills those from `first` on, an index of the whole array: the others are there.
     """
 
     dim: int
-    rows: int | None
+    rows: int
     first: Expr
 
 
@@ -67,7 +66,7 @@ class LocalBox:
     @property
     def here(self) -> Load:
         """The element `index` of the box."""
-        return Load(self.name, tuple(self._round(e) if d == self._around else e for d, e in enumerate(self.index)))
+        return Load(self.name, tuple(self._round(d, e) for d, e in enumerate(self.index)))
 
     @property
     def bounds(self) -> tuple[tuple[Expr, Expr], ...]:
@@ -81,11 +80,9 @@ class LocalBox:
         """The dimension of a ring."""
         return self.ring.dim if self.ring else None
 
-    def _round(self, index: Expr) -> Expr:
-        """Where the row `index` of the whole array is, in the dimension of a ring."""
-        assert self.ring is not None
-        rows, dim = self.ring.rows, self.ring.dim
-        return _minus(index, self._first[dim]) if rows is None else Binary("&", index, Int(rows - 1))
+    def _round(self, dim: int, index: Expr) -> Expr:
+        """Where the row `index` of the whole array is, in the dimension of a ring; else `index`, one of the box."""
+        return Binary("&", index, Int(self.ring.rows - 1)) if self.ring and dim == self._around else index
 
     @property
     def declared(self) -> list[Node]:
@@ -112,7 +109,7 @@ class LocalBox:
 
     def element(self, index: tuple[Expr, ...]) -> Load:
         """The element of the box that stands for the element `index` of the whole array."""
-        return Load(self.name, tuple(self._round(i) if d == self._around else _minus(i, first)
+        return Load(self.name, tuple(self._round(d, i) if d == self._around else _minus(i, first)
                                      for d, (i, first) in enumerate(zip(index, self._first, strict=True))))
 
 

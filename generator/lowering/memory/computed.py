@@ -21,7 +21,7 @@ from generator.lowering.memory.cooperative import all_fill, all_lines
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.memory.boxes import STEP, kept_sizes, ring_rows, stage_boxes, tile_names
+from generator.polyhedral.memory.boxes import STEP, ring_rows, stage_boxes, tile_names
 from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
@@ -50,7 +50,8 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
             name = fresh_name(f"{box.array}_here", taken)
             variables = corner_variables(box.array, box.corner, "at", taken)
             ring = None if box.slides is None else _ring(box, box.slides)
-            sizes = kept_sizes(box.sizes, () if box.slides is None or box.stays else (box.slides,))
+            sizes = box.sizes if ring is None else tuple(
+                ring.rows if d == ring.dim else n for d, n in enumerate(box.sizes))
             result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
                                       padded_rows(sizes, plan.padding), variables, "compute", "block", number,
                                       ring=ring))
@@ -58,13 +59,12 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
 
 
 def _ring(box: TileBox, dim: int) -> Ring:
-    """The rows of a box that slides along `dim`, or stays: those that the step before had are there."""
+    """The rows of a box that slides along `dim`: those that the step before had are there."""
     corner, step = box.corner[dim], Name(STEP)
     before = substitute(corner, {STEP: Binary("-", step, Int(1))})
     end, moved = simplify(Binary("+", before, Int(box.sizes[dim]))), simplify(Binary("-", corner, before))
     new = Binary("max", corner, end) if not isinstance(moved, Int) else end if moved.value < box.sizes[dim] else corner
-    rows = None if box.stays else ring_rows(box.sizes[dim])
-    return Ring(dim, rows, Select(Binary("==", step, Int(0)), corner, new))
+    return Ring(dim, ring_rows(box.sizes[dim]), Select(Binary("==", step, Int(0)), corner, new))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import prod
 
 from generator.expr import Binary, Expr, Int, Name
@@ -83,16 +84,13 @@ def all_lines(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], v
     the first one alone computes a box of one line.
     """
     free = [d for d in range(len(box.box)) if d not in lines]
-    what = f"{box.name} ({' x '.join(map(str, box.box))} elements)"
+    note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements), whole lines"
     if not free:
+        alone: list[Expr] = [Binary("==", Name(f"t{d}"), Int(0)) for d, count in enumerate(threads) if count > 1]
         first, end = box.bounds[box.ring.dim] if box.ring else (Int(0), Int(1))
-        if first != Int(0):  # they stay from the first step on
-            body = (If(Binary("<", first, end), body),)
-        start, step = share(0, 1, threads)
-        line = Name(f"{box.index[0].name}_line")
-        note = f"the first thread {verb.replace('compute', 'computes', 1)} {what}, a single line"
-        return For(line.name, start, Binary("<", line, Int(1)), step, body, note=note)
-    note = f"all threads {verb} {what}, whole lines"
+        alone += [] if first == Int(0) else [Binary("<", first, end)]  # they stay from the first step on
+        return If(reduce(lambda a, b: Binary("&&", a, b), alone), body) if alone else For(
+            box.index[0].name, Int(0), Binary("<", box.index[0], Int(1)), 1, body, note=note)
     loops = []
     for k, d in enumerate(free):
         (first, end), (start, step) = box.bounds[d], share(k, len(free), threads)

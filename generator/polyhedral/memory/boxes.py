@@ -34,13 +34,6 @@ def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
     return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
 
 
-def kept_sizes(sizes: Sequence[int], moving: Sequence[int]) -> tuple[int, ...]:
-    """What a block that walks keeps of a box that moves in the dimensions `moving`: a ring of rows if that is one. The
-    box as it is where none is (it stays), and where several are (all of it is computed anew).
-    """
-    return tuple(ring_rows(n) if [d] == [*moving] else n for d, n in enumerate(sizes))
-
-
 def ring_rows(rows: int) -> int:
     """How many rows are kept of a box that slides: a power of two, so that `row & (n - 1)` says where a row is.
 
@@ -71,7 +64,7 @@ def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     boxes = tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
     if boxes:
         finder.check()
-    return tuple(map(finder.sliding, boxes)) if walk else boxes
+    return tuple(replace(box, slides=finder.slides(box)) for box in boxes) if walk else boxes
 
 
 def _loop(name: str, dim: Dimension, size: int) -> _Loop:
@@ -152,10 +145,10 @@ class _Finder:
             read.intersect_range(holds.range().universe()),
         )
 
-    def sliding(self, box: TileBox) -> TileBox:
-        """The box with the dimension along which it moves from a step to the next, the last number of the tiles: it may
-        not move back, nor in another dimension. Where it stays, the first one of which it has not whole lines. As it is
-        where it is no such box, or a block leaves out a step.
+    def slides(self, box: TileBox) -> int | None:
+        """The dimension along which a box moves from a step to the next, the last number of the tiles: it may not
+        move back, nor in another dimension (the first one, where it stays). None where it is no such box, or a block
+        leaves out a step.
         """
         numbers = isl.Set.from_union_set(self.numbers.domain())
         last = numbers.dim(isl.dim_type.set) - 1
@@ -163,16 +156,14 @@ class _Finder:
         step = isl.Map(f"{{ [{on}{', ' if on else ''}w] -> [{on}{', ' if on else ''}w + 1] }}")
         later = numbers.lower_bound_val(isl.dim_type.set, last, isl.Val(1))
         if not later.apply(step.reverse()).is_subset(numbers):
-            return box
+            return None
         elements = self.computed[box.array][1]
         moved = [_moves(elements.dim_min(d), step) for d in range(len(box.sizes))]
         dims = [d for d, (low, high) in enumerate(moved) if (low, high) != (0, 0)]
         if len(dims) > 1 or any(moved[d][0] < 0 for d in dims):
-            return box
-        if dims:
-            return replace(box, slides=dims[0])
+            return None
         [lines] = [stage.lines for stage in self.program.stages if stage.array == box.array]
-        return replace(box, slides=next((d for d in range(len(box.sizes)) if d not in lines), 0), stays=True)
+        return next((d for d in (*dims, *range(len(box.sizes))) if d not in lines), 0)
 
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""

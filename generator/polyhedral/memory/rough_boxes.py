@@ -19,7 +19,7 @@ from generator.decisions.walk import walked
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
-from generator.polyhedral.memory.boxes import kept_sizes, stage_boxes
+from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
@@ -35,8 +35,8 @@ Ranges: TypeAlias = tuple[Range, ...]
 @lru_cache(maxsize=16384)
 def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
                 walk: int = 0) -> int:
-    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time: then of a box
-    that slides a ring is kept, as `boxes.py` has it.
+    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time: then a box is kept
+    as a ring in the dimension along which it slides, as `boxes.py` has it.
     """
     total = 0
     for number, point in enumerate(fill_points(program, part)):
@@ -44,25 +44,31 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
         if walk and found:
             two = min(2 * walk, tile[walked(len(tile))])  # a tile of one step has no second one
             for array, sizes in _sizes(program, part, step_tile(tile, two), inner_tile, number):
-                step = found[array]
-                found[array] = kept_sizes(step, [d for d, (n, more) in enumerate(zip(step, sizes, strict=True))
-                                                 if more > n])
+                found[array] = _with_ring(found[array], sizes)
         for array, sizes in found.items():
             total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
     return total
 
 
+def _with_ring(step: Sequence[int], two: Sequence[int]) -> list[int]:
+    """The sizes that are kept of a box, given those of one step and of `two`: a ring of rows in the dimension that
+    grows, in the first one where none does; the box as it is where several do.
+    """
+    grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n] or [0]
+    return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
+
+
 def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
-           number: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+           number: int) -> Iterator[tuple[str, list[int]]]:
     loops = _loops(program, part, number)
     if loops is None:
-        yield from ((box.array, box.sizes) for box in stage_boxes(program, part, tile, inner_tile, number))
+        yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
         return
     blocks = {name: one.middle((*tile, *[inner_tile] * one.tiled)) for name, one in loops.items()}
     finder = _Finder(program, blocks)
     for stage in program.stages:
         if stage.array in fill_points(program, part)[number].computed:
-            yield stage.array, tuple(1 + high - low for low, high in finder.read(stage))
+            yield stage.array, [1 + high - low for low, high in finder.read(stage)]
 
 
 @dataclass(frozen=True, slots=True)

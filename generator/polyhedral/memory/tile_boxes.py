@@ -26,15 +26,13 @@ Ranges: TypeAlias = Sequence[tuple[str, int, int]]
 class TileBox:
     """The elements of `array` from `corner` on, `sizes` many in each dimension; all of them exist.
 
-    `slides`: in this dimension alone, and forwards, does the box move from step to step of a block (`WALK`);
-    `stays`: it does not even there, so that the first step computes all of it.
+    `slides`: in this dimension alone, and forwards, does the box move from step to step of a block (`WALK`).
     """
 
     array: str
     corner: tuple[Expr, ...]
     sizes: tuple[int, ...]
     slides: int | None = None
-    stays: bool = False
 
 
 def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...], always: bool,

@@ -146,7 +146,7 @@ def same_rows() -> Program:
 def test_the_room_of_a_sliding_window_is_what_it_takes(
     program: Program, order: tuple[int, ...], tile: tuple[int, ...]
 ) -> None:
-    """Also where a tile is a single step, or a stage stays where it is: then there is no ring."""
+    """Also where a tile is a single step, or a stage stays where it is: then the first dimension has the ring."""
     shape = shape_of(program, ONE)
     plan = KernelPlan(shape.statements, tile, (1, 32), order=order, walk=8)
     [kernel] = lowered_kernels(program, Plan(ONE, (plan,)), "cuda")

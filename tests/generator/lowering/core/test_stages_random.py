@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
+from generator.expr import names_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Band, Sequence
-from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.boxes import STEP, stage_boxes
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
@@ -110,7 +111,8 @@ def rings(kernel: SectionKernel, plan: KernelPlan) -> set[str]:
     found = set()
     for number, point in enumerate(fill_points(kernel.section.program, part)):
         for box in stage_boxes(kernel.section.program, part, plan.tile, 1, number, plan.walk) if point.computed else ():
-            found.add("rows do not stay" if box.slides is None else "stays whole" if box.stays else "rows stay")
+            whole = box.slides is not None and STEP not in names_of(box.corner[box.slides])
+            found.add("rows do not stay" if box.slides is None else "stays whole" if whole else "rows stay")
     return found
 
 
