@@ -7,7 +7,7 @@ to `boxes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -43,18 +43,20 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
         if walk and found:
             two = min(2 * walk, tile[walked(len(tile))])  # a tile of one step has no second one
+            lines = {stage.array: stage.lines for stage in program.stages}
             for array, sizes in _sizes(program, part, step_tile(tile, two), inner_tile, number):
-                found[array] = _with_ring(found[array], sizes)
+                found[array] = _with_ring(found[array], sizes, lines[array])
         for array, sizes in found.items():
             total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
     return total
 
 
-def _with_ring(step: Sequence[int], two: Sequence[int]) -> list[int]:
+def _with_ring(step: Sequence[int], two: Sequence[int], lines: Collection[int]) -> list[int]:
     """The sizes that are kept of a box, given those of one step and of `two`: a ring of rows in the dimension that
-    grows, in the first one where none does; the box as it is where several do.
+    grows; where none does, in the first one of which it has not whole `lines`; the box as it is where several do.
     """
-    grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n] or [0]
+    grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n]
+    grown = grown or [next((d for d in range(len(step)) if d not in lines), 0)]
     return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
 
 

@@ -14,7 +14,7 @@ Arrays that only pass a value from statement to statement of one iteration (`w =
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ from generator.polyhedral.pipelines.nests import (
     step_of,
     where_in_box,
 )
-from generator.program import Program, Statement, Step
+from generator.program import Program, Statement, Step, lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def instances_by_element(step: Step, array: str = "") -> Any:
     target is or comes with; those of a line where they are not told apart.
     """
     body, array = step.statement.body, array or step.statement.body.target.array
-    if body.target.array == array and not lines(step):
+    if body.target.array == array and not lines_of((step,)):
         return map_of(step.statement.accesses[body.target.access].relation).reverse()
     iterators = [f"i{k}" for k in range(len(step.statement.iterators))]
     element = [f"e{d}" if position < 0 else f"i{position} + {constant}" for d, (position, constant) in
@@ -164,8 +164,3 @@ def instances_by_element(step: Step, array: str = "") -> Any:
     relation = isl.Map(f"{{ {array}[{', '.join(f'e{d}' for d in range(len(step.dims)))}] -> {outside} : "
                        f"{' and '.join(f'e{d} = {one}' for d, one in enumerate(element))} }}")
     return relation.intersect_range(set_of(step.statement.domain))
-
-
-def lines(step: Step) -> Collection[int]:
-    """The dimensions along which the step's elements depend on each other."""
-    return [d for d, (position, _) in enumerate(step.dims) if position < 0]

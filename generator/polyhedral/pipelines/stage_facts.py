@@ -53,7 +53,7 @@ class StageFacts:
     somebody reads. `pointwise`: an element is made from one element at most of each array that it reads.
     `companions` are computed together with it (the other values of a tuple), as elements of the same place; `element`
     and `size` are those of all. Only all elements along the dimensions `lines` can be computed, by one thread, in
-    `rounds` iterations.
+    `rounds` iterations of all nests together.
     """
 
     array: str
@@ -119,7 +119,8 @@ def _facts(program: Program, arrays: tuple[str, ...], steps: tuple[Step, ...],
     by_data = any(any(loads_of(i)) or not names_of(i) <= {*s.iterators}
                   for s, array in reads for index in read_subscripts(s, array) for i in index)
     extents, lines = program.array(arrays[0]).extents, lines_of(steps)
-    rounds = max(map(_often, steps)) if lines else 0
+    nests = {step.nest: _often(step) for step in steps}  # the steps of a nest share its iterations
+    rounds = sum(nests.values()) if lines else 0
     readers = tuple(_reader(program, s, array, owners.get(s.name)) for s, array in reads)
     return StageFacts(arrays[0], tuple(step.statement.name for step in steps), extents,
                       sum(ELEMENT_BYTES[program.array(array).type] for array in arrays), _size(steps), by_data,

@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
+from generator.lowering.memory.computed import computed_boxes
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.memory.boxes import stage_boxes
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import ELEMENT_BYTES
+from generator.schedules.stages import Stages
 from graph.pipeline import openings
 from tests.support.plans import TARGET
+from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import small_problem
 
@@ -40,3 +45,21 @@ def test_it_is_near_the_exact_boxes_and_rarely_below(program: Pipeline) -> None:
             assert 0.5 * exact <= rough <= NEAR * exact
             kernels, below = kernels + 1, below + (rough < exact)
     assert below <= kernels // 2
+
+
+SCANS = {"columns": "for (i = 1; i < 64; i++) for (j = 0; j < 64; j++) t[i][j] += t[i - 1][j];",
+         "rows": "for (i = 0; i < 64; i++) for (j = 1; j < 64; j++) t[i][j] += t[i][j - 1];"}
+
+
+@pytest.mark.parametrize("lines", SCANS)
+@pytest.mark.parametrize(("tile", "walk"), [((8, 16), 2), ((16, 8), 4), ((8, 16), 8)])
+def test_whole_lines_take_what_blocks_that_walk_declare(lines: str, tile: tuple[int, ...], walk: int) -> None:
+    """Boxes of columns do not move from step to step, those of rows slide: both are rings."""
+    text = ("int t[64][64]; for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) t[i][j] = A[i][j];" + SCANS[lines]
+            + "for (i = 1; i < 63; i++) for (j = 1; j < 63; j++) out[i][j] = t[i - 1][j - 1] + t[i + 1][j + 1];")
+    program = expand(program_of(scop(text, "int A[64][64], out[64][64];")))
+    [kernel] = kernels_of(program, Stages((("t", "block"),)))
+    plan = KernelPlan(kernel.statements, tile, (2, 2), walk=walk)
+    [declared] = computed_boxes(kernel.section.program, kernel.part, plan,
+                                fill_points(kernel.section.program, kernel.part), set())
+    assert block_bytes(kernel.section.program, kernel.part, tile, 1, 0, walk) == declared.bytes

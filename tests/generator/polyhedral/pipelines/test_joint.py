@@ -221,3 +221,11 @@ def test_threads_share_out_lines_and_both_boxes_of_a_tuple_are_filled_at_once() 
     both = program(TUPLES["updates that read each other"])
     text = lower(both, small(both, (("t", "block"), ("v", "block"))), TARGET).source
     assert text.count("all threads compute v_here and t_here") == 1 and text.count("all threads") == 1
+
+
+def test_the_iterations_of_a_line_are_those_of_all_nests() -> None:
+    found = program(FILL + f"for (i = 0; i < {N}; i++) for (j = 1; j < {N}; j++) t[i][j] += t[i][j - 1];" * 5 + COPY)
+    [fact] = stage_facts(found)
+    assert fact.rounds == N + 5 * (N - 1)
+    [both] = stage_facts(program(LINES["a scan of a tuple"][1]))
+    assert both.rounds == N + N - 1
