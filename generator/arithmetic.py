@@ -10,9 +10,11 @@ from generator.program import ElementType
 
 FLOATING = frozenset(["float", "double"])
 REAL = FLOATING | {"half"}
-"""Types whose values are real numbers: to expressions, a half is 16 bits."""
+"""Types whose values are real numbers. Expressions treat a half as 16 bits, not as a number."""
 TO_FLOAT, TO_HALF = "antune_half_to_float", "antune_float_to_half"
-"""Functions: the number that 16 bits are; the bits of the nearest such number, of two the even one."""
+"""Functions that convert the 16 bits of a half to its value, and a value to the bits of the nearest half (ties to
+even).
+"""
 _RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
 _LOGICAL = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 _INT_MAX = 2**31 - 1
@@ -21,9 +23,9 @@ _DOUBLE = frozenset([
     "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
     "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot",
     "erf", "erfc", "fma", "copysign"])
-FUNCTIONS: Mapping[str, ElementType] = {  # what they return
+FUNCTIONS: Mapping[str, ElementType] = {  # their result types
     **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
-BIT_FUNCTIONS: Mapping[str, ElementType] = {  # of unsigned int, those in l of unsigned long; the others as named
+BIT_FUNCTIONS: Mapping[str, ElementType] = {  # arguments: unsigned int (name in l: unsigned long), or as the name says
     "antune_popcount": "int", "antune_popcountl": "int", "antune_clz": "int", "antune_clzl": "int",
     "antune_as_float": "float", "antune_as_double": "double", "antune_as_uint": "unsigned int",
     "antune_as_ulong": "unsigned long", TO_FLOAT: "float", TO_HALF: "half"}
@@ -31,7 +33,8 @@ _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 
 def c_type(expr: Expr, types: Mapping[str, str]) -> str:
-    """The type of `expr`; `types` are those of arrays. A single element keeps its own, e.g. `char`."""
+    """Return the C type of `expr`. `types`: the element types of arrays. A single element keeps its type, e.g. `char`.
+    """
     match expr:
         case Int(value):
             return "int" if -_INT_MAX - 1 <= value <= _INT_MAX else "long"
@@ -64,12 +67,12 @@ def c_type(expr: Expr, types: Mapping[str, str]) -> str:
 
 
 def common_type(*types: str) -> str:
-    """The type in which C computes with operands of these types."""
+    """Return the type in which C computes with operands of these types."""
     return max(("int", *(kind for kind in types if kind in _RANK)), key=_RANK.index)
 
 
 def integer_limits(kind: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type; of the bits of a half."""
+    """Return the least and the greatest value of an integer type; of a half, those of its bits."""
     kind = "unsigned short" if kind == "half" else kind
     values = 2 ** _BITS[kind.removeprefix("unsigned ")]
     return (0, values - 1) if kind.startswith("unsigned") else (-(values // 2), values // 2 - 1)

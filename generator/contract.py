@@ -1,6 +1,6 @@
-"""The data contract: which arrays kernels are given, what they have to compute, and how exactly.
+"""The data contract: the arrays that kernels take, the results they must compute, and the tolerance.
 
-It says nothing of loops or texts: a polyhedral Program has one, and so has a kernel template.
+It does not mention loops or text: a polyhedral Program has a contract, and so has a kernel template.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long", "unsigned long", "char",
                                  "unsigned char", "short", "unsigned short", "half"]
-"""Types of C, and `half`: 16 bits of a floating-point number, which functions turn into a float and back."""
+"""C types, and `half`: the 16 bits of a floating-point number, which functions convert to float and back."""
 Role: TypeAlias = Literal["in", "out", "inout", "temp"]
 
 ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
@@ -25,13 +25,13 @@ NUMPY_TYPES: dict[str, str] = {"float": "float32", "double": "float64", "int": "
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array, or a scalar when `extents` is empty.
+    """An array, or a scalar if `extents` is empty.
 
-    `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
-    written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
-    `expanded` names the loops whose iterations have copies of their own: the leading dimensions. `declared` are the
-    extents that the program itself gives the array, where they are others than those of the model (a matrix in one
-    dimension); the model's array may then have a few elements more at its end.
+    `role`: `in` is only read; `out` is written, and no element is live at the entry; `inout` is written, and some
+    element is live at the entry; `temp` is local to the SCoP (neither live in nor out). `expanded`: the loops along
+    which the array is expanded (one copy per iteration), as leading dimensions. `declared`: the extents in the source
+    if they differ from those of the model (a matrix stored in one dimension); the model's array may have a few more
+    elements at its end.
     """
 
     name: str
@@ -43,27 +43,27 @@ class Array:
 
     @property
     def own_extents(self) -> tuple[int, ...]:
-        """The extents that the program gives it: the shape of its data outside of kernels."""
+        """The extents in the source: the shape of the data outside of kernels."""
         return self.declared or self.extents
 
     @property
     def c_type(self) -> str:
-        """The type that C gives an element: a half is 16 bits there."""
+        """The C type of an element; a half is stored in 16 bits."""
         return "unsigned short" if self.type == "half" else self.type
 
     @property
     def own_elements(self) -> int:
-        """The number of elements that the program's own array has (1 for a scalar)."""
+        """The number of elements of the array in the source (1 for a scalar)."""
         return prod(self.own_extents)
 
     @property
     def own_bytes(self) -> int:
-        """The size of the program's own array in bytes."""
+        """The size of the array in the source, in bytes."""
         return self.own_elements * ELEMENT_BYTES[self.type]
 
     @property
     def by_value(self) -> bool:
-        """True for a scalar that is only read: it is passed to kernels by value."""
+        """Whether it is a scalar that is only read: such a scalar is passed to kernels by value."""
         return not self.extents and self.role == "in"
 
     @property
@@ -88,7 +88,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far an element of an output may be off: `absolute + relative * |expected|`, as `numpy.allclose` has it."""
+    """The allowed error of an output element: `absolute + relative * |expected|`, as in `numpy.allclose`."""
 
     relative: float
     absolute: float
@@ -98,8 +98,8 @@ class Tolerance:
 class Contract:
     """The arrays of a computation with their roles.
 
-    `poison` lists boxes of elements that are surely written and not live at the entry: a runner fills them with garbage
-    before a checked run. `tolerance`: None where it follows from types and the longest chain of updates
+    `poison`: boxes of elements that are always written and not live at the entry; a runner fills them with garbage
+    before a checked run. `tolerance`: None if it follows from the types and the longest chain of updates
     (`generator.rounding`).
     """
 
@@ -109,11 +109,11 @@ class Contract:
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        """The arrays whose values afterwards are compared with the reference."""
+        """The arrays that are compared with the reference after a run."""
         return tuple(a for a in self.arrays if a.role in ("out", "inout"))
 
     def array(self, name: str) -> Array:
-        """The array called `name`. Raises KeyError when there is none."""
+        """Return the array called `name`. Raises KeyError if there is none."""
         for array in self.arrays:
             if array.name == name:
                 return array

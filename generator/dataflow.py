@@ -1,7 +1,7 @@
-"""Who needs how much of whom: the arrays of a program as cost models see them, as plain numbers.
+"""The dataflow between the arrays of a program, as plain numbers for cost models.
 
-`generator.polyhedral.pipelines.dataflow` derives them; models (`metrics.costs`) turn them into costs of kernels that do
-not exist yet, for which a search has no time to make one.
+`generator.polyhedral.pipelines.dataflow` derives it. Models (`metrics.costs`) use it to estimate kernels that have not
+been generated, because a search has no time to generate them all.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from generator.facts import Operations
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What an element `x` of a reader needs along one dimension of what it reads.
+    """The indices that element `x` of a reader needs along one dimension of the array it reads.
 
-    Indices from ceil(slopes . x + low) to floor(slopes . x + high), as far as these exist; away from borders, where
-    coordinates are clamped. All slopes are 0 where the place does not depend on `x`, or data decide it.
+    They go from ceil(slopes . x + low) to floor(slopes . x + high), limited to the array; clamping at borders is
+    ignored. All slopes are 0 if the position does not depend on `x`, or depends on data.
     """
 
     slopes: tuple[float, ...]
@@ -28,11 +28,11 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """How an element of a reader reads `array`: a reach for each dimension of the array.
+    """How an element of a reader reads `array`: one reach per dimension of the array.
 
-    `elements` stand in the text that computes the element; `different` are read in all the rounds of its reduction
-    loops, and `loads` counts those that are read again, too. `by_data`: data decide about some index, so that the reach
-    has all that there may be.
+    `elements`: reads in the text of one element. `different`: different elements read in all iterations of its
+    reduction loops; `loads` also counts repeated reads. `by_data`: an index depends on data, so the reach is the
+    largest possible one.
     """
 
     array: str
@@ -47,11 +47,11 @@ class Read:
 class Node:
     """An array that the program computes.
 
-    `element` bytes each. Per element: `arithmetic` is its cost in the units of Halide's autoscheduler (see
-    `generator.polyhedral.pipelines.arithmetic`), `operations` are those on data, `registers` what an expression tree of
-    its size takes at least. `stage`: it may be computed where it is read. `seen`: somebody reads it after the program.
-    `reduces`: it is updated, or loops over terms. `refusal`: why nobody can tell what an element needs of others (empty
-    where that is known). `digest` of what computes an element: equal ones take equally long.
+    `element`: bytes per element. Per element: `arithmetic`, its cost in the units of Halide's autoscheduler
+    (`generator.polyhedral.pipelines.arithmetic`); `operations` on data; `registers`, the least number that an
+    expression tree of its size needs. `stage`: it may be computed where it is read. `seen`: it is read after the
+    program. `reduces`: it is updated, or loops over terms. `refusal`: why the elements that it needs of others are
+    unknown (empty if they are known). `digest`: a hash of what computes an element; equal digests mean equal times.
     """
 
     array: str
@@ -71,7 +71,7 @@ class Node:
 
     @property
     def points(self) -> int:
-        """Its elements."""
+        """The number of its elements."""
         total = 1
         for extent in self.extents:
             total *= extent
@@ -79,13 +79,13 @@ class Node:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The arrays that it reads, each once."""
+        """The arrays that it reads, without repetitions."""
         return tuple(dict.fromkeys(read.array for read in self.reads))
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An array that the program reads and does not compute: extents, and bytes of an element."""
+    """An array that the program reads and does not compute. `element`: bytes per element."""
 
     array: str
     extents: tuple[int, ...]
@@ -94,7 +94,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataflow:
-    """All computed arrays, each after those that it reads, and the inputs. Equal only to itself: it is made once."""
+    """All computed arrays, each after those that it reads, and the inputs. Compared by identity: it is made once."""
 
     nodes: tuple[Node, ...]
     inputs: tuple[Input, ...]
@@ -112,14 +112,14 @@ class Dataflow:
         object.__setattr__(self, "_readers", MappingProxyType({name: tuple(found) for name, found in readers.items()}))
 
     def node(self, array: str) -> Node | None:
-        """The node of a computed array; None for an input."""
+        """Return the node of a computed array; None for an input."""
         return self._nodes.get(array)
 
     def array(self, name: str) -> Node | Input:
-        """A computed array or an input. Raises KeyError when there is none."""
+        """Return a computed array or an input. Raises KeyError if there is none."""
         found = self._nodes.get(name)
         return found if found is not None else self._inputs[name]
 
     def readers(self, array: str) -> tuple[str, ...]:
-        """The computed arrays that read `array`, in order."""
+        """Return the computed arrays that read `array`, in order."""
         return self._readers.get(array, ())

@@ -1,8 +1,8 @@
-"""All errors a user can meet; everything else that escapes is a bug and shows a traceback.
+"""All errors that a user can meet. Any other exception that escapes is a bug and shows a traceback.
 
-    AntuneError
-    ├── InputError      the user's program, option or file is at fault (exit code 2)
-    └── IllegalPlan     a Plan that this Program or Target does not allow
+  AntuneError
+  ├── InputError        the user's program, option or file is at fault (exit code 2)
+  └── IllegalPlan       a Plan that this Program or Target does not allow
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class InputError(AntuneError):
 
 
 class IllegalPlan(AntuneError):
-    """A Plan that breaks a dependence, a device limit or a rule of the target language; says which.
+    """A Plan that breaks a dependence, a device limit or a rule of the target language; the message says which.
 
-    `dependence` is an example of what is broken, as isl text (`{ S0[1] -> S1[2] }`), where there is one.
+    `dependence`: an example of a broken dependence as isl text (`{ S0[1] -> S1[2] }`), if there is one.
     """
 
     def __init__(self, message: str, dependence: str | None = None) -> None:

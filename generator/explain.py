@@ -31,7 +31,7 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
 
 def explain(program: Program, plan: Plan, target: Target) -> str:
-    """The model, the schedule, the kernels and the code of `plan`, as text for a terminal.
+    """Return the model, the schedule, the kernels and the code of `plan`, as text for a terminal.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence (named in the message).
@@ -48,7 +48,7 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
 
 
 def why(program: Program, plan: Plan, target: Target) -> str:
-    """Whether `plan` is legal, and if not what it breaks: the rule, and the dependence with its place in the source."""
+    """Say whether `plan` is legal; if not, name the broken rule, and the dependence with its location in the source."""
     try:
         variant = lower(program, plan, target)
     except IllegalPlan as error:
@@ -108,7 +108,7 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
 
 
 def _time_tiles(program: Program, schedule: TimeTiles) -> Iterator[str]:
-    """What a block computes beside its tile."""
+    """Describe the elements that a block computes in addition to its tile."""
     loop = required_time_loop(program)
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
     yield f"{loop.count} time steps in {tiling.chunks} launches of at most {tiling.most}; blocks hold overlapped tiles:"
@@ -132,7 +132,7 @@ def _yes(flag: bool) -> str:
 
 def _components(program: Program, plan: Plan) -> Iterator[str]:
     """The strongly connected components, and what runs in parallel in each of them alone."""
-    if isinstance(plan.schedule, Stages):  # nobody asks, and of a hundred stages it takes long
+    if isinstance(plan.schedule, Stages):  # slow for a hundred stages, and nobody asks
         yield "the plan goes stage by stage"
     else:
         found = level(program, plan.scheduled.reductions, ())
@@ -145,7 +145,7 @@ def _components(program: Program, plan: Plan) -> Iterator[str]:
 
 
 def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    """The arrays that need not lie in global memory, and where they do lie."""
+    """Describe the arrays that need not be in global memory, and their chosen memories."""
     chosen = dict(plan.placement)
     found = placeable(program, target)
     for one in found:
@@ -202,7 +202,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
 
 
 def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
-    """The sizes of a kernel, dimension by dimension."""
+    """Describe the sizes of a kernel, dimension by dimension."""
     for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
         if plan.diagonals:
             yield (f"    parallel dimension {number}: {extent} tiles of a wavefront, one per block; {block} threads "
@@ -213,7 +213,7 @@ def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
 
 
 def _parallelism(program: Program, plan: Plan) -> Iterator[str]:
-    """How many threads have work at the same time."""
+    """Describe how many threads have work at the same time."""
     for one in parallelism(program, plan):
         about = "" if one.exact else "at most "
         yield (f"{{{', '.join(one.statements)}}}: {about}{one.total:.0f} threads with work at the same time in each of "
@@ -221,7 +221,7 @@ def _parallelism(program: Program, plan: Plan) -> Iterator[str]:
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:
-    """The host program as indented text."""
+    """Yield the host program as indented text."""
     pad = "  " * depth
     for operation in operations:
         match operation:

@@ -1,6 +1,6 @@
 """Expressions: one closed union for statement bodies, subscripts, loop bounds and host code.
 
-Operators keep their C meaning (`/` and `%` truncate on integers), so that an expression prints as it was read.
+Operators have their C meaning (`/` and `%` truncate on integers), so that an expression prints as it was read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Int:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A floating literal, kept as the source wrote it (`0.2f`)."""
+    """A floating-point literal in the notation of the source (`0.2f`)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable of the generated code: an iterator, a block or thread index, a scalar argument, a variable of a
+    """A variable of the generated code: an iterator, a block or thread index, a scalar argument, or a variable of a
     Fold.
     """
 
@@ -37,9 +37,9 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """An array element, or a scalar when `index` is empty.
+    """An array element, or a scalar if `index` is empty.
 
-    `access` numbers the access within its statement (-1: none), so that a lowering can replace the subscripts.
+    `access` is the number of the access in its statement (-1: none); lowering uses it to replace the subscripts.
     """
 
     array: str
@@ -91,13 +91,12 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What a variable is after a loop whose bounds may depend on data; the loop is a part of one statement.
+    """The final value of a variable of a loop whose bounds may depend on data. The loop is part of one statement.
 
     `for (iterator = start; condition; iterator += step) { lets; all changes at once }`. Each of `changes` is a variable
-    with its first value and its next one; the result is the first of them. `lets` are variables of one iteration, in
-    the order in which they get their values. `usual` is about how often the loop runs. A fold is the value of an
-    assignment or of one of these variables, or what one part of a Select that is such a value chooses; it is never an
-    operand.
+    with its initial and its next value; the result is the first variable. `lets`: variables of one iteration, in order
+    of computation. `usual`: the approximate number of iterations. A fold is the value of an assignment or of a let, or
+    a branch of a Select that is such a value; it is never an operand.
     """
 
     changes: tuple[tuple[Name, Expr, Expr], ...]
@@ -110,7 +109,7 @@ class Fold:
 
     @property
     def total(self) -> Name:
-        """The variable with the result."""
+        """The variable that holds the result."""
         return self.changes[0][0]
 
 
@@ -118,7 +117,7 @@ Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Sele
 
 
 def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
-    """The integer value of `expr` under `names`; used for host loops and grids.
+    """Return the integer value of `expr` for these values of `names`; used for host loops and grids.
 
     Raises:
         KeyError: a name has no value.
@@ -175,7 +174,7 @@ def _binary(op: str, left: int, right: int) -> int:
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct operands of `expr`, in source order."""
+    """Return the direct operands of `expr`, in source order."""
     match expr:
         case Binary():
             return (expr.left, expr.right)
@@ -197,7 +196,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def parts(expr: Expr) -> Iterator[Expr]:
-    """`expr` and all that it consists of, in source order: operands after what they belong to."""
+    """Yield `expr` and all its subexpressions in source order, operands after their parents."""
     waiting = [expr]
     while waiting:
         part = waiting.pop()
@@ -206,17 +205,17 @@ def parts(expr: Expr) -> Iterator[Expr]:
 
 
 def loads_of(expr: Expr) -> Iterator[Load]:
-    """All loads in `expr`, those in subscripts included; one that stands twice comes twice."""
+    """Yield all loads in `expr`, including those in subscripts, with repetitions."""
     return (part for part in parts(expr) if isinstance(part, Load))
 
 
 def names_of(expr: Expr) -> frozenset[str]:
-    """The variables of the generated code in `expr`."""
+    """Return the names of the variables of the generated code in `expr`."""
     return frozenset(part.name for part in parts(expr) if isinstance(part, Name))
 
 
 def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with `function` applied to its direct operands; itself, where that changes none."""
+    """Return `expr` with `function` applied to its direct operands; the same object if nothing changes."""
     match expr:
         case Binary():
             left, right = function(expr.left), function(expr.right)

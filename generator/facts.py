@@ -1,7 +1,7 @@
-"""Facts of lowered kernels that need no device: what a static performance model starts from.
+"""Facts of lowered kernels that need no device: the input of a static performance model.
 
-`generator.lowering.analysis.facts` computes them; `metrics.static_model` turns them into numbers. Everything "per
-thread" is the mean over all threads of all launches, the idle ones of partial tiles included.
+`generator.lowering.analysis.facts` computes them; `metrics.static_model` turns them into numbers. "Per thread" always
+means the mean over all threads of all launches, including the idle ones of partial tiles.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ AccessMode: TypeAlias = Literal["read", "write", "atomic"]
 class Around:
     """A loop around an access.
 
-    `entries`: how often a thread starts it (and runs it at least once); `trips`: iterations per start. `stride`:
-    elements that the access moves per iteration (None: not by a constant). `waits`: a barrier stands in the loop, so
-    that nothing can be kept in a register from one iteration to the next.
+    `entries`: how often a thread starts it (and runs it at least once). `trips`: iterations per start. `stride`: the
+    distance in elements from iteration to iteration (None: not constant). `waits`: the loop contains a barrier, so
+    nothing can be kept in a register from one iteration to the next.
     """
 
     iterator: str
@@ -33,15 +33,15 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access of a kernel to global or shared memory, as the text has it.
+    """One access of a kernel's text to global or shared memory.
 
-    The element that thread (x, y, z) of a block touches, counted row by row from the start of the array, is
-    `origin + k * spacing + x * strides[0] + y * strides[1] + z * strides[2]`, where the integer k depends on the block,
-    the launch and the iteration (`spacing` 0: it is the same everywhere; 1 if unknown). A stride is None where the
-    subscript is no affine function of that thread index, e.g. depends on data. `sizes`: extents of the array as it is
-    laid out in memory, padding included. `executions` per thread; `loops` outermost first. An access to several
-    neighbours at once is one to a single, larger element. `elements`: where a stride is None and no data decide, those
-    of the threads of a block relative to `origin`, x fastest.
+    Thread (x, y, z) of a block accesses the element `origin + k * spacing + x * strides[0] + y * strides[1] + z *
+    strides[2]`, counted row by row from the start of the array. The integer k depends on the block, the launch and the
+    iteration (`spacing` 0: it has no effect; 1 if unknown). A stride is None if the subscript is not affine in that
+    thread index, e.g. depends on data. `sizes`: the extents of the array in memory, including padding. `executions`:
+    per thread. `loops`: outermost first. A vector access to several neighbours counts as one access to a larger
+    element. `elements`: if a stride is None and no data are involved, the elements of the block's threads relative to
+    `origin`, x fastest.
     """
 
     array: str
@@ -58,21 +58,21 @@ class Access:
 
     @property
     def uniform(self) -> bool:
-        """Whether all threads of a block touch the same element at the same time."""
+        """Whether all threads of a block access the same element at the same time."""
         return not any(stride is None or stride for stride in self.strides)
 
     @property
     def neighbour_stride(self) -> int | None:
-        """Elements between what a thread and its neighbour along x touch at the same time; None if it is no constant.
+        """The distance in elements between the accesses of neighbouring threads along x; None if it is not constant.
 
-        0 where there is one thread only: nothing else is touched at that time.
+        0 if there is only one thread.
         """
         return self.strides[0] if self.strides else 0
 
     @property
     def coalesced(self) -> bool:
-        """Whether neighbours along x (half of them at least) touch the same element or neighbours in memory, and so
-        share transactions.
+        """Whether at least half of the neighbours along x access the same or adjacent elements, and so share
+        transactions.
         """
         if not self.elements:
             return self.neighbour_stride in (-1, 0, 1)
@@ -81,9 +81,9 @@ class Access:
 
     @property
     def transfers(self) -> float:
-        """Executions per thread that reach memory, where a compiler keeps the element in a register while it can.
+        """Executions per thread that reach memory if a compiler keeps the element in a register wherever it can.
 
-        It can in the innermost loops along which the element stays the same, up to a loop with a barrier; atomic
+        It can do so in the innermost loops along which the element stays the same, up to a loop with a barrier. Atomic
         updates always reach memory.
         """
         count = self.executions
@@ -98,10 +98,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Operations on data per thread: subscripts, loop bounds and conditions on indices do not count.
+    """Operations on data per thread, without subscripts, loop bounds and conditions on indices.
 
-    `adds` are floating-point additions, subtractions, comparisons, minima and roundings; `special` are functions such
-    as sqrt and exp; `integer` is any operation on integers.
+    `adds`: floating-point additions, subtractions, comparisons, minima, maxima and roundings. `special`: functions such
+    as sqrt and exp. `integer`: all integer operations.
     """
 
     adds: float = 0.0
@@ -121,7 +121,7 @@ class Operations:
         return self.floating + self.integer
 
     def plus(self, other: Operations, factor: float = 1.0) -> Operations:
-        """The sum of these and `factor` times the others."""
+        """Return the sum of these operations and `factor` times `other`."""
         return Operations(self.adds + factor * other.adds, self.muls + factor * other.muls,
                           self.divs + factor * other.divs, self.special + factor * other.special,
                           self.integer + factor * other.integer)
@@ -129,12 +129,12 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a program must do on any device, however it is scheduled.
+    """The work and traffic of a program on any device, whatever its schedule.
 
-    `operations` of all statement instances; bytes of the elements that hold data when it starts and are read
-    (`read_bytes`), and of those that it writes and that are seen afterwards (`written_bytes`); `resident_bytes` counts
-    elements that are both once: what must lie somewhere. `type` is the C type of most operations. What depends on data
-    is counted as if it happened.
+    `operations`: those of all statement instances. `read_bytes`: elements that hold data at the start and are read.
+    `written_bytes`: elements that are written and read after the program. `resident_bytes`: the union of both, which
+    must fit in memory. `type`: the C type of most operations. Operations that depend on data are counted as if they
+    happened.
     """
 
     operations: Operations
@@ -145,18 +145,18 @@ class Demand:
 
     @property
     def moved_bytes(self) -> float:
-        """What must be moved between memory and processors."""
+        """The bytes that must be moved between memory and processors."""
         return self.read_bytes + self.written_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """One kernel of a variant. `block`, `grid` and `points` (computed by one thread) are x first.
+    """One kernel of a variant. `block`, `grid` and `points` (those of one thread) are x first.
 
-    `launches` in one run of the program (estimated where the host loops do not launch equally often in all iterations).
-    `balance` in (0, 1]: the mean work of a thread over that of the busiest thread of its block, both averaged over all
-    blocks; work is memory accesses and operations. `footprint`: arrays and scalars in global memory that the kernel
-    mentions with their whole size in bytes, an upper bound of what it touches.
+    `launches`: per run of the program (an estimate if host loops launch a varying number). `balance`, in (0, 1]: the
+    mean work of a thread divided by that of the busiest thread of its block, both averaged over all blocks; work is
+    memory accesses and operations. `footprint`: the arrays and scalars in global memory that the kernel uses, with
+    their whole sizes in bytes, an upper bound of the memory it touches.
     """
 
     name: str

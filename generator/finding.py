@@ -1,4 +1,4 @@
-"""Which loops of a C file without `#pragma scop` are tuned: those where the program spends its time."""
+"""Choose the loops to tune in a C file without `#pragma scop`: those in which the program spends its time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.kit.points import points
 
 LITTLE = 0.1
-"""Who tunes a nest with a smaller part of the program's time should know: the whole becomes at most so much faster."""
+"""Warn about a nest that takes a smaller share of the program's time: tuning it cannot speed up the program much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The nest that is taken, in words why, and what the program's run said (None: it was not run)."""
+    """The chosen nest, the reason in words, and the profile of the program (None: it was not run)."""
 
     nest: Nest
     why: str
@@ -28,10 +28,10 @@ class Choice:
 
 def choose_nest(file: Path, compilation: Compilation, function: str | None, scop: int | None,
                 tell: Tell = lambda _: None) -> Choice | None:
-    """The nest to tune in a file without pragmas; None where it has pragmas, which say so themselves.
+    """Return the nest to tune in a file without pragmas; None if the file has pragmas, which mark it.
 
     Raises:
-        InputError: no loops can be tuned, or there is no nest `scop`.
+        InputError: no loops can be tuned, or nest `scop` does not exist.
     """
     if has_own_pragma(file, compilation):
         return None
@@ -43,7 +43,8 @@ def choose_nest(file: Path, compilation: Compilation, function: str | None, scop
 
 
 def most_time(found: Nests, tell: Tell = lambda _: None) -> Choice:
-    """The nest where the program spends most time, by one run; the largest one where it cannot be run."""
+    """Return the nest in which one run of the program spends most time; the largest nest if the program cannot be run.
+    """
     sources = [nest.source for nest in found.nests]
     if not sources[0].has_main and not sources[0].compilation.sources:
         return _largest(found, "the file has no `main` that could be timed")
@@ -58,12 +59,12 @@ def most_time(found: Nests, tell: Tell = lambda _: None) -> Choice:
 
 
 def share(watched: Watched, number: int) -> str:
-    """The part of the program's time that a nest takes: `93 %`."""
+    """Return the share of the program's time that a nest takes: `93 %`."""
     return f"{100 * watched.nests_s[number] / watched.program_s:.0f} %" if watched.program_s > 0 else "0 %"
 
 
 def doubt(file: Path, choice: Choice) -> str:
-    """What to know where the program spends little of its time in the nest that is taken, as sentences; else ""."""
+    """Return a warning if the program spends little of its time in the chosen nest; else ""."""
     watched = choice.watched
     if watched is None or (seconds := watched.nests_s[choice.nest.number - 1]) >= LITTLE * watched.program_s:
         return ""
@@ -78,7 +79,7 @@ def doubt(file: Path, choice: Choice) -> str:
 
 
 def describe_choice(file: Path, choice: Choice) -> str:
-    """What is tuned, as one sentence, and a warning where it matters little."""
+    """Describe the chosen nest in one sentence, with a warning if it matters little."""
     source = choice.nest.source
     warning = doubt(file, choice)
     return (
@@ -89,7 +90,7 @@ def describe_choice(file: Path, choice: Choice) -> str:
 
 
 def _largest(found: Nests, why: str) -> Choice:
-    """The deepest nest; of several, the one with most iterations."""
+    """Return the deepest nest; among equals, the one with most iterations."""
     return Choice(max(found.nests, key=lambda nest: (nest.depth, _iterations(nest))), f"the largest; {why}")
 
 

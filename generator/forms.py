@@ -1,4 +1,4 @@
-"""Forms of values in JSON: what is accepted, and the words that refuse everything else."""
+"""Forms of values in JSON: what is accepted, and the messages that refuse everything else."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from generator.errors import InputError
 
 MOST_SIZE = 2**31 - 1
-"""The largest size or factor: what an `int` of device code holds."""
+"""The largest size or factor: the largest `int` of device code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Values that `holds` accepts; `wanted` says in words which ones these are."""
+    """The values that `holds` accepts; `wanted` describes them in words."""
 
     holds: Callable[[object], bool]
     wanted: str
@@ -29,7 +29,7 @@ class Form:
 
 
 def is_positive(value: object) -> bool:
-    """Whether `value` is a size or a factor."""
+    """Return whether `value` is a size or a factor."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_SIZE
 
 
@@ -56,22 +56,22 @@ NAMES = Form(_are_names, "a list of statement names")
 
 
 def one_of(options: tuple[str, ...]) -> Form:
-    """One of these texts."""
+    """Return the form of these texts."""
     return Form(options.__contains__, f"one of {', '.join(options)}")
 
 
 def sizes(each: str) -> Form:
-    """Positive integers; `each` says what each of them belongs to."""
+    """Return the form of lists of positive integers; `each` names what each integer belongs to."""
     return Form(_are_sizes, f"a list of positive integers, one per {each}")
 
 
 def list_of(what: str) -> Form:
-    """A list, whatever is in it; `what` says what should be."""
+    """Return the form of lists with any elements; `what` names the elements."""
     return Form(lambda value: isinstance(value, list), f"a list of {what}")
 
 
 def pairs(what: str, options: tuple[str, ...]) -> Form:
-    """Pairs of an array and one of `options`, called `what`."""
+    """Return the form of lists of pairs: an array, and one of `options`, which are called `what`."""
     return Form(
         partial(are_pairs, options.__contains__),
         f"a list of [array, {what}], each array once, {what} one of {', '.join(options)}",
@@ -79,7 +79,7 @@ def pairs(what: str, options: tuple[str, ...]) -> Form:
 
 
 def are_pairs(fits: Callable[[object], bool], value: object) -> bool:
-    """Whether `value` is a list of [name, something that `fits`], each name once."""
+    """Return whether `value` is a list of [name, other], each name once, where every other value `fits`."""
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         return False
     names = [name for name, _ in value]
@@ -87,13 +87,14 @@ def are_pairs(fits: Callable[[object], bool], value: object) -> bool:
 
 
 def sorted_names(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """The names in this member, sorted; none where there is no such member."""
+    """Return the names in this field, sorted; none if the field is absent."""
     return tuple(sorted(data.get(name, ())))
 
 
 def check_fields(data: object, kind: type, where: str, hint: str = "") -> None:
-    """Raise InputError unless `data` is an object with the fields of the dataclass `kind`; `hint` is added where a
-    field is unknown.
+    """Raise InputError unless `data` is an object with the fields of the dataclass `kind`.
+
+    `hint` is appended to the message about an unknown field.
     """
     names = {one.name for one in fields(kind)}
     optional = {one.name for one in fields(kind) if one.default is not MISSING}

@@ -1,7 +1,7 @@
-"""The least and the greatest value that an expression may have, from the ranges of what it is made of.
+"""The least and the greatest value of an expression, from the ranges of its operands.
 
 Used to prove that subscripts that depend on data stay inside their arrays. Values are those of C: an integer that
-leaves its type may be anything in it; a real number may be rounded, infinite, or none at all.
+overflows may have any value of its type; a real number may be rounded, infinite or NaN.
 """
 
 from __future__ import annotations
@@ -14,35 +14,37 @@ from generator.arithmetic import FLOATING, c_type, integer_limits
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
 
 Interval: TypeAlias = tuple[Any, Any]
-"""Least and greatest value: int for integers, float for real numbers, of which none is NaN."""
+"""The least and the greatest value: int for integers, float for real numbers, without NaN."""
 
 _SMALLER, _LARGER = {"<": 1, "<=": 0}, {">": 1, ">=": 0}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SIGNED = frozenset(["char", "short", "int", "long"])
 _ROUNDING = 2.0**-20
-"""More than the relative error of one operation in single precision."""
+"""An upper bound of the relative error of one operation in single precision."""
 
 
 class Intervals:
-    """Ranges of expressions; `data` and `types` are those of arrays' elements."""
+    """Ranges of expressions. `data`, `types`: the ranges and types of arrays' elements."""
 
     def __init__(self, data: Mapping[str, Interval], types: Mapping[str, str]) -> None:
         self.data, self.types = data, types
 
     def integer(self, expr: Expr, names: Mapping[str, Interval]) -> Interval:
-        """The values of an integer expression; `names` are those of variables. A real one may have any."""
+        """Return the range of an integer expression. `names`: the ranges of variables. A real one has an unlimited
+        range.
+        """
         found, kind = self._typed(expr, names), c_type(expr, self.types)
         if kind in FLOATING or found is None:
             return integer_limits("unsigned long" if kind in FLOATING else kind)
         return found
 
     def real(self, expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
-        """The values of a real expression; None where it may be anything, NaN included."""
+        """Return the range of a real expression; None if it may be anything, including NaN."""
         return self._typed(expr, names)
 
     def _typed(self, expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
-        """The values of an expression of any type; None for a real number that may be anything, NaN included."""
+        """Return the range of an expression of any type; None for a real number that may be anything, including NaN."""
         kind, found = c_type(expr, self.types), self._untyped(expr, names)
         if kind not in FLOATING:
             limits = integer_limits(kind)
@@ -54,7 +56,7 @@ class Intervals:
         return rounded if math.isfinite(rounded[0]) and math.isfinite(rounded[1]) else None
 
     def _untyped(self, expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
-        """The values of `expr` if no type limits them; None for any."""
+        """Return the range of `expr` before the limits of its type; None if unknown."""
         match expr:
             case Int(value):
                 return value, value
@@ -90,7 +92,7 @@ class Intervals:
                 return None
 
     def narrowed(self, test: Expr, holds: bool, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
-        """What `names` are where the condition `test` holds, or does not."""
+        """Return the ranges of `names` where the condition `test` holds (`holds` True) or does not hold."""
         match test:
             case Binary("&&" | "||" as op, left, right) if (op == "&&") == holds:
                 return self.narrowed(right, holds, self.narrowed(left, holds, names))
@@ -138,12 +140,12 @@ def _binary(op: str, left: Interval | None, right: Interval | None, real: bool) 
 
 
 def _quotient(dividend: int, divisor: int) -> int:
-    """C's division by a positive number."""
+    """Return the quotient of C's division by a positive number."""
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
 def _extremum(function: str, left: Interval | None, right: Interval | None) -> Interval | None:
-    """C's fmin and fmax: of a number and NaN, they return the number."""
+    """Return the range of C's fmin or fmax, which return the number if the other argument is NaN."""
     if left is None and right is None:
         return None
     anything = -math.inf, math.inf
@@ -151,13 +153,13 @@ def _extremum(function: str, left: Interval | None, right: Interval | None) -> I
     one, two = left or anything, right or anything
     low, high = (min(one[0], two[0]), min(one[1], two[1])) if least else (max(one[0], two[0]), max(one[1], two[1]))
     for missing, other in ((left, two), (right, one)):
-        if missing is None:  # NaN: the other one comes as it is
+        if missing is None:  # it may be NaN: then the result is the other argument
             low, high = min(low, other[0]), max(high, other[1])
     return low, high
 
 
 def _bounded(name: Name, op: str, other: Interval, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
-    """`names` where `name op other` holds."""
+    """Return `names`, restricted to where `name op other` holds."""
     low, high = names.get(name.name, integer_limits(name.type))
     if op in _SMALLER:
         high = min(high, other[1] - _SMALLER[op])

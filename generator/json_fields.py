@@ -1,4 +1,4 @@
-"""Reading fields of JSON that somebody else wrote: the right type, or an InputError that names the place."""
+"""Read fields of JSON from outside: check their types, or raise an InputError that names the location."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ class RecordingEntry:
     entry: str = ""
 
     def fault(self, what: str, remedy: str = "record it again, or remove the entry") -> NoReturn:
-        """Raise the InputError that says what is wrong here."""
+        """Raise InputError: `what` is wrong in this entry."""
         where = f"{self.path}, entry {self.entry}" if self.entry else str(self.path)
         raise InputError(f"{where}: {what}; {remedy}")
 
     def table(self, value: object, name: str) -> Mapping[str, Any]:
-        """`value` as a JSON object."""
+        """Return `value` if it is a JSON object."""
         return value if isinstance(value, dict) else self.fault(f"`{name}` is {_shown(value)}, not an object")
 
     def items(self, value: object, name: str) -> list[Any]:
-        """`value` as a JSON list."""
+        """Return `value` if it is a JSON list."""
         return value if isinstance(value, list) else self.fault(f"`{name}` is {_shown(value)}, not a list")
 
     def text(self, value: object, name: str) -> str:
-        """`value` as text."""
+        """Return `value` if it is text."""
         return value if isinstance(value, str) else self.fault(f"`{name}` is {_shown(value)}, not text")
 
     def names(self, value: object, name: str) -> tuple[str, ...]:
-        """`value` as a list of texts."""
+        """Return `value` if it is a list of texts."""
         return tuple([self.text(part, name) for part in self.items(value, name)])
 
     def number(self, value: object, name: str) -> float:
-        """`value` as a finite number."""
+        """Return `value` if it is a finite number."""
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
         return self.fault(f"`{name}` is {_shown(value)}, not a finite number")
 
     def duration(self, value: object, name: str) -> float:
-        """`value` as a number from 0."""
+        """Return `value` if it is a number of at least 0."""
         number = self.number(value, name)
         return number if number >= 0 else self.fault(f"`{name}` is {number:g}, below 0")
 
     def time(self, value: object, name: str) -> float:
-        """`value` as a number above 0."""
+        """Return `value` if it is a number above 0."""
         number = self.number(value, name)
         return number if number > 0 else self.fault(f"`{name}` is {number:g}, not above 0")
 
     def times(self, value: object, name: str) -> tuple[float, ...]:
-        """`value` as a list of numbers above 0; quick, because there are a million of them in a file."""
+        """Return `value` if it is a list of numbers above 0; fast, because files contain a million of them."""
         times = self.items(value, name)
         try:
             if not times or (min(times) > 0 and max(times) < math.inf and sum(times) < math.inf):
@@ -67,7 +67,7 @@ class RecordingEntry:
         return tuple([self.time(one, name) for one in times])
 
     def value(self, value: object, name: str) -> Value:
-        """`value` as a value of a parameter: text, a truth value, or a finite number."""
+        """Return `value` if it can be the value of a parameter: text, a truth value, or a finite number."""
         if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         return self.fault(f"the parameter `{name}` is {_shown(value)}, not text or a finite number")

@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written: read within bounds, or a ValueError that says what is wrong."""
+"""Parse JSON from outside within limits, or raise a ValueError that says what is wrong."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _MOST_DIGITS = 20
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, is nested too deeply, or has integers of more digits than any of ours.
+        ValueError: it is not JSON, is nested too deeply, or has integers of too many digits.
     """
     try:
         return json.loads(text, parse_int=_integer)

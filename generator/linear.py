@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children, map_children
 
-# What is multiplied by an integer: a name or anything that is not linear (None: the constant term).
+# Factors: a name or a non-linear expression (None: the constant term).
 Terms: TypeAlias = dict[Expr | None, int]
 
 
 @lru_cache(maxsize=16384)
 def simplify(expr: Expr) -> Expr:
-    """`expr` with its linear parts in normal form.
+    """Return `expr` with its linear parts in normal form.
 
-    `(i + 1) - i` -> `1`; `2 * (i + j)` -> `2 * i + 2 * j`; `n < 3 + i + 1` -> `n < i + 4`.
+        `(i + 1) - i` -> `1`; `2 * (i + j)` -> `2 * i + 2 * j`; `n < 3 + i + 1` -> `n < i + 4`.
     """
     match expr:
         case Binary("+" | "-" | "*", _, _) | Unary("-" | "+", _):
@@ -27,18 +27,18 @@ def simplify(expr: Expr) -> Expr:
 
 @lru_cache(maxsize=16384)
 def is_plain(expr: Expr) -> bool:
-    """Whether `expr` is arithmetic of `int` alone, whose terms may be put into another order."""
+    """Return whether `expr` is arithmetic of `int` only, whose terms may be reordered."""
     return isinstance(expr, Int | Name | Unary | Binary | Select) and all(is_plain(child) for child in children(expr))
 
 
 @lru_cache(maxsize=16384)
 def plain_form(expr: Expr) -> Expr | None:
-    """What `simplify` makes of arithmetic of `int` alone; None for all else."""
+    """Return `simplify(expr)` if `expr` is arithmetic of `int` only; else None."""
     return simplify(expr) if is_plain(expr) else None
 
 
 def is_sum(expr: Expr) -> bool:
-    """Whether `expr` is a sum of products of names and numbers."""
+    """Return whether `expr` is a sum of products of names and numbers."""
     match expr:
         case Int() | Name():
             return True
@@ -49,18 +49,18 @@ def is_sum(expr: Expr) -> bool:
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """`expr` with names replaced by expressions."""
+    """Return `expr` with names replaced by expressions."""
     if isinstance(expr, Name):
         return values.get(expr.name, expr)
     return map_children(expr, lambda child: substitute(child, values))
 
 
 Residues: TypeAlias = Mapping[str, tuple[int, int]]
-"""Names of which is known what is left (the first number) when they are divided by the second one."""
+"""Names with a known remainder: (remainder, divisor)."""
 
 
 def residue(expr: Expr, modulus: int, known: Residues) -> int | None:
-    """What is left of `expr` when divided by `modulus`; None where that is not always the same.
+    """Return the remainder of `expr` divided by `modulus`; None if it is not constant.
 
     >>> residue(Binary("+", Binary("*", Int(2), Name("k")), Int(5)), 4, {"k": (1, 2)})
     3
@@ -78,7 +78,7 @@ def residue(expr: Expr, modulus: int, known: Residues) -> int | None:
 
 
 def combination(terms: Mapping[Expr, int], constant: int) -> Expr:
-    """The expression `sum(coefficient * term) + constant`, simplified."""
+    """Return the expression `sum(coefficient * term) + constant`, simplified."""
     return _from_terms(_scaled_sum([(_terms(t), c) for t, c in terms.items()], constant))
 
 

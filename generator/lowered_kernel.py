@@ -1,4 +1,4 @@
-"""A kernel between tree and text: loops, arrays and sizes as values; `generator/emit/kernel.py` prints it."""
+"""A lowered kernel: loops, arrays and sizes as values; `generator/emit/kernel.py` prints it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class SharedArray(Protocol):
-    """An array that a kernel has in shared memory."""
+    """An array of a kernel in shared memory."""
 
     @property
     def name(self) -> str:
@@ -34,12 +34,11 @@ class SharedArray(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoweredKernel:
-    """A kernel with every array in global memory; its place in a program will name it. The same only as itself, as a
-    key of caches.
+    """A kernel without a name, with every array in global memory. Compared by identity, as a key of caches.
 
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
-    and `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
-    `linear_grid`: the device counts all blocks along x, as there are more along y or z than it counts there.
+    and `iterators` (of host loops) are those that it uses. `block` and `grid` are x first. `columns`: as in KernelPlan.
+    `linear_grid`: all blocks are numbered along the device's x, because there are more along y or z than it allows.
     """
 
     statements: tuple[str, ...]
@@ -61,10 +60,10 @@ class LoweredKernel:
 
     @property
     def launched(self) -> tuple[int, ...]:
-        """The grid as the device counts it."""
+        """The grid in the axes of the device."""
         counted = self.axes(self.grid)
         return (prod(counted), *(1,) * (len(counted) - 1)) if self.linear_grid else counted
 
     def axes(self, axes: tuple[T, ...]) -> tuple[T, ...]:
-        """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""
+        """Return values of the kernel's x, y and z in the order of the device's axes."""
         return (*reversed(axes[:2]), *axes[2:]) if self.columns else axes

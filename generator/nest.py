@@ -15,20 +15,19 @@ from generator.precision import DEPTH, SIDE, Precision
 from generator.program import ELEMENT_BYTES
 
 Level: TypeAlias = Literal["block", "sub-group", "thread"]
-"""Threads that work together: all of a block, those of a sub-group (a warp), or each by itself."""
+"""Threads that work together: a block, a sub-group (warp), or a single thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is.
+    """`for (int iterator = start; condition; iterator += step) body`; `note` describes the loop.
 
-    `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator
-    <= bound`, and the bound is computed before the loop and not each time round. Compilers find that themselves for
-    most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
-    iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `points`: it is over so many points of
-    a thread, which registers tell apart (0: another loop). `rolled`: compilers are told not to unroll it
-    (`emit/rolled.py`). `in_order`: they are told not to vectorize it (`emit/in_order.py`). `wanted`: the factor that
-    the plan has for this loop alone (0: none).
+    `unroll`: the unroll factor; 0: no plan decides about it. `once`: `condition` is `iterator <= bound`, and the bound
+    is computed once, before the loop. Compilers do this themselves for most loops, and some vectorize less if it is
+    explicit; they do not do it between barriers. `vector`: its `unroll` iterations, which are all, work on neighbours
+    (`lowering/core/vectors.py`). `points`: the loop runs over so many points of a thread, each with its own registers
+    (0: another loop). `rolled`: tells compilers not to unroll it (`emit/rolled.py`). `in_order`: tells compilers not to
+    vectorize it (`emit/in_order.py`). `wanted`: the plan's factor for this loop alone (0: none).
     """
 
     iterator: str
@@ -57,7 +56,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One execution of a statement (or of a stage or a launch) with these iterator values."""
+    """One execution of a statement (or of a stage or a launch) for these iterator values."""
 
     name: str
     arguments: tuple[Expr, ...]
@@ -65,19 +64,19 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """`lanes` neighbours in memory of a C type, which begin at a multiple of their size."""
+    """`lanes` adjacent elements of a C type, aligned to their total size."""
 
     type: str
     lanes: int
 
     @property
     def bytes(self) -> int:
-        """Of all of them."""
+        """The size of all lanes."""
         return ELEMENT_BYTES[self.type] * self.lanes
 
 
 def most_lanes(kind: str, width: int) -> int:
-    """How many of `width` neighbours of a C type one access takes: 16 bytes at most."""
+    """Return how many of `width` neighbours of a C type one access transfers: at most 16 bytes."""
     return min(width, 16 // ELEMENT_BYTES[kind])
 
 
@@ -85,12 +84,11 @@ def most_lanes(kind: str, width: int) -> int:
 class Assign:
     """`target op= value`.
 
-    `wide`: it copies so many neighbours, from what `value` loads on to `target` and those behind it.
+    `wide`: copies so many adjacent elements, starting at the one that `value` loads and at `target`.
 
-    `later`: it is a copy from global to shared memory that is done when the thread has waited for it.
+    `later`: an asynchronous copy from global to shared memory, complete when the thread has waited for it.
 
-    `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may
-    sum up in vectors.
+    `any_order`: one of many floating-point updates that may run in any order, so compilers may vectorize the sum.
     """
 
     target: Load
@@ -103,9 +101,9 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent
-    afterwards, and with `arrays` what is in global memory, too. With `copies` each waits for its own copies (`later`)
-    before.
+    """All threads of the block or sub-group wait for each other. Afterwards shared memory is consistent.
+
+    `arrays`: global memory is consistent, too. `copies`: each thread first waits for its own copies (`Assign.later`).
     """
 
     level: Level = "block"
@@ -115,8 +113,9 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """A variable of this thread, or an array of `sizes`; with constant subscripts it lives in registers. `note` says
-    what it is.
+    """A variable of this thread, or an array of `sizes`, which is in registers if its subscripts are constant.
+
+    `note` describes it.
     """
 
     name: str
@@ -127,7 +126,7 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """`target = target operator value`, in one step with regard to all threads; operator "=" stores `value`.
+    """`target = target operator value`, atomically; operator "=" stores `value`.
 
     `shared`: the target is in shared memory, not in global memory.
     """
@@ -141,7 +140,9 @@ class Atomic:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """`variable` becomes the `operator` of its values in all `lanes` neighbouring threads of a sub-group (warp)."""
+    """Set `variable` to the reduction with `operator` of its values in `lanes` neighbouring threads of a sub-group
+    (warp).
+    """
 
     variable: Load
     operator: str
@@ -151,9 +152,9 @@ class Shuffle:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """`variable` becomes what the variable `source` is in lane `lane` of the sub-group; lanes count along x first.
+    """Set `variable` to the value of `source` in lane `lane` of the sub-group; lanes are numbered along x first.
 
-    All lanes run it together, whatever they make of the result.
+    All lanes must execute it together.
     """
 
     variable: Load
@@ -163,8 +164,9 @@ class Receive:
 
 @dataclass(frozen=True, slots=True)
 class SharedFactor:
-    """A factor of a tile in shared memory: an array whose rows have `row` elements as declared. `turned`: its rows
-    belong to what is summed over, not to rows (columns) of the sums.
+    """A factor of a tile in shared memory: an array whose rows are declared with `row` elements.
+
+    `turned`: its rows belong to the summation index, not to rows (columns) of the sums.
     """
 
     name: str
@@ -174,10 +176,11 @@ class SharedFactor:
 
 @dataclass(frozen=True, slots=True)
 class WarpTile:
-    """How the warps of a block multiply a tile on tensor cores: `depth` terms of a sum at a time.
+    """How the warps of a block multiply a tile on tensor cores, `depth` terms of a sum at a time.
 
-    `warps` in rows and columns, each with `each` fragments of SIDE x SIDE sums, whose factors have `precision`. They
-    are variables of a warp called `parts`; the array `sums` takes them, with rows of `row` elements as declared.
+    `warps`: their numbers along rows and columns, each with `each` fragments of SIDE x SIDE sums; the factors have
+    `precision`. `parts`: the fragment variables of a warp. `sums`: the array that receives them, declared with rows of
+    `row` elements.
     """
 
     precision: Precision
@@ -197,20 +200,22 @@ class WarpTile:
 
     @property
     def multiplications(self) -> int:
-        """Of a thread, each with an addition, in one step over `depth` terms."""
+        """The multiplications (each with an addition) of a thread in one step over `depth` terms."""
         rows, columns = self.sizes
         return rows * columns * -(-self.depth // DEPTH[self.precision]) * DEPTH[self.precision] // (32 * self.count)
 
     @property
     def count(self) -> int:
-        """The warps."""
+        """The number of warps."""
         return self.warps[0] * self.warps[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """A step of all warps of a block on fragments of a `tile`: declare the sums and make them 0 (`clear`), add the
-    products of what is in shared memory (`multiply`), put them into shared memory (`store`). `warp` numbers the warps.
+    """A step of all warps of a block on fragments of a `tile`. `warp`: the number of the warp.
+
+    `clear` declares the sums and sets them to 0; `multiply` adds the products of the factors in shared memory; `store`
+    writes the sums to shared memory.
     """
 
     step: Literal["clear", "multiply", "store"]
@@ -222,7 +227,7 @@ Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Sh
 
 
 def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
-    """`target = target operator value` as an assignment."""
+    """Return `target = target operator value` as an assignment."""
     if operator in ("+", "*"):
         return Assign(target, operator, value)
     if kind in ("float", "double"):
@@ -231,7 +236,7 @@ def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
 
 
 def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """All nodes, in text order, parents first."""
+    """Yield all nodes in text order, parents first."""
     for node in nodes:
         yield node
         if isinstance(node, For):
@@ -242,7 +247,7 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 def rounds(loop: For) -> int | None:
-    """How often the loop runs, if that is a constant."""
+    """Return the number of iterations of the loop if it is a constant; else None."""
     match loop.start, loop.condition:
         case Int(first), Binary("<" | "<=" as op, Name(name), Int(bound)) if name == loop.iterator and loop.step > 0:
             return max(0, -(-(bound + (op == "<=") - first) // loop.step))
@@ -251,7 +256,7 @@ def rounds(loop: For) -> int | None:
 
 
 def expressions(node: Node) -> tuple[Expr, ...]:
-    """The expressions of `node` itself, not those of nodes in it."""
+    """Return the expressions of `node` itself, without those of nodes in it."""
     match node:
         case For():
             return node.start, node.condition
@@ -274,7 +279,7 @@ def expressions(node: Node) -> tuple[Expr, ...]:
 
 
 def map_expressions(nodes: tuple[Node, ...], function: Callable[[Expr], Expr]) -> tuple[Node, ...]:
-    """`nodes` with `function` applied to all their expressions; it makes Loads of Loads."""
+    """Return `nodes` with `function` applied to all their expressions; it must map Loads to Loads."""
     return tuple(_mapped(node, function) for node in nodes)
 
 

@@ -1,4 +1,4 @@
-"""Operations on data that an assignment does."""
+"""Count the operations on data of an assignment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIMPLE = frozenset(["fabs", "fmin", "fmax", "floor", "ceil", "round", "trunc", 
 
 
 def binary_operation(op: str, floating: bool) -> Operations:
-    """What `left op right` costs, `min` and `max` included; op "" or "=" is a plain store."""
+    """Return the operations of `left op right`, including `min` and `max`; op "" or "=" is a plain store."""
     if op in ("", "="):
         return _NONE
     if not floating:
@@ -25,7 +25,7 @@ def binary_operation(op: str, floating: bool) -> Operations:
 
 
 def operations_of(expr: Expr, types: Mapping[str, str]) -> Operations:
-    """The operations in `expr` but for those on indices alone; `types`: C types of arrays and variables."""
+    """Return the operations in `expr`, except those on indices alone. `types`: C types of arrays and variables."""
     if not is_floating(expr, types) and not any(loads_of(expr)):
         return _NONE
     match expr:
@@ -65,7 +65,7 @@ def _call(function: str) -> Operations:
 
 
 def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
-    """Whether the value of `expr` is a floating-point number."""
+    """Return whether the value of `expr` is a floating-point number."""
     match expr:
         case Real():
             return True

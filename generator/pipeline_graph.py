@@ -1,4 +1,6 @@
-"""Which kernel of a schedule computes which arrays, and who reads whom, as plain data: for a picture of a pipeline."""
+"""The kernels of a schedule, the arrays that each computes, and their readers, as plain data for a picture of a
+pipeline.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ StagePlace: TypeAlias = Where | Literal["root"]
 class Computed:
     """An array that a kernel computes.
 
-    `root`: it stores the array in global memory; else how it computes the elements that it needs
-    (`generator.program.Stage`). `reads` are the arrays that this takes, sorted; itself only where an earlier kernel
-    began it. `output`: the program's user sees it. `definitions` are the statements as the user wrote them.
+    `place`: `root` stores the array in global memory; otherwise how the needed elements are computed
+    (`generator.program.Stage`). `reads`: the arrays that it reads, sorted; itself only if an earlier kernel wrote it.
+    `output`: the user sees it. `definitions`: the statements as the user wrote them.
     """
 
     array: str
@@ -34,19 +36,19 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class PipelineKernel:
-    """A kernel: `statements` (sorted) are its identity in Plans, `arrays` stand in the order of their computation."""
+    """A kernel: `statements` (sorted) are its identity in Plans; `arrays` are in order of computation."""
 
     statements: tuple[str, ...]
     arrays: tuple[Computed, ...]
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The arrays that it leaves in global memory."""
+        """The arrays that it stores in global memory."""
         return tuple(one.array for one in self.arrays if one.place == "root")
 
     @property
     def fetched(self) -> tuple[str, ...]:
-        """The arrays that it reads from global memory, each once, in the order of their first use."""
+        """The arrays that it reads from global memory, without repetitions, in order of first use."""
         made: set[str] = set()
         found: dict[str, None] = {}
         for one in self.arrays:
@@ -57,14 +59,14 @@ class PipelineKernel:
 
 @dataclass(frozen=True, slots=True)
 class PipelineGraph:
-    """The kernels of a schedule in launch order; `inputs` are the arrays that one reads before any has written them."""
+    """The kernels of a schedule in launch order. `inputs`: the arrays that are read before they are written."""
 
     inputs: tuple[str, ...]
     kernels: tuple[PipelineKernel, ...]
 
 
 def pipeline_graph(program: Program, schedule: Schedule) -> PipelineGraph:
-    """What the kernels of `schedule` compute.
+    """Return what the kernels of `schedule` compute.
 
     Raises:
         IllegalPlan: the schedule does not fit the program.
@@ -82,7 +84,7 @@ def pipeline_graph(program: Program, schedule: Schedule) -> PipelineGraph:
 
 
 def _one_kernel(program: Program) -> PipelineGraph:
-    """The kernel of a schedule that has one for the whole program."""
+    """Return the graph of a schedule with one kernel for the whole program."""
     names = tuple(sorted(statement.name for statement in program.statements))
     begun = frozenset(statement.body.target.array for statement in program.statements)
     inputs = tuple(array.name for array in program.arrays if array.role in ("in", "inout") and array.extents)
@@ -100,7 +102,7 @@ def _kernel(kernel: SectionKernel, begun: frozenset[str]) -> PipelineKernel:
 
 
 def _stored(program: Program, names: Collection[str], begun: frozenset[str]) -> tuple[Computed, ...]:
-    """What the statements called `names` store, in the order of the source."""
+    """Return the arrays that the statements called `names` store, in source order."""
     own: dict[str, list[Statement]] = {}
     for statement in program.statements:
         if statement.name in names:
@@ -110,7 +112,7 @@ def _stored(program: Program, names: Collection[str], begun: frozenset[str]) -> 
 
 def _computed(program: Program, name: str, place: StagePlace, statements: Sequence[Statement],
               begun: frozenset[str], with_it: Collection[str] = ()) -> Computed:
-    """An array that `statements` compute, together with those `with_it`."""
+    """Return an array that `statements` compute, together with the arrays in `with_it`."""
     array = program.array(name)
     reads = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
     reads -= {name, *with_it} - begun

@@ -1,21 +1,21 @@
-"""Text that somebody else may have written, before it is shown on a terminal or put into generated code."""
+"""Sanitize text from outside before it is shown on a terminal or put into generated code."""
 
 from __future__ import annotations
 
 MOST = 200
-"""Characters of a comment that are kept."""
+"""The maximum number of characters of a comment."""
 
 
 def printable(text: str) -> str:
-    """`text` with `?` for control characters but newlines and tabs: what a terminal shows and does not obey.
+    """Return `text` with `?` for control characters except newlines and tabs, so that a terminal only displays it.
 
-    Bytes of names that this process's locale could not decode stay as they are (surrogates, PEP 383).
+    Bytes of names that this process's locale could not decode are kept (surrogates, PEP 383).
     """
     return "".join(c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "?" for c in text)
 
 
 def one_line(text: str) -> str:
-    """`text` as the end of a `//` comment: one line of printable characters that no next line can belong to."""
+    """Return `text` as a `//` comment: one line of printable characters that does not continue on the next line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= MOST else f"{line[:MOST - 3]}..."
     return line.rstrip("\\/? ") if line.endswith(("\\", "??/")) else line

@@ -1,7 +1,7 @@
 """The Plan: every decision that leads from a Program to code, as a value.
 
-Plan + Program + Target determine the generated text, byte for byte. A Plan can be written by hand, stored as
-JSON, hashed and compared.
+Plan + Program + Target determine the generated text, byte for byte. A Plan can be written by hand, stored as JSON,
+hashed and compared.
 """
 
 from __future__ import annotations
@@ -53,13 +53,12 @@ Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 class KernelPlan:
     """Decisions for the kernel that executes `statements` (sorted names: the kernel's identity).
 
-    `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's
-    x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced
-    (along x: `run` neighbours at a time). With `diagonals` a block runs one tile of a wavefront, so that `tile` is 1,
-    and `block[d]` are its threads along a row of that tile.
-    `order` permutes the parallel dimensions of the schedule before that (empty: as they are).
+    `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's x). Each
+    thread computes `tile / block` points per dimension, cyclically, so that accesses stay coalesced (along x: `run`
+    neighbours at a time). With `diagonals` a block runs one tile of a wavefront: `tile` is 1, and `block[d]` are its
+    threads along a row of that tile. `order` permutes the parallel dimensions of the schedule first (empty: unchanged).
 
-    Each of the other fields is a decision with a file of its own in `generator.decisions`.
+    Each of the other fields is a decision with its own file in `generator.decisions`.
     """
 
     statements: tuple[str, ...]
@@ -89,7 +88,7 @@ class KernelPlan:
     unrolls: Factors = UNROLLS.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
-        """The fields, but for statements, sizes and those `honoured`, that are not the default."""
+        """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
         return tuple(
             decision.key
             for decision in KERNEL_DECISIONS
@@ -122,16 +121,16 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     COLUMNS,
     LEVEL,
 )
-"""The table of the decisions about a kernel, in the order in which they are asked."""
+"""The decisions about a kernel, in the order in which they are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A complete set of decisions. `kernels` is sorted by statements.
 
-    `placement` (sorted) lists the arrays outside of global memory, each with its memory.
-    The plan of a template has no schedule and no kernels: it is `parameters`, the values of its named parameters
-    (sorted by name). A program's plan has a schedule and no parameters.
+    `placement` (sorted): the arrays outside of global memory, each with its memory. The plan of a template has no
+    schedule and no kernels, only `parameters`: the values of its named parameters, sorted by name. A program's plan has
+    a schedule and no parameters.
     """
 
     schedule: Schedule | None
@@ -140,7 +139,7 @@ class Plan:
     parameters: Parameters = ()
 
     def kernel(self, statements: tuple[str, ...]) -> KernelPlan:
-        """The plan of the kernel with these statements. Raises KeyError when there is none."""
+        """Return the plan of the kernel with these statements. Raises KeyError if there is none."""
         for kernel in self.kernels:
             if kernel.statements == statements:
                 return kernel
@@ -156,8 +155,9 @@ class Plan:
         return self.schedule
 
     def to_json(self) -> str:
-        """Canonical JSON text: equal Plans have equal text. Of a template's plan it holds `parameters` only, of a
-        program's all but these.
+        """Return canonical JSON text: equal Plans have equal text.
+
+        A template's plan has the field `parameters` only; a program's plan has all other fields.
         """
         data = _members(self)
         if self.schedule is None:
@@ -168,8 +168,7 @@ class Plan:
 
     @property
     def rounded_products(self) -> float:
-        """The relative error caused by factors of a lower precision (`generator.precision`); 0 without any.
-        """
+        """The relative error caused by factors of a lower precision (`generator.precision`); 0 without any."""
         lower = [kernel.products for kernel in self.kernels if kernel.products != "full"]
         return max((product_tolerance(precision, len(lower)) for precision in lower), default=0.0)
 
@@ -180,9 +179,7 @@ class Plan:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are; of decisions that digests are older than only what is not the
-    default.
-    """
+    """Return the fields of a dataclass by name. Fields that are younger than stored digests are left out if default."""
     members = {name: getattr(value, name) for name in value.__dataclass_fields__}
     for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
         if decision.younger and members[decision.key] == decision.default:
@@ -194,17 +191,17 @@ def _members(value: Any) -> dict[str, Any]:
 
 
 def plan_from_json(text: str) -> Plan:
-    """The Plan that `Plan.to_json` wrote.
+    """Return the Plan that `Plan.to_json` wrote.
 
     Raises:
-        InputError: the text is no JSON, or too deeply nested; a field is unknown, missing (and has no default) or has a
-        bad value.
+        InputError: the text is not JSON, or too deeply nested; a field is unknown, missing (and has no default) or has
+            a bad value.
     """
     try:
         data = parse_json(text)
     except ValueError as error:
         raise InputError(f"the plan is not JSON: {error}") from None
-    if isinstance(data, dict) and data.get("parameters"):  # with a schedule that means nothing in older stores
+    if isinstance(data, dict) and data.get("parameters"):  # in older stores `parameters` means nothing
         return _of_template(data)
     if isinstance(data, dict) and data.keys() == {"parameters"}:
         return Plan(None, ())

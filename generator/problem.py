@@ -19,7 +19,7 @@ from generator.templates.template import Template
 
 Origin: TypeAlias = Literal["capture", "harness", "pipeline", "answer", "first"]
 Subject: TypeAlias = Program | Template
-"""What is tuned: a program whose loops are known, or a kernel's text."""
+"""What is tuned: a program with known loops, or the text of a kernel."""
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -27,8 +27,8 @@ Values: TypeAlias = Mapping[str, NDArray[Any]]
 class Baseline:
     """The original program in another build than that of `Reference.sequential_ms`.
 
-    `o3`: without the machine's own instructions, as it makes the reference; `openmp`: with the file's own OpenMP
-    pragmas, which use so many `threads`. `compiler` is its version with all options.
+    `o3`: plain -O3, not compiled for this machine, as for the reference. `openmp`: with the file's own OpenMP pragmas,
+    on `threads` threads. `compiler`: its version with all options.
     """
 
     name: Literal["o3", "openmp"]
@@ -39,17 +39,16 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the sequential program did: data at the SCoP's entry and exit, and its time.
+    """The result of the sequential program: data at the SCoP's entry and exit, and its time.
 
-    `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
-    those that are written: a build with plain -O3 computed them. `sequential_ms` are warm repeats of the SCoP alone,
-    compiled by `compiler` (version and options: -O3 for this very machine); `baselines` are times of other builds.
-    `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline`
-    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C. A template has
-    no sequential time: its outputs are an `answer` that the user gave, or what the `first` configuration computed (as
-    long as that has not run, outputs are missing). `rounding` are,
-    for outputs that rounding errors decide, the absolute differences that they explain (`generator.rounding`); the
-    usual tolerance is enough for an output that is not there.
+    `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs` those that
+    are written, computed by a build with plain -O3. `sequential_ms`: times of repeated warm runs of the SCoP alone,
+    compiled by `compiler` (version and options: -O3 for this machine). `baselines`: times of other builds. `origin`:
+    `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline` is the
+    interpreter of the pipeline language, whose sequential time is that of the same stages as C. A template has no
+    sequential time: its outputs are an `answer` that the user gave, or the results of the `first` configuration
+    (missing until it has run). `rounding`: for outputs that rounding errors dominate, the absolute differences that
+    they explain (`generator.rounding`); the usual tolerance is enough for an output that is not listed.
     """
 
     inputs: Values
@@ -64,7 +63,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a tuning run works on."""
+    """The input of a tuning run."""
 
     subject: Subject
     reference: Reference
@@ -81,7 +80,7 @@ class Problem:
 
 
 def program_of(subject: Subject) -> Program:
-    """The program that `subject` is. Raises InputError: it is a template."""
+    """Return the program that `subject` is. Raises InputError for a template."""
     match subject:
         case Program():
             return subject
@@ -93,8 +92,8 @@ def program_of(subject: Subject) -> Program:
 
 
 def as_modelled(array: Array, own: NDArray[Any]) -> NDArray[Any]:
-    """The data of the program's own array in the shape that the model has for it; elements that only the model has
-    are 0.
+    """Return the data of the source's array in the shape of the model's array, with 0 for elements that only the model
+    has.
     """
     flat = own.reshape(-1)
     if flat.size == array.elements:
@@ -118,42 +117,41 @@ def save_reference(reference: Reference, path: Path | BinaryIO) -> None:
 
 
 def load_reference(path: Path) -> Reference:
-    """Read what `save_reference` wrote. Raises OSError or ValueError when the file is absent or damaged."""
+    """Read a file of `save_reference`. Raises OSError or ValueError if it is absent or damaged."""
     _check_sums(path)
     try:
         with np.load(path, allow_pickle=False) as data:
             meta = json.loads(str(data["meta"]))
             inputs, outputs, rounding = (_group(data, kind) for kind in ("in:", "out:", "rounding:"))
     except (KeyError, ValueError) as error:  # an intact archive of something else
-        raise ValueError("it holds no reference") from error  # NumPy would advise to load it unsafely
+        raise ValueError("it holds no reference") from error  # NumPy's own message suggests to load it unsafely
     return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
                      tuple(meta["warnings"]), rounding, take_baselines(meta.get("baselines", ())))
 
 
 def take_baselines(data: Iterable[Mapping[str, Any]]) -> tuple[Baseline, ...]:
-    """Baselines out of JSON. Raises KeyError or TypeError for anything else."""
+    """Return the baselines in JSON data. Raises KeyError or TypeError for anything else."""
     return tuple(Baseline(**{**entry, "samples_ms": tuple(entry["samples_ms"])}) for entry in data)
 
 
 def _check_sums(path: Path) -> None:
-    """Read an archive once and compare its checksums, before anything interprets its bytes.
+    """Compare the checksums of an archive before anything interprets its bytes.
 
-    NumPy reads the header of an array as Python, and decompresses what a changed byte calls compressed: damage there
-    can end in nearly any exception, from SyntaxError to MemoryError. Checked first, a damaged file is told from
-    everything else.
+    NumPy reads the header of an array as Python, and decompresses data if a changed byte says so: damage there can
+    raise nearly any exception, from SyntaxError to MemoryError.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no archive, or damaged.
+        ValueError: it is not an archive, or damaged.
     """
     try:
         with ZipFile(path) as archive:
-            # `np.savez` makes neither; a comment can swallow the entries behind it
+            # `np.savez` makes neither; a comment can hide the entries behind it
             if any(member.compress_type != ZIP_STORED or member.comment for member in archive.infolist()):
                 raise BadZipFile("it has compressed entries or comments")
             if (wrong := archive.testzip()) is not None:
                 raise BadZipFile(f"the checksum of {wrong} is wrong")
-    # RuntimeError: flags that ask for a password, or for another version; ValueError: names that are no text
+    # RuntimeError: flags for a password or another version; ValueError: names that are not text
     except (BadZipFile, EOFError, RuntimeError, ValueError) as error:
         raise ValueError(f"the file is damaged: {error}") from error
 

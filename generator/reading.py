@@ -1,4 +1,4 @@
-"""The door for files: from a path to a Problem with real data, for C files, pipelines and kernel templates alike."""
+"""Read files: from a path to a Problem with real data, for C files, pipelines and kernel templates."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
                  baselines: bool = True) -> Problem:
     """Read a C file, a pipeline, or a kernel template (a T1 file, or a Python file that builds one).
 
-    Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
-    once, and build the model with all sizes bound, expanded.
+    For a C file: read the SCoP (without pragmas: the loops in which the program spends its time), run the original
+    program once, and build the model with all sizes bound, with arrays expanded.
 
-    `overrides` gives values to parameters when there is no `main` to take them from. `tell` hears how long the program
-    has been running, where that takes a while. Without `baselines` only the build that gives the reference is made.
+    `overrides` gives values to parameters if there is no `main` to take them from. `tell` receives progress messages
+    while the program runs for long. Without `baselines`, only the reference build is made.
 
     Raises:
-        InputError: anything wrong with the file or the way it is compiled.
+        InputError: anything wrong with the file or its compilation.
     """
     if file.suffix == T1:
         return read_t1_problem(file, seed)
@@ -59,7 +59,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell, baselines=baselines)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
-    names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held
+    names = {array.name for array in program.arrays if array.role != "temp"}  # temporaries are not live out
     inputs = {name: as_modelled(program.array(name), value)
               for name, value in captured.reference.inputs.items() if name in names}
     outputs = {a.name: as_modelled(a, captured.reference.outputs[a.name]) for a in program.outputs}
@@ -73,7 +73,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
 
 
 def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int]) -> Program:
-    """The Program of `read_problem`, for those who run nothing: of a pipeline, no data and no results are computed.
+    """Return the Program of `read_problem` without running anything: no data and results of a pipeline are computed.
 
     Raises:
         InputError: anything wrong with the file.
@@ -88,13 +88,13 @@ def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, 
 
 
 def checked_pipeline(problem: Problem) -> Problem:
-    """`problem` of a pipeline. Raises InputError where device code cannot subscript its arrays."""
+    """Return `problem`, that of a pipeline. Raises InputError if device code cannot index its arrays."""
     _check_index_range(problem.program)
     return problem
 
 
 def _flat_notes(program: Program) -> list[str]:
-    """A sentence for each matrix in one dimension that had to stay so, since that makes slow code."""
+    """Describe each flattened matrix that could not be given two dimensions, which makes code slow."""
     sizes = {array.name: array.extents[0] for array in program.arrays if len(array.extents) == 1 and not array.expanded}
     return [
         f"`{name}` is used as a matrix with rows of {row}, but `{(statement := program.statements[place]).text}` in "
@@ -107,12 +107,12 @@ def _flat_notes(program: Program) -> list[str]:
 
 
 def usual_schedule(file: Path) -> Schedule:
-    """What the default plan of a file runs: a pipeline stage by stage, C loops as isl's scheduler puts them."""
+    """Return the schedule of a file's default plan: a pipeline stage by stage, C loops by isl's scheduler."""
     return Stages() if file.suffix == PIPELINE else ScheduleChoice()
 
 
 def _check_index_range(program: Program) -> None:
-    """Raise InputError for an array that the `int` subscripts of device code cannot address."""
+    """Raise InputError for an array that is too large for the `int` subscripts of device code."""
     for array in program.arrays:
         if array.elements > _INT_MAX:
             raise InputError(f"{program.file}: `{array.name}` has {array.elements} elements; device code subscripts "

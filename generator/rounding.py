@@ -1,25 +1,24 @@
-"""Rounding errors: by how much two right results of one program may differ.
+"""Rounding errors: by how much two correct results of one program may differ.
 
-The usual difference goes with the length of the sums (`relative_tolerance`). A program can also be ill-conditioned:
-its rounding errors grow until they decide digits, or everything, of some results (the last columns of a
-Gram-Schmidt process on dependent vectors are what the rounding left of zero). No other program, not even the same
-one from another compiler, gives those results again. `rounding_tolerance` finds such elements from runs of the
-original with all arithmetic rounded up and with all of it rounded down.
+The usual difference grows with the length of the sums (`relative_tolerance`). A program can also be ill-conditioned:
+its rounding errors grow until they determine some or all digits of some results (the last columns of a Gram-Schmidt
+process on dependent vectors consist of rounding errors). No other program, not even the same one from another compiler,
+reproduces those results. `rounding_tolerance` finds such elements from runs of the original with all arithmetic rounded
+up and with all of it rounded down.
 
-What the runs say, element by element (p numbers the pairs of runs; from p = 1 on the inputs were changed by one unit
-in the last place, which gives other rounding errors):
+For each element (p numbers the pairs of runs; from p = 1 on the inputs were changed by one unit in the last place,
+which gives other rounding errors):
 
-    middle[p] = |(up[p] + down[p]) / 2 - result|    drift = max(|up[0] - result|, |down[0] - result|)
+    middle[p] = |(up[p] + down[p]) / 2 - result|        drift = max(|up[0] - result|, |down[0] - result|)
 
-`drift` is an upper bound that is much too large for a long sum: errors that all have one sign add up to n units,
-where those of other programs add up to sqrt(n). This part has opposite signs in the two runs, so that `middle` is
-without it: as long as errors add up linearly, it is half a unit of every rounding with a random sign, a sample of
-what another order of the operations does. But `middle` of changed inputs can be large without any rounding error (a
-test `x == 1`, a singular matrix of integers), hence it counts up to a multiple of `drift` only: where `drift` is 0
-the arithmetic is exact.
+`drift` is an upper bound, and far too large for a long sum: errors of one sign add up to n units, those of other
+programs to sqrt(n). This part has opposite signs in the two runs, so it cancels in `middle`: as long as errors add up
+linearly, `middle` is half a unit of every rounding with a random sign, a sample of the effect of another order of the
+operations. But `middle` of changed inputs can be large without any rounding error (a test `x == 1`, a singular matrix
+of integers). Hence it counts only up to a multiple of `drift`: where `drift` is 0 the arithmetic is exact.
 
-This is random rounding (D. S. Parker, Monte Carlo Arithmetic, 1997; J. Vignes, Math. Comput. Simul. 35, 1993) with
-as few runs as possible and the processor's own rounding modes.
+This is random rounding (D. S. Parker, Monte Carlo Arithmetic, 1997; J. Vignes, Math. Comput. Simul. 35, 1993) with as
+few runs as possible and the processor's own rounding modes.
 """
 
 from __future__ import annotations
@@ -36,36 +35,36 @@ from numpy.typing import NDArray
 Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 SAFETY = 32.0
-# One rounding step by C type. A double's is taken larger than 2^-52: a wrong variant is off by far more than the eleven
-# digits that remain.
+# One rounding step by C type. That of double is chosen larger than 2^-52: a wrong variant differs by far more than the
+# eleven digits that remain.
 UNIT = {"float": 2.0**-23, "double": 2.0**-43, "half": 2.0**-11}
 MOST_RELATIVE = 0.01
 PEERS = 16.0
-# A sample of two random numbers can be small by accident: it is taken from a neighbourhood, and multiplied by this.
+# A sample of two random numbers can be small by chance: take the maximum of a neighbourhood, and multiply it by this.
 ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
-# Runs whose errors differ from place to place come near what another program does.
+# For runs whose errors differ from place to place, which resemble another program.
 MIXED_SAFETY = 2.0
-# Distance to the farthest neighbour along each dimension, by their number: 17, 25 and 27 elements.
+# The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
 _OTHER_BUILD = 1e-4
 
 
 def relative_tolerance(type_name: str, length: int) -> float:
-    """The relative tolerance for elements of a C type after chains of `length` updates; 0 for integers.
+    """Return the relative tolerance for elements of a C type after chains of `length` updates; 0 for integers.
 
-    The rounding error of adding n terms grows like sqrt(n) units in the last place when the single errors are
-    independent (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.5).
+    The rounding error of adding n terms grows like sqrt(n) units in the last place if the single errors are independent
+    (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.5).
     """
     return min(SAFETY * UNIT.get(type_name, 0.0) * math.sqrt(max(length, 1)), MOST_RELATIVE)
 
 
 def scale(values: NDArray[Any]) -> NDArray[np.float64]:
-    """What relative differences refer to: each value's size plus that of a usual element.
+    """Return the base of relative differences: each value's size plus that of a usual element.
 
-    Elements that cancel to almost 0 are thus judged by their peers: by the root mean square of the finite values,
-    but at most PEERS times the median of those that are not 0. A few huge elements must not hide errors in all others.
+    So elements that cancel to almost 0 are compared with their peers: with the root mean square of the finite values,
+    but at most PEERS times the median of the nonzero ones. A few huge elements must not hide errors in all others.
     """
     numbers = np.abs(values.astype(np.float64))
     sizes = numbers[np.isfinite(numbers) & (numbers != 0)]
@@ -79,13 +78,14 @@ def scale(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair],
                        mixed: Sequence[NDArray[Any]] = ()) -> NDArray[np.float64] | None:
-    """The absolute differences from `result` that rounding errors explain; None when the usual ones cover them all.
+    """Return the absolute differences from `result` that rounding errors explain; None if the usual tolerance covers
+    them.
 
-    `pairs` are the results (up, down) of the runs; without any nothing is known: None. `mixed` are those of runs whose
-    rounding errors differ from place to place, for results that are integers: what two parts of a program do to a
-    number that is cut off can cancel as long as both round the same way. The tolerance is infinite where a run with
-    another rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on
-    no rounding get 0.
+    `pairs`: the results (up, down) of the runs; without any, nothing is known: None. `mixed`: results of runs whose
+    rounding errors differ from place to place, for integer results: the effects of two parts of a program on a
+    truncated number can cancel if both round the same way. The tolerance is infinite where a run with another rounding
+    gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on no rounding get
+    0.
     """
     if not pairs:
         return None
@@ -95,21 +95,22 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
             middle = reduce(np.maximum, (_distance(result, _mean(*pair)) for pair in pairs))
             most = ROUNDING_SAFETY * min(float(middle.max(initial=0)), MOST_DRIFTS * float(drift.max(initial=0)))
             if not mixed and most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
-                return None  # as what follows would find, element by element
+                return None  # as the element-wise code below would find
             noise = np.minimum(_spread(middle), MOST_DRIFTS * _spread(drift))
-        else:  # a step, not a sum of small errors: the mean and the neighbours say nothing
+        else:  # a step, not a sum of small errors: mean and neighbours have no meaning
             noise = drift
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
         for run in mixed:
             tolerance = np.maximum(tolerance, MIXED_SAFETY * _distance(result, run))
-        # Without a right digit, errors do not add up any more: they are quotients of random numbers, with long tails.
+        # Errors without a correct digit no longer add up: they are quotients of random numbers, with long tails.
         tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
 
 
 def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass: rounding changes the fourth digit (of
-    halves, which have three, the second).
+    """Return where the tolerance permits a relative error of MOST_RELATIVE (halves: ten times that).
+
+    There rounding changes the fourth digit (of halves, which have three digits, the second).
     """
     most = MOST_RELATIVE * (10 if result.dtype == np.float16 else 1)
     with np.errstate(invalid="ignore"):
@@ -118,7 +119,7 @@ def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bo
 
 
 def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, NDArray[Any]]) -> str | None:
-    """What a user must know of results that are `undetermined`; None when there are none."""
+    """Return a warning about results that are `undetermined`; None if there are none."""
     wide = {name: undetermined(results[name], tolerance) for name, tolerance in tolerances.items()}
     listed = [f"{_share(mask)} of {name}" for name, mask in wide.items() if mask.any()]
     if not listed:
@@ -136,9 +137,7 @@ def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, 
 
 
 def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
-    """How many elements of `other`, the same program's result in another build, differ by more than rounding errors
-    do.
-    """
+    """Return how many elements of `other`, the result of another build, differ by more than rounding errors."""
     with np.errstate(invalid="ignore", over="ignore"):
         distance = _distance(value, other)
         allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
@@ -154,7 +153,7 @@ def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """|other - result|; infinite where only one of them is a finite number, or they are different infinities."""
     distance: NDArray[np.float64] = np.asarray(np.subtract(other, result, dtype=np.float64))
     np.abs(distance, out=distance)
-    if not math.isfinite(distance.max(initial=0.0)):  # few programs: everything else is a number already
+    if not math.isfinite(distance.max(initial=0.0)):  # rare: all other programs have numbers only
         odd = ~np.isfinite(distance)
         one, two = result[odd], other[odd]
         distance[odd] = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.inf)
@@ -168,7 +167,7 @@ def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The greatest value of each element's neighbourhood; an infinity stays where it is and spreads nowhere."""
+    """Return the maximum of each element's neighbourhood; infinities stay in place and do not spread."""
     greatest = np.where(np.isinf(values), 0.0, values)
     for axis in range(values.ndim):
         line = np.moveaxis(greatest, axis, 0)

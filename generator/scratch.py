@@ -1,4 +1,4 @@
-"""Temporary folders that go with the process, also when it is asked to end."""
+"""Temporary folders that are deleted with the process, also if it is terminated by a signal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ASKED = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def scratch_folder(prefix: str) -> Iterator[Path]:
-    """A temporary folder with its true path; SIGTERM and SIGHUP delete it before they end the process."""
+    """Make a temporary folder and yield its resolved path; SIGTERM and SIGHUP delete it before they end the process."""
     with _ending_in_order(), tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
 
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """While entered, signals that would end the process at once raise SystemExit instead.
+    """Within this context, signals that would end the process at once raise SystemExit instead.
 
-    Handlers that somebody else has installed stay; outside the main thread nothing can be installed.
+    Handlers of others are kept; outside the main thread nothing can be installed.
     """
     alone = threading.current_thread() is threading.main_thread()
     taken = [number for number in _ASKED if alone and signal.getsignal(number) is signal.SIG_DFL]
@@ -39,7 +39,7 @@ def _ending_in_order() -> Iterator[None]:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    for other in _ASKED:  # once is enough: the next one must not stop the cleaning
+    for other in _ASKED:  # once is enough: a second signal must not interrupt the cleanup
         if signal.getsignal(other) is _leave:
             signal.signal(other, signal.SIG_IGN)
-    sys.exit(128 + number)  # as a shell counts
+    sys.exit(128 + number)  # the exit code of shells

@@ -1,13 +1,13 @@
-"""Values that an expression uses more than once: they get names, so that a text holds them once.
+"""Name values that an expression uses more than once, so that they appear once in the text.
 
-    (a*a + a) * (a*a + a)          ->          value_0 = a*a + a;  value_0 * value_0
+    (a*a + a) * (a*a + a)  ->  value_0 = a*a + a;  value_0 * value_0
 
-Front ends build expressions whose parts are the same objects, or equal, at many places: a graph. Written as a tree it
-may be longer than memory. Named values are trees, all together about as long as the graph.
+Front ends build expressions as graphs, with the same or equal objects in many places. Written as a tree, such an
+expression may exceed memory. Named values are trees whose total length is about that of the graph.
 
-A named value is computed in any case. So it may be one that the expression computes only under a condition if nothing
-can go wrong: no division of integers by what may be 0 is in it. Elements are read in any case, too: this is for
-languages in which they exist wherever an expression is computed.
+A named value is always computed. So a value that the expression computes only under a condition may be named only if it
+cannot fail: it has no integer division by a possible 0. Elements are read in any case, too: this is for languages in
+which they exist wherever an expression is computed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from generator.arithmetic import FLOATING, c_type
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, map_children
 
 WORTH = 16
-"""Operators, numbers and names that a name must save: compilers find shorter repetitions themselves."""
+"""The number of operators, numbers and names that a name must save: compilers find shorter repetitions themselves."""
 WORTH_OF_INDEX = 200
-"""The same for values of iterators alone: `emit/opaque.py` wants to see them whole."""
+"""The same for values of iterators only: `emit/opaque.py` needs to see them whole."""
 MOST = 20_000
-"""Operators, numbers and names of a statement: its text has some 10 characters for each."""
+"""The maximum number of operators, numbers and names of a statement; each takes about 10 characters of text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Expressions with names for values that they use repeatedly, and these values, each after those that it uses."""
+    """Named values that expressions use repeatedly, each after those that it uses, and the expressions with these
+    names.
+    """
 
     lets: tuple[tuple[Name, Expr], ...]
     roots: tuple[Expr, ...]
 
 
 class TooLong(Exception):
-    """An expression has too many operators, even with names for what it repeats; `size` says how many."""
+    """An expression has too many operators even with named values; `size` is their number."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -45,15 +47,15 @@ class TooLong(Exception):
 
 def shared(roots: Sequence[Expr], types: Mapping[str, str], taken: Collection[str],
            guard: Expr | None = None) -> Shared:
-    """Name what `roots` repeat; `types` are those of arrays, no name is in `taken`.
+    """Name the repeated values of `roots`. `types`: those of arrays; `taken`: names that must not be used.
 
-    All roots are computed where `guard` holds, which is computed before them and becomes the last root.
+    All roots are computed where `guard` holds. The guard is computed before them and becomes the last root.
 
     Raises:
-        TooLong: nevertheless they are longer than MOST.
+        TooLong: the result has more than MOST operators, numbers and names.
     """
     graph = _Graph(types)
-    first = [] if guard is None else [graph.node(guard)]  # names that the guard needs are the first
+    first = [] if guard is None else [graph.node(guard)]  # values of the guard are computed first
     before = len(graph.nodes)
     tops = [*map(graph.node, roots), *first]
     named = graph.named(tops, first, before)
@@ -74,7 +76,8 @@ def shared(roots: Sequence[Expr], types: Mapping[str, str], taken: Collection[st
 
 
 def size_of(root: Expr) -> int:
-    """The operators, numbers and names of `root` as a tree; quick, also where that is too long to be written."""
+    """Return the operators, numbers and names of `root` as a tree; fast even if that tree would be too long to build.
+    """
     found: dict[int, int] = {}
     for expr in in_order(root):
         found[id(expr)] = 1 + sum(found[id(child)] for child in children(expr))
@@ -82,7 +85,7 @@ def size_of(root: Expr) -> int:
 
 
 def in_order(root: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -> Iterator[Expr]:
-    """All different objects in `root`, what is `below` an expression before it."""
+    """Yield all different objects in `root`, those `below` an expression before it."""
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
@@ -96,9 +99,9 @@ def in_order(root: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -
 
 
 class _Graph:
-    """Different expressions by number, operands before what uses them.
+    """Different expressions by number, operands before their users.
 
-    `types` are theirs, `sizes` are their lengths as trees that end at named values.
+    `types`: their types. `sizes`: their lengths as trees that end at named values.
     """
 
     def __init__(self, arrays: Mapping[str, str]) -> None:
@@ -112,7 +115,7 @@ class _Graph:
         self._by_content: dict[object, int] = {}
 
     def node(self, root: Expr) -> int:
-        """The number of `root`; new for what is equal to nothing before."""
+        """Return the number of `root`; a new one if no equal expression has one."""
         for expr in in_order(root, _operands):
             if id(expr) not in self._by_object:
                 self._by_object[id(expr)] = self._found(expr)
@@ -131,15 +134,15 @@ class _Graph:
         return self._by_content[key]
 
     def named(self, tops: Sequence[int], guard: Sequence[int], before: int) -> frozenset[int]:
-        """The nodes that get names; the first `before` ones belong to the `guard`, the others are computed after it.
+        """Return the nodes that get names, and compute the sizes.
 
-        Sizes are known afterwards.
+        The first `before` nodes belong to the `guard`; the others are computed after it.
         """
         risky = self._risky()
         surely = self._surely(risky) if any(risky) else []
 
         def possible(place: int) -> bool:
-            """Not numbers, names, and elements at places that do not depend on data; nothing that does harm."""
+            """Exclude numbers, names, elements at positions that do not depend on data, and what may fail."""
             by = guard if place < before else tops
             return bool(self.operands[place]) and (not risky[place] or any(place in surely[top] for top in by))
 
@@ -156,9 +159,7 @@ class _Graph:
         return frozenset(found)
 
     def _uses(self, tops: Sequence[int], nameable: Sequence[bool]) -> list[int]:
-        """How often each node is an operand of what stands once in the text; from WORTH_OF_INDEX on it does not
-        matter.
-        """
+        """Return how often each node is an operand in the text; counts from WORTH_OF_INDEX on are inexact."""
         uses = [0] * len(self.nodes)
         for top in tops:
             uses[top] += 1
@@ -168,7 +169,7 @@ class _Graph:
         return uses
 
     def _risky(self) -> list[bool]:
-        """Which nodes might stop the program where it would not compute them."""
+        """Return which nodes might fail if they were computed unconditionally."""
         found: list[bool] = []
         for place, node in enumerate(self.nodes):
             divides = isinstance(node, Binary) and node.op in ("/", "%")
@@ -177,7 +178,7 @@ class _Graph:
         return found
 
     def _surely(self, risky: Sequence[bool]) -> list[frozenset[int]]:
-        """For every node, the risky ones that it computes in any case."""
+        """Return, for every node, the risky ones that it always computes."""
         found: list[frozenset[int]] = []
         for place, node in enumerate(self.nodes):
             below = [found[child] for child in self.operands[place]]
@@ -193,7 +194,7 @@ class _Graph:
 
 
 def _divides_safely(node: Binary, kind: str) -> bool:
-    """Whether a division is one of real numbers, or by a positive number; `kind` is its type."""
+    """Return whether a division is one of real numbers, or by a positive number. `kind`: its type."""
     match node.right:
         case Int(value) | Cast(_, Int(value)) if value > 0:
             return True
@@ -202,7 +203,7 @@ def _divides_safely(node: Binary, kind: str) -> bool:
 
 
 def _operands(expr: Expr) -> tuple[Expr, ...]:
-    """The operands that may be named or hold what is."""
+    """Return the operands that may be named or may contain named values."""
     match expr:
         case Load():
             return tuple(index for index in expr.index if depends_on_data(index))
@@ -213,19 +214,19 @@ def _operands(expr: Expr) -> tuple[Expr, ...]:
 
 
 def depends_on_data(index: Expr) -> bool:
-    """Whether a subscript reads an element, or has a part that is none of an integer."""
+    """Return whether a subscript reads an element or has a part that is not an integer."""
     return any(isinstance(part, Load | Real | Call) for part in in_order(index))
 
 
 def _own_size(expr: Expr) -> int:
-    """What `expr` has besides its operands."""
+    """Return the size of `expr` without its operands."""
     if not isinstance(expr, Load):
         return 1
     return 1 + sum(size_of(index) for index in expr.index if not depends_on_data(index))
 
 
 def _content(expr: Expr) -> object:
-    """What distinguishes `expr` from others with the same operands."""
+    """Return what distinguishes `expr` from others with the same operands."""
     match expr:
         case Int() | Real():
             return expr
@@ -246,7 +247,7 @@ def _content(expr: Expr) -> object:
 
 
 def _with_operands(expr: Expr, new: Sequence[Expr]) -> Expr:
-    """`expr` with other operands, in their order."""
+    """Return `expr` with other operands, in their order."""
     if not new:
         return expr
     if isinstance(expr, Load):

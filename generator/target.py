@@ -1,5 +1,4 @@
-"""What a device language can do (Language), and what a device can do: the Target, queried by a runner, never assumed.
-"""
+"""The capabilities of a device language (Language), and those of a device (Target), which a runner queries."""
 
 from __future__ import annotations
 
@@ -13,23 +12,23 @@ Dialect: TypeAlias = Literal["opencl", "cuda", "hip"]
 LANES = 32
 """Threads that exchange values by shuffles: a warp, or half a wavefront of 64."""
 MAX_CONSTANT_ARRAYS = 8
-"""Arrays in constant memory: the number of such arguments that OpenCL guarantees (CL_DEVICE_MAX_CONSTANT_ARGS)."""
+"""The maximum number of arrays in constant memory: OpenCL guarantees so many arguments (CL_DEVICE_MAX_CONSTANT_ARGS).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What can be said in a dialect, whatever the device; how it is said is a table of `generator.emit.dialects`.
+    """The capabilities of a dialect, independent of the device; its syntax is a table of `generator.emit.dialects`.
 
-    `title` is its name, `suffix` that of files with its text; `cplusplus`: it is a dialect of C++.
-    `declared_shared_bytes`: the most shared memory of a block in declared arrays; what needs more is dynamic memory,
-    which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are
-    arguments; otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that
-    is the same in all threads of a block. `unrolled_barriers`: loops with barriers may be unrolled. `cache_preference`:
-    kernels may prefer shared memory or L1 cache where a multiprocessor divides one memory between them.
-    `rows_in_sub_groups`: sub-groups are neighbours in x, then in y; otherwise only threads of one row are known to form
-    one. `most_blocks`: how many blocks of a launch devices count along x, y and z (None: as many as there may be;
-    OpenCL counts in `size_t`). `copies_from`: from which compute capability on threads can let copies to shared memory
-    go on by themselves (None: never). `tensor_cores`: it has the C++ API `nvcuda::wmma`.
+    `title`: its name. `suffix`: that of its files. `cplusplus`: it is a dialect of C++. `declared_shared_bytes`: the
+    most shared memory of a block in declared arrays; more needs dynamic memory, requested at launch (None: all is
+    declared). `constant_arguments`: arrays in constant memory are arguments; otherwise they are symbols of the module.
+    `uniform_branches`: a barrier may be under a condition that is uniform in a block. `unrolled_barriers`: loops with
+    barriers may be unrolled. `cache_preference`: kernels can prefer shared memory or L1. `rows_in_sub_groups`:
+    sub-groups are neighbours in x, then in y; otherwise only threads of one row are known to form one. `most_blocks`:
+    the most blocks of a launch along x, y and z (None: no limit; OpenCL counts in `size_t`). `copies_from`: the first
+    compute capability with asynchronous copies to shared memory (None: never). `tensor_cores`: it has the C++ API
+    `nvcuda::wmma`.
     """
 
     title: str
@@ -46,22 +45,22 @@ class Language:
     tensor_cores: bool = False
 
     def dynamic_bytes(self, local_bytes: int) -> int:
-        """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
+        """Return the shared memory that a launch must request for a block with `local_bytes`: all of it or 0."""
         most = self.declared_shared_bytes
         return local_bytes if most is not None and local_bytes > most else 0
 
 
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
-"""Of a launch along x, y and z: CUDA C++ Programming Guide, technical specifications per compute capability."""
+"""The most blocks of a launch along x, y and z (CUDA C++ Programming Guide, specifications per compute capability)."""
 LANGUAGES: Mapping[Dialect, Language] = {
-    # PoCL 3 miscompiles barriers under uniform conditions, too
+    # PoCL 3 also miscompiles barriers under uniform conditions
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
                        uniform_branches=False, unrolled_barriers=False, cache_preference=False,
                        rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
                      uniform_branches=True, unrolled_barriers=True, cache_preference=True,
                      rows_in_sub_groups=True, most_blocks=MOST_BLOCKS, copies_from=(8, 0), tensor_cores=True),
-    # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
+    # the driver ignores a preference: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
                     uniform_branches=True, unrolled_barriers=True, cache_preference=False,
                     rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
@@ -72,16 +71,15 @@ class Target:
     """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z.
 
     `sub_group`: threads that can exchange values by shuffles (a warp or wavefront), at least LANES; 0: no shuffles.
-    `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`). `image_1d`
-    is the greatest number of texels of a one-dimensional one, `image_2d` the greatest width and height of a
-    two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
-    `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
-    NVIDIA device, if known. `architecture`: what compilers for AMD devices call theirs, as in `gfx90a:xnack-`.
-    `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels twenty times
-    faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu` and `pocl`:
-    kernels avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`), or PoCL
-    (`generator.emit.even_unrolls`). `products`: the precision in which tensor cores may multiply, if a run allows
-    that.
+    `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`).
+    `image_1d`: the most texels of a one-dimensional texture. `image_2d`: the maximum width and height of a
+    two-dimensional one (CUDA: textures over linear memory, 2^27 texels and 131072 x 65000 or more). `constant_bytes`:
+    constant memory for all arrays of a kernel together. `capability`: the compute capability of an NVIDIA device, if
+    known. `architecture`: the compiler's name of an AMD device, as in `gfx90a:xnack-`. `long_strides`: subscripts count
+    rows in 64 bits, as in `A[i * 1024L + j]`: PoCL then compiles some kernels twenty times faster, and none runs
+    slower; with Intel's runtime many run at a third of their speed. `intel_cpu`, `pocl`: avoid constructs that Intel's
+    CPU runtime (`generator.emit.guards`, `generator.emit.opaque`) or PoCL (`generator.emit.even_unrolls`) miscompiles.
+    `products`: the precision in which tensor cores may multiply, if a run allows that.
     """
 
     name: str
@@ -107,16 +105,16 @@ class Target:
 
     @property
     def copies_asynchronously(self) -> bool:
-        """Whether threads can let copies to shared memory go on by themselves (PTX ISA, `cp.async`)."""
+        """Whether the device and dialect have asynchronous copies to shared memory (PTX ISA, `cp.async`)."""
         least = self.language.copies_from
         return least is not None and self.capability is not None and self.capability >= least
 
     def multiplies(self, precision: str) -> bool:
-        """Whether its tensor cores multiply numbers of this precision, and its dialect can say so."""
+        """Return whether its tensor cores multiply numbers of this precision, and its dialect supports it."""
         least = LEAST_CAPABILITY[precision]
         return self.language.tensor_cores and self.capability is not None and self.capability >= least
 
     @property
     def language(self) -> Language:
-        """What its dialect can do."""
+        """The capabilities of its dialect."""
         return LANGUAGES[self.dialect]

@@ -1,4 +1,4 @@
-"""Where antune keeps what is worth keeping between runs."""
+"""The folder of the caches that antune keeps between runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,5 @@ from pathlib import Path
 
 
 def user_cache() -> Path:
-    """The folder of antune in the user's cache: below $XDG_CACHE_HOME, or ~/.cache. Raises RuntimeError where there
-    is no home.
-    """
+    """Return the folder of antune in $XDG_CACHE_HOME or ~/.cache. Raises RuntimeError if there is no home folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antune"

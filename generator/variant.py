@@ -18,7 +18,7 @@ from generator.target import LANGUAGES, Dialect, Language
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run `kernel` on `grid` blocks (x, y, z); `iterators` are the values of the enclosing host loops it needs."""
+    """Run `kernel` on `grid` blocks (x, y, z). `iterators`: the values of the enclosing host loops that it needs."""
 
     kernel: str
     grid: tuple[Expr, ...]
@@ -52,13 +52,13 @@ HostOp: TypeAlias = Launch | HostLoop | HostBranch
 class Texture:
     """An array that is read through an image of `shape` texels: its width, and its height if it is two-dimensional.
 
-    The texels, row by row, are the elements of the array in memory, row by row. A texel holds `words` 32-bit integers
-    without sign; `words` 1 for an element of 8 bytes: two texels, least significant word first. Nothing is filtered,
-    coordinates are not normalised.
+    The texels, row by row, are the elements of the array in memory, row by row. A texel holds `words` unsigned 32-bit
+    integers; `words` 1 for an element of 8 bytes means two texels, least significant word first. There is no filtering,
+    and coordinates are not normalised.
 
-    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32; where `typed`, as
-    texts of users have them, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear memory
-    (two dimensions: with pitch), channels of the C type of the elements, `int2` for double, read as they are.
+    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32; if `typed`, as in
+    users' texts, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear memory (two
+    dimensions: with pitch), channels of the C type of the elements, `int2` for double, read unconverted.
     """
 
     array: str
@@ -72,8 +72,8 @@ class Texture:
 class Constant:
     """An array in constant memory.
 
-    OpenCL: a pointer argument like others, to `__constant`. CUDA: no argument at all; the module has `symbol`, an array
-    that is to be filled before the launch.
+    OpenCL: a pointer argument to `__constant`. CUDA: not an argument; the module has an array `symbol`, which is filled
+    before the launch.
     """
 
     array: str
@@ -85,18 +85,18 @@ Placed: TypeAlias = Texture | Constant
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """The text of a device function but for its name, which stands between `before` and `after`."""
+    """The text of a device function, split at its name: `before` and `after`."""
 
     before: str
     after: str
 
     def called(self, name: str) -> str:
-        """The text of the function `name`."""
+        """Return the text of the function with this name."""
         return f"{self.before}{name}{self.after}"
 
 
 def kernel_name(number: int) -> str:
-    """The names of a Variant's kernels, in launch order."""
+    """Return the name of a Variant's kernel with this number, in launch order."""
     return f"kernel{number}"
 
 
@@ -105,17 +105,17 @@ class Kernel:
     """One device function.
 
     Arguments, in this order: one per name in `arrays`, a value per name in `scalars`, an `int` per name in `iterators`.
-    An array is a global pointer unless `placements` says what else it is. `block` is x first. `statements` (sorted) is
-    the kernel's identity in the search.
+    An array is a global pointer unless `placements` says otherwise. `block` is x first. `statements` (sorted) is the
+    kernel's identity in the search.
 
-    `preamble` is the text before `source` if this kernel is compiled alone (None: the Variant's).
+    `preamble`: the text before `source` if this kernel is compiled alone (None: the Variant's).
 
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise;
-    `launch_bytes` are dynamic in any case. `order` are the names of arrays and scalars in the order of the text's
-    arguments, where it is another (in templates).
+    `launch_bytes` are always dynamic. `order`: the names of arrays and scalars in the order of the text's arguments, if
+    it is different (in templates).
 
-    `cache` is a preference that a CUDA runner sets before the first launch: "shared" prefers shared memory
-    (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that
+    `cache`: a preference that a CUDA runner sets before the first launch: "shared" prefers shared memory
+    (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the smallest carve-out that
     the block needs).
     """
 
@@ -140,19 +140,19 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The text by its name."""
+        """The text with the kernel's name."""
         return self.text.called(self.name)
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
-        """Bytes of shared memory that a launch has to ask for (`Language.declared_shared_bytes`)."""
+        """Return the bytes of shared memory that a launch must request (`Language.declared_shared_bytes`)."""
         return self.launch_bytes or LANGUAGES[dialect].dynamic_bytes(self.local_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Everything a runner needs beside the data: the source text of all kernels and how to launch them.
+    """Everything that a runner needs except the data: the source text of all kernels and the host program.
 
-    `scratch` are arrays that only the kernels use; their contents before and after a run are irrelevant.
+    `scratch`: arrays that only the kernels use; their contents are scratch.
     """
 
     plan: Plan

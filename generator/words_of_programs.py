@@ -1,8 +1,8 @@
-"""Whether a Program that was read from a file has only words that are safe to print as code.
+"""Check that a Program read from a file contains only words that are safe to print as code.
 
-A store may come from somebody else. What a kernel's text is made of is checked here: names are identifiers, types,
-operators and functions are those of the language, numbers are numbers. Whether subscripts stay inside their arrays is
-another question (`generator.polyhedral.dependences.inside`).
+A store may come from outside. All parts of a kernel's text are checked here: names are identifiers, types, operators
+and functions are those of the language, numbers are numbers. `generator.polyhedral.dependences.inside` checks that
+subscripts stay inside their arrays.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _DEEPEST, _MOST_DIMENSIONS, _LARGEST = 400, 32, 2**64
 
 
 def check_words(program: Program) -> None:
-    """Raise InputError for a word of `program` that no front end makes. Raises AttributeError or TypeError for a
-    wrong type.
+    """Raise InputError for a word of `program` that no front end makes. Raises AttributeError or TypeError for a wrong
+    type.
     """
     if not _PROGRAM.fullmatch(program.name) or "\n" in program.file:
         _refuse("the name", program.name)
@@ -115,7 +115,7 @@ def _check_statement(statement: Statement, arrays: set[str]) -> None:
 
 
 def _check_expression(expr: Expr, known: frozenset[str], arrays: set[str]) -> None:
-    """An expression that may use the variables `known`."""
+    """Check an expression that may use the variables `known`."""
     seen: set[str] = set()
     for part, variables in _parts(expr, known):
         _check_part(part, variables, arrays)
@@ -124,7 +124,10 @@ def _check_expression(expr: Expr, known: frozenset[str], arrays: set[str]) -> No
 
 
 def _check_kinds(statement: Statement) -> None:
-    """The target is written, and everything else read: else data would change that the proof takes for constant."""
+    """Check that the target is written and all other accesses are reads.
+
+    Otherwise data could change that the proof assumes to be constant.
+    """
     body = statement.body
     read = [
         load
@@ -147,7 +150,7 @@ def _check_kind(statement: Statement, number: int, array: str, kinds: tuple[Acce
 
 
 def _parts(expr: Expr, variables: frozenset[str], depth: int = 0) -> Iterator[tuple[Expr, frozenset[str]]]:
-    """`expr` and all that it consists of, each with the variables that it may use."""
+    """Yield `expr` and all its subexpressions, each with the variables that it may use."""
     if depth > _DEEPEST:
         _refuse("an expression", f"more than {_DEEPEST} operators deep")
     yield expr, variables
@@ -157,16 +160,14 @@ def _parts(expr: Expr, variables: frozenset[str], depth: int = 0) -> Iterator[tu
 
 
 def _declared(fold: Fold) -> frozenset[str]:
-    """The variables of a fold."""
+    """Return the variables of a fold."""
     return frozenset(
         [fold.iterator.name, *(name.name for name, _, _ in fold.changes), *(name.name for name, _ in fold.lets)]
     )
 
 
 def _check_fold(fold: Fold, seen: set[str]) -> None:
-    """A fold has variables of its own, which no generated name is like; none is declared twice (`seen`: those so
-    far).
-    """
+    """Check that a fold has its own variables, distinct from all generated names and from those `seen` so far."""
     listed = [fold.iterator, *(name for name, _, _ in fold.changes), *(name for name, _ in fold.lets)]
     for name in listed:
         if (
@@ -214,7 +215,7 @@ def _among(what: str, word: str, known: Iterable[str]) -> None:
 
 
 def _names(names: Iterable[str]) -> None:
-    """Different identifiers."""
+    """Check that these are different identifiers."""
     seen = set()
     for name in names:
         if not _NAME.fullmatch(name) or name in seen:

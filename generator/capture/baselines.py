@@ -1,11 +1,11 @@
-"""Which builds of the original program are timed, and what each of them is called.
+"""The builds of the original program that are timed.
 
-    reference    -O3                           computes the results that variants are compared with
-    sequential   -O3 -march=native             the time that counts: the compiler may use all that the machine has
-    openmp       -O3 -march=native -fopenmp    where pragmas of the file say how the SCoP runs in parallel
+    reference     -O3                            computes the results that variants are compared with
+    sequential    -O3 -march=native              gives the sequential time: the compiler may use the whole machine
+    openmp        -O3 -march=native -fopenmp     if the file's pragmas parallelize the SCoP
 
-The machine's own instructions may round differently (fused multiply-add), so only times are taken from the other
-builds; their results are compared with the reference, and a warning says where they differ.
+Native instructions may round differently (fused multiply-add), so only times are taken from the other builds; their
+results are compared with the reference, and a warning reports differences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPERATOR = re.compile(r"_Pragma\s*\(\s*\"\s*omp\b")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What a build of the program did: its times, how many threads it had, its results."""
+    """The results of a build of the program: its times, its number of threads, its outputs."""
 
     samples_ms: tuple[float, ...]
     threads: int
@@ -35,7 +35,7 @@ class Times:
 
 @dataclass
 class Timed:
-    """The time that counts, what compiled that, and the other builds; `warnings` say what went wrong."""
+    """The sequential time, its compiler, and the other builds; `warnings` describe failures."""
 
     sequential_ms: tuple[float, ...]
     compiler: str
@@ -45,7 +45,8 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class OtherBuilds:
-    """What is timed beside the reference's build: for this machine, by the file's own OpenMP; None where there is none.
+    """The builds that are timed beside the reference's: for this machine, and with the file's own OpenMP; None if
+    absent.
     """
 
     native: Build | None = None
@@ -53,16 +54,16 @@ class OtherBuilds:
 
     @property
     def all(self) -> tuple[Build, ...]:
-        """Those that there are, in the order in which they are timed."""
+        """The present builds, in the order in which they are timed."""
         return tuple(build for build in (self.native, self.openmp) if build is not None)
 
 
 NO_OTHERS = OtherBuilds()
-"""Of a capture that nobody asks for times."""
+"""For a capture that needs no times."""
 
 
 def other_builds(source: ScopSource, text: str, compiler: Compiler) -> OtherBuilds:
-    """The builds to time of a file, of which `text` is what the compiler sees."""
+    """Return the builds of a file to time. `text`: the text that the compiler sees."""
     cflags = source.compilation.cflags
     machine = native_flags(compiler, cflags)
     openmp = (*machine, *(() if "-fopenmp" in cflags else ("-fopenmp",)))
@@ -72,7 +73,7 @@ def other_builds(source: ScopSource, text: str, compiler: Compiler) -> OtherBuil
 
 def timed_builds(source: ScopSource, compiler: Compiler, plain: Times, rounding: Values, reference: Build,
                  others: OtherBuilds, run: Callable[[Build], Times]) -> Timed:
-    """Time `others` by `run`; `plain` is what the build `reference` did."""
+    """Time `others` with `run`. `plain`: the result of the build `reference`."""
     timed = Timed(plain.samples_ms, _words(source, compiler, reference))
     if reference == UNTIMED:
         return timed
@@ -94,12 +95,12 @@ def timed_builds(source: ScopSource, compiler: Compiler, plain: Times, rounding:
 
 
 def no_native(compiler: Compiler, used: str) -> str:
-    """What to say of a C compiler that cannot compile for this machine in particular."""
+    """Return the warning about a C compiler that cannot compile for this machine."""
     return f"{compiler.path} has no option -march=native: the sequential time is that of {used}"
 
 
 def has_openmp(source: ScopSource, text: str) -> bool:
-    """Whether OpenMP pragmas stand in the SCoP, or above it: those elsewhere in the file do not change its time."""
+    """Return whether OpenMP pragmas are in the SCoP or above it; those elsewhere in the file do not affect its time."""
     lines = text.split("\n")
     own = lines[openmp_above(lines, source):source.last_line]
     return any(OPENMP.match(line) or _OPERATOR.search(line) for line in own)
@@ -108,7 +109,7 @@ def has_openmp(source: ScopSource, text: str) -> bool:
 def _try(
     timed: Timed, plain: Times, rounding: Values, run: Callable[[Build], Times], build: Build, what: str
 ) -> Times | None:
-    """The times of `build`; None when it cannot be made or run, for which `timed` gets a warning."""
+    """Return the times of `build`; None, with a warning in `timed`, if it cannot be made or run."""
     try:
         found = run(build)
     except RunFailed as error:

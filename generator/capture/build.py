@@ -1,4 +1,4 @@
-"""Compiling and linking with the system's C compiler."""
+"""Compile and link with the system's C compiler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NATIVE = ("-march=native", "-mcpu=native")
 
 
 class RunFailed(Exception):
-    """The program could not be compiled, linked or run; the message is the tool's first lines."""
+    """The program could not be compiled, linked or run; the message contains the tool's first lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Unit:
 
 
 def system_compiler() -> Compiler:
-    """The compiler that will be used. Raises InputError when there is none."""
+    """Return the compiler to use. Raises InputError if there is none."""
     path = find_compiler()
     shown = _run([path, "--version"], 60).stdout.splitlines()
     return Compiler(path, shown[0].strip() if shown else Path(path).name)
@@ -50,8 +50,9 @@ def system_compiler() -> Compiler:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A way to compile the program: `flags` beside those of `level` and the user's. OpenMP gets `threads`; None leaves
-    it to the program.
+    """A way to compile the program: `flags` in addition to `level` and the user's options.
+
+    `threads`: the number of OpenMP threads; None leaves it to the program.
     """
 
     flags: tuple[str, ...] = ()
@@ -60,20 +61,20 @@ class Build:
 
 
 PLAIN = Build()
-"""What the reference is computed with: no instruction that only this machine has, no change to what the user says."""
+"""The build that computes the reference: no native instructions, and the user's options unchanged."""
 
 UNTIMED = Build(level=("-O1", "-ftree-vectorize"))
-"""The same where nobody asks for times: hundreds of loops in one function take gcc 6 s at -O3, and 0.4 s so."""
+"""The same without times: gcc takes 6 s at -O3 for hundreds of loops in one function, and 0.4 s with these."""
 
 
 def user_flags(compilation: Compilation, build: Build = PLAIN) -> tuple[str, ...]:
-    """The level of the build, its flags, and the user's own options, which come last: they decide."""
+    """Return the level of the build, its flags, and the user's own options, which come last and so take precedence."""
     return (*build.level, *build.flags, *compilation.flags)
 
 
 def native_flags(compiler: Compiler, cflags: Sequence[str] = ()) -> tuple[str, ...]:
-    """The option by which `compiler` uses all instructions of this machine; () where it has none, or `cflags` name
-    a machine.
+    """Return the option of `compiler` for all instructions of this machine; () if it has none, or `cflags` name a
+    machine.
     """
     if names_machine(cflags):
         return ()
@@ -81,7 +82,7 @@ def native_flags(compiler: Compiler, cflags: Sequence[str] = ()) -> tuple[str, .
 
 
 def names_machine(cflags: Sequence[str]) -> bool:
-    """Whether a user's options say for which machine to compile."""
+    """Return whether a user's options name the machine to compile for."""
     return any(flag.startswith(_MACHINE) for flag in cflags)
 
 
@@ -93,14 +94,15 @@ def _accepts(compiler: Compiler, flag: str) -> bool:
 
 
 def named_units(source: ScopSource) -> list[Path]:
-    """The files that the user names beside the tuned one."""
+    """Return the files that the user names beside the tuned one."""
     own = Path(source.file).resolve()
     return [f for f in dict.fromkeys(Path(s).resolve() for s in source.compilation.sources) if f != own]
 
 
 def siblings(source: ScopSource) -> list[Path]:
-    """NAME.c beside an included NAME.h: they may define what the tuned file needs. One that is itself included as
-    text is not among them.
+    """Return NAME.c for each included NAME.h: they may define functions that the tuned file needs.
+
+    Files that are themselves included as text are left out.
     """
     own = Path(source.file).resolve()
     included = {Path(i).resolve() for i in source.includes}
@@ -112,13 +114,13 @@ def siblings(source: ScopSource) -> list[Path]:
 def linked_beside(
     compiler: Compiler, source: ScopSource, flags: Sequence[str], target: Path, limit_s: float, renamed: bool = False
 ) -> list[Path]:
-    """What is linked beside the tuned file: the user's other files, and a library of the siblings, of which the linker
-    takes what is missing.
+    """Return the files to link with the tuned one: the user's other files, and a library of the siblings.
 
-    `target` begins the names of what is made; `renamed`: without any `main`.
+    The linker takes from the library what is missing. `target` is the prefix of the files to make; `renamed`: every
+    `main` in them is renamed.
 
     Raises:
-        RunFailed: a file that the user names cannot be compiled. Siblings that cannot are left out.
+        RunFailed: a file that the user names cannot be compiled. Siblings that cannot be compiled are left out.
     """
     found, own = [], named_units(source)
     for number, file in enumerate([*own, *siblings(source)]):
@@ -146,7 +148,7 @@ def _compiling(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Pat
 
 @dataclass(frozen=True, slots=True)
 class ObjectFile:
-    """An object file to make: `target` of `unit`."""
+    """An object file to make: `target` from `unit`."""
 
     unit: Unit
     flags: tuple[str, ...]
@@ -154,8 +156,9 @@ class ObjectFile:
 
 
 def compile_at_once(compiler: Compiler, wanted: Sequence[ObjectFile], limit_s: float) -> list[RunFailed | None]:
-    """Make object files at the same time, each in `limit_s`; of each, why it could not be made. gcc may take seconds
-    for one file at -O3.
+    """Make object files in parallel, each within `limit_s`. Return, for each, its error or None.
+
+    gcc may take seconds for one file at -O3.
     """
     with ExitStack() as stack:
         processes = []
@@ -182,12 +185,12 @@ def link(compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], targ
 
 
 def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: float) -> str:
-    """What the compiler says about a unit, without making anything."""
+    """Return the compiler's messages about a unit, without making anything."""
     return _run([compiler.path, "-w", *unit.flags, *flags, "-fsyntax-only", str(unit.file)], limit_s).stderr
 
 
 def first_errors(text: str, count: int = 3) -> str:
-    """The first lines of a tool's output that name an error, on one line."""
+    """Return the first lines of a tool's output that name an error, joined in one line."""
     lines = [
         line.strip()
         for line in text.splitlines()
@@ -202,7 +205,7 @@ def first_errors(text: str, count: int = 3) -> str:
 
 
 def _must(command: Sequence[str], limit_s: float, scratch: Path) -> None:
-    _checked(_run(command, limit_s, {"TMPDIR": str(scratch)}))  # what a killed compiler leaves goes with the folder
+    _checked(_run(command, limit_s, {"TMPDIR": str(scratch)}))  # which is deleted, also if it is killed
 
 
 def _checked(result: subprocess.CompletedProcess[str]) -> None:
@@ -212,7 +215,7 @@ def _checked(result: subprocess.CompletedProcess[str]) -> None:
 
 
 def _with_remedy(said: str, all_said: str) -> str:
-    """A message of compiler or linker with what to do about it, where that is known."""
+    """Return a message of compiler or linker, with a remedy if one is known."""
     if _NO_OPENMP.search(all_said):
         return f"it uses OpenMP, so add --cflags -fopenmp; {said.partition(' | ')[0]}"
     missing = [name for name in _UNDEFINED.findall(all_said) if name != "main"]
@@ -238,7 +241,7 @@ def _started(command: Sequence[str], more: Mapping[str, str]) -> subprocess.Pope
 
 
 def _ended(process: subprocess.Popen[str], tool: str, limit_s: float) -> subprocess.CompletedProcess[str]:
-    """What the process of `tool` said when it ended. Raises RunFailed: it did not within `limit_s`."""
+    """Return the output of the process of `tool`. Raises RunFailed if it does not end within `limit_s`."""
     try:
         out, said = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Reading what an instrumented run left behind: its log and the raw data files."""
+"""Read the output of an instrumented run: its log and the raw data files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from generator.program import ELEMENT_BYTES, NUMPY_TYPES
 class Log:
     """The log of a run, which may have ended early.
 
-    `parameters`, `defaults` (values that the harness chose) and `rooms` (how many elements or rows lie behind a
-    pointer, 0 where that is unknown) by name; `addresses`, `elements` (bytes) and `extents` by the variable's number,
-    for members of structures also how far their `pieces` are apart, and their size in bytes; `open` is the variable
-    whose data was being read when the log ends. `done`: the results and times are complete. `rounded` counts the pairs
-    of runs with all arithmetic rounded up and rounded down that followed, `complete`: no run failed. `threads`: how
-    many the process had. `error` is a message of the runtime.
+    `parameters`, `defaults` (values that the harness chose) and `rooms` (the number of elements or rows behind a
+    pointer, 0 if unknown): by name. `addresses`, `elements` (bytes) and `extents`: by the variable's number; for
+    members of structures also the distance of their `pieces` and their size, in bytes. `open`: the variable whose data
+    was being read when the log ends. `done`: the results and times are complete. `rounded`: the number of following
+    pairs of runs, with all arithmetic rounded up and rounded down. `complete`: no run failed. `threads`: the number of
+    threads of the process. `error`: a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Log:
 
 
 def read_log(directory: Path) -> Log | None:
-    """The log in `directory`; None when the run never arrived at the SCoP."""
+    """Return the log in `directory`; None if the run never reached the SCoP."""
     file = directory / "capture.log"
     if not file.is_file():
         return None
@@ -82,17 +82,17 @@ def _read_line(log: Log, line: str) -> None:
             log.threads = int(count)
         case ["complete"]:
             log.complete = True
-        case _:  # a mark that only shows how far the run came, or a line that was cut off
+        case _:  # a progress mark, or a truncated line
             pass
 
 
 def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> dict[str, NDArray[Any]]:
-    """The captured values: `direction` is "in" (all variables) or "out" (those written).
+    """Return the captured values: `direction` is "in" (all variables) or "out" (those written).
 
-    "up0", "down0", "up1" ... are those written by a run with another rounding.
+    "up0", "down0", "up1" ... are the outputs of a run with another rounding.
 
     Raises:
-        InputError: a variable's element size is not the one that the front end understood.
+        InputError: a variable's element size differs from that of the type that the front end understood.
     """
     values = {}
     for k, variable in enumerate(source.variables):
@@ -118,10 +118,10 @@ def _check_size(source: ScopSource, variable: Variable, found: int) -> None:
 
 
 def check_aliasing(source: ScopSource, log: Log) -> None:
-    """Refuse two names for the same memory: dependences between them would be missed.
+    """Refuse two names for the same memory, whose dependences would be missed.
 
     Raises:
-        InputError: arrays of which at least one is written overlap; names both.
+        InputError: two arrays overlap and at least one is written; names both.
     """
     ranges = [(log.addresses[k], log.addresses[k] + _reach(log, k), v)
               for k, v in enumerate(source.variables) if log.addresses.get(k)]
@@ -135,7 +135,7 @@ def check_aliasing(source: ScopSource, log: Log) -> None:
 
 
 def _reach(log: Log, k: int) -> int:
-    """The bytes from the first element of an array to the end of its last one."""
+    """Return the bytes from the first element of an array to the end of its last one."""
     size = log.elements[k] * int(np.prod(log.extents[k], dtype=np.int64))
     if k not in log.pieces or not size:
         return size

@@ -1,5 +1,5 @@
-"""Running the instrumented program: silent, in its own directory and session, with a time limit, and never longer than
-antune.
+"""Run the instrumented program: without output, in its own directory and session, with a time limit, and never longer
+than antune itself.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from generator.capture.build import first_errors
 from generator.frontend_c.source import PLAIN_START, Invocation
 
 Tell: TypeAlias = Callable[[str], None]
-"""Hears what somebody who waits wants to know."""
+"""Receives progress messages."""
 
 _GUARD = Path(__file__).with_name("guard.py")
-_MOST_BYTES = 1 << 20  # of what a program prints are kept, per stream
+_MOST_BYTES = 1 << 20  # of output are kept, per stream
 _FIRST_WORD_S = 10.0
-_GUARD_S = 10.0  # beyond the limit, until a guard that does not answer is given up
+_GUARD_S = 10.0  # extra time before a guard that does not answer is given up
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: `reason` in words; `output` are the first lines that it printed."""
+    """How a program ended: `reason` in words; `output`: its first lines."""
 
     ok: bool
     reason: str
@@ -37,12 +37,11 @@ class Ended:
 
 def execute(program: Path, directory: Path, scratch: Path, limit_s: float, threads: int | None = 1,
             invocation: Invocation = PLAIN_START, tell: Tell = lambda _: None) -> Ended:
-    """Run `program` in `directory` as `invocation` says; what is left of its process group then, or after `limit_s`, is
-    killed.
+    """Run `program` in `directory` as `invocation` says. Then, or after `limit_s`, kill the rest of its process group.
 
-    It is killed, too, and the folder `scratch` deleted, as soon as this process ends, whatever ends it (`guard.py`).
-    OpenMP gets `threads`; None leaves it to the program and the environment. `tell` hears now and then how long it has
-    been running.
+    If this process ends, for whatever reason, the program is killed and the folder `scratch` deleted (`guard.py`).
+    `threads`: the number of OpenMP threads; None leaves it to the program and the environment. `tell` receives the
+    running time now and then.
     """
     limits = {} if threads is None else dict.fromkeys(("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), str(threads))
     life, held = os.pipe()
@@ -69,7 +68,7 @@ def execute(program: Path, directory: Path, scratch: Path, limit_s: float, threa
             try:
                 said = _watched(guard, limit_s, tell)
             finally:
-                os.close(held)  # the guard kills the program, if that still runs, and ends
+                os.close(held)  # the guard then kills the program, if it still runs, and ends
     except subprocess.TimeoutExpired:
         said = ["limit"]
     printed = first_errors(_head(directory / "stderr") or _head(directory / "stdout"))
@@ -77,7 +76,7 @@ def execute(program: Path, directory: Path, scratch: Path, limit_s: float, threa
 
 
 def _watched(guard: subprocess.Popen[bytes], limit_s: float, tell: Tell) -> list[str]:
-    """What the guard says in the end. Raises subprocess.TimeoutExpired when it says nothing."""
+    """Return the guard's last line. Raises subprocess.TimeoutExpired if it prints nothing."""
     begun_s, wait_s = time.monotonic(), _FIRST_WORD_S
     while True:
         left_s = begun_s + limit_s + _GUARD_S - time.monotonic()

@@ -1,13 +1,13 @@
-"""A process that starts the user's program and outlives antune for a moment: when antune is gone, the program goes,
-too.
+"""A process that starts the user's program and briefly outlives antune: if antune is gone, it kills the program.
 
-Runs by itself (`python -I -S guard.py`), with nothing of antune and few modules, so that it starts in milliseconds:
+It runs on its own (`python -I -S guard.py`), without antune's modules and with few others, so that it starts in
+milliseconds:
 
     guard.py LIFE LIMIT_S MOST_BYTES SCRATCH DIRECTORY STDIN PROGRAM [ARGUMENTS]
 
 LIFE is the reading end of a pipe that antune holds open, SCRATCH the folder that is deleted if antune dies. The program
-runs in DIRECTORY, as leader of a session of its own; the first MOST_BYTES that it prints go to the files `stdout` and
-`stderr` there, the rest to nobody. The last line that the guard prints is `exit N`, `signal N` or `limit`.
+runs in DIRECTORY as leader of its own session. Its first MOST_BYTES of output go to the files `stdout` and `stderr`
+there; the rest is dropped. The last line that the guard prints is `exit N`, `signal N` or `limit`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(words: list[str]) -> None:
-    """Start the program, wait for its end, for the limit or for the end of antune, and say which it was."""
+    """Start the program, wait for its end, for the limit or for the end of antune, and print which it was."""
     life, limit_s, most, scratch, directory, stdin = int(words[0]), float(words[1]), int(words[2]), *words[3:6]
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     adopt()
@@ -38,7 +38,7 @@ def main(words: list[str]) -> None:
     while status is None and not gone and time.monotonic() < end_s:
         gone = pump(files, life, POLL_S)
         status = ended(child)
-    kill(child)  # and whom it started
+    kill(child)  # and its descendants
     if gone:
         import shutil
 
@@ -51,7 +51,7 @@ def main(words: list[str]) -> None:
 
 
 def start(directory: str, stdin: str, command: list[str], life: int) -> tuple[int, tuple[int, int]]:
-    """Fork the program; its process, and the pipes of what it prints."""
+    """Fork the program. Return its process id, and the pipes of its output."""
     out, err = os.pipe(), os.pipe()
     child = os.fork()
     if child:
@@ -74,7 +74,8 @@ def start(directory: str, stdin: str, command: list[str], life: int) -> tuple[in
 
 
 def pump(files: dict[int, list[int]], life: int, wait_s: float) -> bool:
-    """Take what the program prints, for each pipe to a file with so many bytes left; whether antune is gone."""
+    """Copy the program's output from each pipe to a file with a limited number of bytes. Return whether antune is gone.
+    """
     for pipe in select.select([life, *files], [], [], wait_s)[0]:
         if pipe == life:
             return True
@@ -88,7 +89,7 @@ def pump(files: dict[int, list[int]], life: int, wait_s: float) -> bool:
 
 
 def ended(child: int) -> int | None:
-    """The exit status of the program, negative for a signal; None while it runs."""
+    """Return the exit status of the program, negative for a signal; None while it runs."""
     found, status = os.waitpid(child, os.WNOHANG)
     if not found:
         return None
@@ -96,9 +97,7 @@ def ended(child: int) -> int | None:
 
 
 def adopt() -> None:
-    """From now on processes whose parents are gone become children of this one, also those that left the session
-    (Linux).
-    """
+    """Make this process the parent of orphaned descendants, including those that left the session (Linux)."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -107,7 +106,7 @@ def adopt() -> None:
 
 
 def kill(child: int) -> None:
-    """The program's group, and then whoever of those that it started is or becomes a child of this process."""
+    """Kill the program's group, and then all its descendants that are or become children of this process."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     end_s = time.monotonic() + KILL_S
@@ -120,7 +119,7 @@ def kill(child: int) -> None:
 
 
 def children() -> list[int]:
-    """The children of this process, dead ones that nobody waited for, too."""
+    """Return the children of this process, including dead ones that were not waited for."""
     try:
         file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY)
     except OSError:

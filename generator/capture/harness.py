@@ -1,11 +1,11 @@
 """A generated `main` that calls the function with the SCoP: parameters, seeded arrays, seeded scalars.
 
-    static void kernel(int n, double alpha, double A[n][n])  ->  int main(void) {
-                                                                   int n = 256; double alpha = ...;
-                                                                   void *antune_arg_A = ...(n * n values);
-                                                                   kernel(n, alpha, antune_arg_A); }
+    static void kernel(int n, double alpha, double A[n][n])      ->      int main(void) {
+                                                                            int n = 256; double alpha = ...;
+                                                                            void *antune_arg_A = ...(n * n values);
+                                                                            kernel(n, alpha, antune_arg_A); }
 
-It is appended to the instrumented copy, so that static functions and variables of the file are in reach.
+It is appended to the instrumented copy, so that static functions and variables of the file are visible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
 DEFAULT_SIZE = 256
-_SMALLEST_HINT = 8  # a constant extent below this is a count of planes or fields, not a problem size
+_SMALLEST_HINT = 8  # a smaller constant extent is a number of planes or fields, not a problem size
 _INTEGER_DECL = re.compile(r"^(?:(?:const|volatile|register|signed|unsigned|char|short|int|long)\s+)+\w+$")
 _FLOATING_DECL = re.compile(r"^(?:(?:const|volatile|register)\s+)*(?:float|double)\s+\w+$")
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv}
@@ -31,7 +31,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """How to call the function: `globals_` are the file's own variables that may be set before the call."""
+    """How to call the function. `globals_`: the file's variables that may be set before the call."""
 
     source: ScopSource
     overrides: Mapping[str, int]
@@ -41,7 +41,7 @@ class Harness:
 
 def plan_harness(source: ScopSource, overrides: Mapping[str, int], text: str, compiler: Compiler, unit: Unit,
                  flags: tuple[str, ...], limit_s: float) -> Harness:
-    """Find out what can be set. `unit.file` is scratch space for a trial compilation of `text`.
+    """Find out what can be set. `unit.file` is overwritten by a trial compilation of `text`.
 
     Raises:
         InputError: an override names nothing that can be set.
@@ -59,14 +59,14 @@ def plan_harness(source: ScopSource, overrides: Mapping[str, int], text: str, co
 
 
 def default_size(source: ScopSource) -> int:
-    """The value of a size that nobody gave: 256, or less where an array of constant extent is smaller."""
+    """Return the default value of a size: 256, or less if an array of constant extent is smaller."""
     texts = [text for v in source.variables for text in v.extents if text is not None]
     known = [value for text in texts if (value := _constant(text)) is not None and value >= _SMALLEST_HINT]
     return min([DEFAULT_SIZE, *known])
 
 
 def harness_main(harness: Harness, firsts: Mapping[str, int] | None) -> str:
-    """The text of `main`; `firsts` as for `instrumented` (None: a probe)."""
+    """Return the text of `main`. `firsts`: as for `instrumented` (None: a probe)."""
     source = harness.source
     lines = [_set_global(harness, v, firsts) for v in _outside(harness) if not v.extents and not v.indirect]
     lines += [f"{n} = {value};" for n, value in harness.overrides.items() if not _is_known(source, n)]
@@ -81,7 +81,7 @@ def harness_main(harness: Harness, firsts: Mapping[str, int] | None) -> str:
 
 def _settable(source: ScopSource, names: list[str], text: str, compiler: Compiler, unit: Unit,
               flags: tuple[str, ...], limit_s: float) -> frozenset[str]:
-    """Which of `names` are variables at file level that are not const: each is assigned on a line of its own."""
+    """Return those of `names` that are non-const variables at file level: each is assigned on its own line."""
     if not names:
         return frozenset()
     trials = []
@@ -161,11 +161,11 @@ def _scalar_argument(harness: Harness, name: str, declaration: str) -> str:
         told = variable is not None or any(re.search(rf"\b{name}\b", text or "")
                                            for v in harness.source.variables for text in v.extents)
         return f'{declaration} = antune_harness_parameter("{name}", {harness.size}, {int(told)});'
-    return f"{declaration} = {{0}};"  # a structure or the like that the SCoP does not use
+    return f"{declaration} = {{0}};"  # a structure or another type that the SCoP does not use
 
 
 def _constant(text: str) -> int | None:
-    """The value of a C expression of integer literals (`1000 + 0`); None for anything else."""
+    """Return the value of a C expression of integer literals (`1000 + 0`); None for anything else."""
     try:
         return _value(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ZeroDivisionError):

@@ -19,7 +19,7 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
 OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
-# On one line each, and without headers: they stand before the user's own feature-test macros.
+# Each on one line, and without headers, because they come before the user's own feature-test macros.
 PROTOTYPES = """\
 extern int antune_capture_begin(void);
 extern void antune_capture_parameter(const char *, long long);
@@ -46,13 +46,13 @@ extern long long antune_harness_parameter(const char *, long long, int);
 
 
 def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None) -> str:
-    """`text` of the file with the SCoP instrumented.
+    """Return `text` of the file with the SCoP instrumented.
 
-    `firsts` gives the first extent of the arrays whose size is unknown; None makes a probe, which ends at the
-    SCoP's entry with the parameters.
+    `firsts`: the first extent of each array of unknown size; None makes a probe, which ends at the SCoP's entry with
+    the parameters.
 
     Raises:
-        InputError: the pragmas are not on the lines that the front end saw (a SCoP inside a header or macro).
+        InputError: the pragmas are not on the lines that the front end saw (a SCoP in a header or macro).
     """
     entry, leave = _probe(source) if firsts is None else (_entry(source, firsts), _exit(source))
     lines = text.split("\n")
@@ -63,14 +63,14 @@ def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None
 
 
 def read_text(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`, a byte order mark does
-    not.
+    """Return the file's text. Bytes that are not UTF-8 survive a round trip through `write_text`; a byte order mark
+    does not.
     """
     return file.read_text(encoding="utf-8-sig", errors="surrogateescape")
 
 
 def scop_text(source: ScopSource) -> str:
-    """The text of the SCoP's file, with pragmas where it has none of its own."""
+    """Return the text of the SCoP's file, with pragmas if it has none."""
     text = read_text(Path(source.file))
     return source.marks.put(text) if source.marks else text
 
@@ -81,12 +81,12 @@ def write_text(file: Path, text: str) -> None:
 
 
 def c_string(text: str) -> str:
-    """A C string literal."""
+    """Return a C string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def openmp_above(lines: list[str], source: ScopSource) -> int:
-    """Where the OpenMP pragmas right above the SCoP begin, as an index; that of `#pragma scop` where there are none."""
+    """Return the index of the first OpenMP pragma right above the SCoP; that of `#pragma scop` if there is none."""
     first = found = source.first_line - 1
     while first > 0 and (
         not lines[first - 1].strip() or OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)
@@ -97,8 +97,9 @@ def openmp_above(lines: list[str], source: ScopSource) -> int:
 
 
 def _held_back(lines: list[str], source: ScopSource) -> str:
-    """OpenMP pragmas right above the SCoP, taken out of `lines`: they belong to its first loop, behind what is
-    inserted.
+    """Remove OpenMP pragmas right above the SCoP from `lines`, and return them.
+
+    They belong to the first loop of the SCoP, so they follow the inserted code.
     """
     last, first = source.first_line - 1, openmp_above(lines, source)
     found = [line for line in lines[first:last] if line.strip()]
@@ -134,7 +135,7 @@ def _probe(source: ScopSource) -> tuple[str, str]:
 
 
 def _room(variable: Variable) -> str:
-    """Asks how many elements, or rows of known size, lie behind a pointer."""
+    """Ask for the number of elements, or rows of known size, behind a pointer."""
     unit = "".join(f" * (unsigned long)({text})" for text in variable.extents[1:])
     within = variable.field is not None and not variable.field.pointer
     first = start_of(variable) if within else element_of(variable)

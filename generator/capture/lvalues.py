@@ -1,8 +1,8 @@
-"""C expressions for what a variable of a SCoP is in the program: its first element, its address, its extents.
+"""C expressions for a variable of a SCoP in the program: its first element, its address, its extents.
 
-float p[N][3]  ->  element (p)[0][0], address (p)        struct {int k; float x[3];} p[N]  ->  element (p)[0].x[0],
-pieces of (a member .x of structures)
-sizeof((p)[0].x) every sizeof((p)[0])
+    float p[N][3]                       ->  element (p)[0][0], address (p)
+    struct {int k; float x[3];} p[N]    ->  element (p)[0].x[0], pieces of sizeof((p)[0].x) every sizeof((p)[0])
+                                            (a member .x of structures)
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from generator.frontend_c.source import Variable
 
 
 def element_of(variable: Variable) -> str:
-    """An lvalue of the variable's element type: `(A)[0][0]`, `alpha`, `(*p)`."""
+    """Return an lvalue of the variable's element type: `(A)[0][0]`, `alpha`, `(*p)`."""
     if variable.components:
         return f"(*({variable.type} *)&{_structure_of(variable)})"
     if (field := variable.field) is not None:
@@ -20,7 +20,7 @@ def element_of(variable: Variable) -> str:
 
 
 def start_of(variable: Variable) -> str:
-    """An lvalue of the first element, or of the structure that holds it: what a pointer to it points to."""
+    """Return an lvalue of the first element, or of the structure that contains it: the target of a pointer to it."""
     if (field := variable.field) is not None:
         return f"({field.base})" + "[0]" * (len(variable.extents) - field.inner)
     if variable.components:
@@ -29,9 +29,7 @@ def start_of(variable: Variable) -> str:
 
 
 def pieces(variable: Variable) -> tuple[str, str]:
-    """How far apart the pieces of an array lie in memory, and how large each is, in bytes, as C expressions; 0: it
-    is in one piece.
-    """
+    """Return the distance and the size of the pieces of an array in bytes, as C expressions; 0 if it is contiguous."""
     field = variable.field
     if field is None or len(variable.extents) == field.inner:
         return "0", "0"
@@ -39,7 +37,7 @@ def pieces(variable: Variable) -> tuple[str, str]:
 
 
 def address_of(variable: Variable) -> str:
-    """The address of an array's first element, as a C expression."""
+    """Return the address of an array's first element, as a C expression."""
     if variable.field is not None:
         return f"(const void *)&{element_of(variable)}"
     if variable.components:
@@ -48,7 +46,7 @@ def address_of(variable: Variable) -> str:
 
 
 def element_bytes(variable: Variable) -> str:
-    """The size of an element as a C expression; what a structure has beside its numbers makes it another one."""
+    """Return the size of an element as a C expression; that of a structure if it has more than its numbers."""
     if variable.components:
         whole, number = f"sizeof({_structure_of(variable)})", f"sizeof({element_of(variable)})"
         return f"({whole} == {variable.components} * {number} ? {number} : {whole})"
@@ -56,16 +54,16 @@ def element_bytes(variable: Variable) -> str:
 
 
 def _structure_of(variable: Variable) -> str:
-    """An lvalue of a variable that is a structure, or of the first one in an array of them."""
+    """Return an lvalue of a structure variable, or of the first element of an array of structures."""
     return f"({variable.name})" + "[0]" * (len(variable.extents) - 1)
 
 
 def is_real(variable: Variable) -> bool:
-    """Whether its elements are floating-point numbers."""
+    """Return whether its elements are floating-point numbers."""
     return variable.type in ("float", "double")
 
 
 def extent_list(variable: Variable, first: int | None) -> str:
-    """A C expression of type `const long long *` holding the extents; `first` replaces an unknown one."""
+    """Return a C expression of type `const long long *` with the extents; `first` replaces an unknown one."""
     texts = [str(first or 0) if text is None else f"(long long)({text})" for text in variable.extents]
     return f"(const long long[]){{{', '.join(texts or ['1'])}}}"

@@ -1,7 +1,7 @@
-"""Making the programs that a capture runs: an instrumented copy of the user's file, the capture's own C, and a `main`
-where there is none.
+"""Make the programs of a capture: an instrumented copy of the user's file, the capture's own C code, and a `main` if
+there is none.
 
-The builds of one run are compiled at the same time, each in its own folder.
+The builds of one run are compiled in parallel, each in its own folder.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from generator.frontend_c.source import ScopSource
 
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _BLOCKS = Path(__file__).with_name("blocks.c")
-# Linkers of other systems than Linux cannot put something else in the place of malloc.
+# Only Linux linkers can replace malloc.
 _RECORDED = tuple(f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
                   if sys.platform == "linux")
 _TIMING_BUDGET_S = 60.0
 _ROUNDED_PAIRS = 2
 _ROUNDED_BUDGET_S = 40.0
-# Functions that only an unused `main` needs are dropped by the linker, and with them what they call.
+# The linker drops functions that only an unused `main` needs, and their callees.
 _DROP_UNUSED = ("-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a run is made: by the program's own `main` (`harness` None) or a generated one, and in which build.
+    """How a run is made: with the program's own `main` (`harness` None) or a generated one, and in which build.
 
-    `firsts` are the extents that the declarations do not say; None makes a probing run. `dominant`: see the harness.
+    `firsts`: the extents that are not declared; None makes a probing run. `dominant`: see the harness.
     """
 
     harness: Harness | None
@@ -57,7 +57,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A program, and the folder for what it leaves, in which it runs."""
+    """A program, and the folder in which it runs and writes its files."""
 
     directory: Path
     program: Path
@@ -65,7 +65,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """The object file of a recipe's copy of the user's file, or why there is none."""
+    """The object file of a recipe's copy of the user's file, or the error."""
 
     recipe: Recipe
     own: ObjectFile
@@ -74,7 +74,9 @@ class _Begun:
 
 @dataclass
 class Programs:
-    """The programs of one capture, by recipe; all files go to `directory`, which is temporary. `text` is the file's."""
+    """The programs of one capture, by recipe. All files go to `directory`, which is temporary. `text`: that of the
+    file.
+    """
 
     source: ScopSource
     compiler: Compiler
@@ -87,23 +89,24 @@ class Programs:
     _beside: dict[tuple[Build, bool], list[Path]] = field(default_factory=dict)
 
     def harness(self, overrides: Mapping[str, int]) -> Harness:
-        """The `main` that calls the function by itself. Raises InputError: an override names nothing that can be set.
+        """Return the `main` that calls the function alone. Raises InputError if an override names nothing that can be
+        set.
         """
         unit = Unit(self.directory / "trial.c", _quoted_includes(self.source))
         flags = (*user_flags(self.source.compilation), "-Dmain=antune_other_main")
         return plan_harness(self.source, overrides, self.text, self.compiler, unit, flags, self.limit_s)
 
     def begin(self, recipes: Iterable[Recipe]) -> None:
-        """Compile the user's file for all `recipes` at the same time. `made` gives the program of each of them, once.
+        """Compile the user's file for all `recipes` in parallel; then `made` gives the program of each of them once.
 
-        Returns when all is compiled: nothing compiles while one of them is timed.
+        Returns when all are compiled, so that nothing compiles during a measurement.
         """
         wanted = [(recipe, self._written(recipe)) for recipe in recipes]
         failures = compile_at_once(self.compiler, [own for _, own in wanted], self.limit_s)
         self._begun = [_Begun(recipe, own, failure) for (recipe, own), failure in zip(wanted, failures, strict=True)]
 
     def made(self, recipe: Recipe) -> Made:
-        """The program of `recipe`; the user's file is compiled now unless it has been. Raises RunFailed."""
+        """Return the program of `recipe`, compiling the user's file if `begin` did not. Raises RunFailed."""
         if all(begun.recipe != recipe for begun in self._begun):
             self.begin([recipe])
         begun = next(begun for begun in self._begun if begun.recipe == recipe)
@@ -113,7 +116,7 @@ class Programs:
         return self._linked(recipe, begun.own)
 
     def _written(self, recipe: Recipe) -> ObjectFile:
-        """The copy of the user's file, in a folder of its own."""
+        """Write the copy of the user's file to its own folder."""
         self._runs += 1
         directory = self.directory / f"run{self._runs}"
         directory.mkdir()
@@ -144,7 +147,7 @@ class Programs:
         link(self.compiler, objects, flags, made.program, self.limit_s)
 
     def _link_alone(self, objects: list[Path], recipe: Recipe, made: Made) -> None:
-        """With a generated `main`; the function itself may need no other file."""
+        """Link with a generated `main`; the function alone may not need the other files."""
         flags = (*self._flags(recipe), "-Wl,--gc-sections")
         try:
             link(self.compiler, [*objects, *self._others(recipe, made.directory)], flags, made.program, self.limit_s)
@@ -152,7 +155,7 @@ class Programs:
             link(self.compiler, objects, flags, made.program, self.limit_s)
 
     def _others(self, recipe: Recipe, directory: Path) -> list[Path]:
-        """What is linked beside the tuned file, made once per build; where `main` is a generated one theirs is renamed.
+        """Return the files to link with the tuned one, made once per build; with a generated `main`, theirs is renamed.
         """
         key = (recipe.build, recipe.harness is not None)
         if key not in self._beside:
@@ -168,16 +171,16 @@ class Programs:
         return settings(directory, limits_ms, self.seed, pairs, recipe.dominant)
 
     def _c_half(self, file: Path, build: Build, directory: Path) -> Path:
-        """A C file of the capture itself, which runs on any machine that this compiler makes code for."""
+        """Return the object file of the capture's own C file, which runs on any machine of this compiler's target."""
         openmp = [flag for flag in (*build.flags, *self.source.compilation.cflags) if "openmp" in flag]
         return runtime_object(self.compiler, file, openmp, directory, self.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
-    """The copy lies elsewhere: `#include "x.h"` must still look beside the original."""
+    """Search for `#include "x.h"` beside the original file, because the copy is in another folder."""
     return ("-iquote", str(Path(source.file).resolve().parent))
 
 
 def rounds(source: ScopSource) -> bool:
-    """Whether the SCoP has floating-point numbers to round."""
+    """Return whether the SCoP has floating-point numbers to round."""
     return any(is_real(v) for v in (*source.variables, *source.locals))

@@ -1,8 +1,8 @@
-"""`capture`: run the sequential program once and keep its inputs, its results and its time.
+"""`capture`: run the sequential program once and store its inputs, its results and its time.
 
-1. The file has a `main` (or another source does): an instrumented copy of it is compiled, linked and run.
-2. Otherwise, or when that fails (a warning says why), a generated `main` calls the function with seeded data.
-3. When the size behind a pointer is unknown, a probing run first reports the parameters, and what memory is there;
+1. If the file (or another source) has a `main`: compile, link and run an instrumented copy.
+2. Otherwise, or if that fails (with a warning), a generated `main` calls the function with seeded data.
+3. If the size behind a pointer is unknown, a probing run first reports the parameters and the available memory;
    `resolve` turns them into the extents that the accesses need.
 """
 
@@ -46,7 +46,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A complete instrumented run: its log and data; `rounded` are the outputs of each pair (up, down)."""
+    """A complete instrumented run: its log and data. `rounded`: the outputs of each pair (up, down)."""
 
     recipe: Recipe
     log: Log
@@ -57,7 +57,8 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What all runs of one capture share: the program of `reference` computes the results, `others` are timed, too."""
+    """The common data of all runs of one capture. The build `reference` computes the results; `others` are timed, too.
+    """
 
     source: ScopSource
     programs: Programs
@@ -69,11 +70,12 @@ class _Job:
 
 def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, seed: int,
             limit_s: float | None = None, tell: Tell = lambda _: None, baselines: bool = True) -> Captured:
-    """Run the sequential program (at most `limit_s` seconds per run, else as its invocation says) and keep what it did.
+    """Run the sequential program (for at most `limit_s` seconds, else as its invocation says) and return its data and
+    times.
 
-    `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
-    gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size
-    is unknown. `seed` determines generated data. `baselines`: whether to time other builds of the program, too.
+    `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve` returns
+    the extents of arrays of unknown size, from the parameters and the known numbers of elements behind pointers. `seed`
+    determines generated data. `baselines`: also time other builds of the program.
 
     Raises:
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
@@ -117,7 +119,7 @@ def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, 
                          f"are only made for plain arrays{why}", Location(job.source.file, job.source.first_line))
     harness = job.programs.harness(overrides)
     run = _complete_run(job, harness, False)
-    if not _finite(run.outputs):  # a factorisation, perhaps: they need a dominant diagonal
+    if not _finite(run.outputs):  # e.g. a factorisation, which needs a dominant diagonal
         again = _complete_run(job, harness, True)
         run = again if _finite(again.outputs) else run
     chosen = tuple(f"nothing says how large `{name}` is: {name} = {value} was taken; choose with --param "
@@ -126,7 +128,7 @@ def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, 
 
 
 def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
-    """The full run, after a probing one where it is needed. Raises RunFailed or InputError."""
+    """Return the full run, after a probing run if needed. Raises RunFailed or InputError."""
     firsts: dict[str, int] = {}
     unknown = [v.name for v in job.source.variables if None in v.extents]
     if unknown:
@@ -150,7 +152,7 @@ def _run(job: _Job, recipe: Recipe) -> tuple[Path, Log]:
     ended = execute(made.program, made.directory, programs.directory, programs.limit_s, recipe.build.threads,
                     invocation, job.tell)
     log = read_log(made.directory)
-    if log is None or not log.done:  # what follows "done" may fail: a test on an inexact number can go another way
+    if log is None or not log.done:  # runs after "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))
     return made.directory, log
 
@@ -173,7 +175,7 @@ def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
 
 
 def _not_run(source: ScopSource, error: RunFailed) -> tuple[str, ...]:
-    """The warning about a program that could not be run. Raises InputError where it must be run."""
+    """Return the warning about a program that could not be run. Raises InputError if it must be run."""
     if not source.has_main and "undefined reference to `main'" in str(error):  # helpers of a function without a program
         return ()
     if source.function == "main" or not source.compilation.invocation.random_inputs:
@@ -190,7 +192,7 @@ def _started(invocation: Invocation) -> str:
 
 
 def _timed(job: _Job, recipe: Recipe, build: Build) -> Times:
-    """The same run in another build. Raises RunFailed."""
+    """Return the times of the same run in another build. Raises RunFailed."""
     directory, log = _run(job, replace(recipe, build=build))
     return Times(tuple(log.times_ms), log.threads, read_data(job.source, log, directory, "out"))
 
@@ -218,7 +220,9 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
 
 
 def _rounding(source: ScopSource, run: _Run) -> Values:
-    """What rounding errors explain, by output; outputs for which the usual tolerance is enough are not there."""
+    """Return the differences that rounding errors explain, by output, without outputs for which the usual tolerance is
+    enough.
+    """
     found = {name: rounding_tolerance(source.variable(name).type, value,
                                       [(up[name], down[name]) for up, down in run.rounded])
              for name, value in run.outputs.items()}
@@ -226,7 +230,7 @@ def _rounding(source: ScopSource, run: _Run) -> Values:
 
 
 def _doubts(outputs: Values) -> list[str]:
-    """Warnings about results that can be used but say less than they should."""
+    """Return warnings about results that are usable but less meaningful."""
     doubts = []
     broken = [name for name, value in outputs.items() if not _finite({name: value})]
     if broken:

@@ -15,13 +15,14 @@ from generator.user_cache import user_cache
 
 
 def runtime_object(compiler: Compiler, file: Path, flags: Sequence[str], scratch: Path, limit_s: float) -> Path:
-    """The object file of a C file beside this module; it is made in the folder `scratch` where none is kept. Raises
-    RunFailed.
+    """Return the object file of a C file beside this module, compiled in the folder `scratch` unless it is cached.
+
+    Raises RunFailed.
     """
     flags = ("-O2", *flags)
     asked = repr((file.read_bytes(), compiler.path, compiler.version, flags))
     name = f"{file.stem}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}.o"
-    with suppress(OSError, RuntimeError):  # no home, no right to read it
+    with suppress(OSError, RuntimeError):  # no home folder, or no permission to read it
         kept = user_cache() / "capture" / name
         if kept.is_file():
             return kept
@@ -35,8 +36,9 @@ def runtime_object(compiler: Compiler, file: Path, flags: Sequence[str], scratch
 
 
 def settings(directory: Path, limits_ms: Sequence[float], seed: int, rounded_pairs: int, dominant: bool) -> str:
-    """C definitions of what the runtime has to know; `limits_ms`: for timing beyond the second sample, of the
-    process, for rounding.
+    """Return C definitions of the runtime's settings.
+
+    `limits_ms`: for timing beyond the second sample, for the process, and for rounding.
     """
     numbers = ", ".join(f"{limit:.1f}" for limit in limits_ms)
     return (f"const char *const antune_capture_directory = {c_string(str(directory))};\n"

@@ -1,4 +1,4 @@
-"""Where a program spends its time: one run of a copy in which a clock stands around every loop nest."""
+"""Profile a program: one run of a copy with a timer around every loop nest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROTOTYPES = "extern void antune_watch_start(int);\nextern void antune_watch_st
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Seconds of the whole program and of each nest, and how often each was entered."""
+    """The seconds of the whole program and of each nest, and how often each nest was entered."""
 
     program_s: float
     nests_s: tuple[float, ...]
@@ -26,10 +26,10 @@ class Watched:
 
 
 def watch(sources: Sequence[ScopSource], tell: Tell = lambda _: None) -> Watched:
-    """Run the program of these nests, which are of one file and have marks, once.
+    """Run the program of these nests once. They are of one file and have marks.
 
     Raises:
-        RunFailed: it cannot be built, does not end well, or ends without leaving `main`.
+        RunFailed: it cannot be built, fails, or ends without leaving `main`.
     """
     source = sources[0]
     compiler, flags, invocation = system_compiler(), user_flags(source.compilation), source.compilation.invocation
@@ -51,7 +51,7 @@ def watch(sources: Sequence[ScopSource], tell: Tell = lambda _: None) -> Watched
 
 
 def watched_text(sources: Sequence[ScopSource], text: str) -> str:
-    """`text` with clocks around the nests; all lines keep their numbers."""
+    """Return `text` with timers around the nests; all lines keep their numbers."""
     lines = text.split("\n")
     inserted: list[tuple[int, str]] = []
     for number, source in enumerate(sources):
@@ -59,7 +59,7 @@ def watched_text(sources: Sequence[ScopSource], text: str) -> str:
             continue
         index = openmp_above(lines, source)
         line_start = sum(len(line) + 1 for line in lines[:index])
-        directive = OPENMP.match(lines[index]) is not None  # it belongs to the loop: the clock starts before it
+        directive = OPENMP.match(lines[index]) is not None  # it belongs to the loop: the timer starts before it
         start = f"antune_watch_start({number});"
         inserted.append(
             (line_start, f"{start}\n#line {index + 1}\n") if directive else (source.marks.start, f"{start} ")

@@ -1,7 +1,7 @@
-"""Next tile ahead: whether what the next tile of sequential loops needs is loaded while this one is computed (ours).
+"""Next tile ahead: load the data of the next tile of sequential loops while computing the current one (ours).
 
-It waits in registers until all threads have read the copies of this tile. So the time that global memory takes passes
-beside arithmetic, without a second copy in shared memory. See `generator.lowering.core.ahead`.
+The data stay in registers until all threads have read the copies of the current tile. So the latency of global memory
+overlaps with arithmetic, without a second copy in shared memory. See `generator.lowering.core.ahead`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from generator.forms import FLAG
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where something is copied tile by tile of a sequential loop."""
+    """Offered if arrays are copied tile by tile of a sequential loop."""
     offered = (
         known.wide
         and not known.target.shares_host_cores

@@ -1,7 +1,7 @@
-"""Asynchronous copies: whether the next tile goes to shared memory by itself, past the registers of threads (ours).
+"""Asynchronous copies: copy the next tile to shared memory directly, without registers (ours).
 
-NVIDIA's GPUs from compute capability 8.0 on copy 4, 8 or 16 bytes from global to shared memory while the thread goes on
-(`cp.async`, PTX ISA). The next tile needs a place of its own then, so that copies take twice the room. See
+NVIDIA's GPUs from compute capability 8.0 on copy 4, 8 or 16 bytes from global to shared memory while the thread
+continues (`cp.async`, PTX ISA). The next tile then needs its own buffer, so copies take twice the memory. See
 `generator.lowering.core.later`.
 """
 
@@ -20,11 +20,11 @@ from generator.decisions.vector import VECTOR
 from generator.forms import FLAG
 
 LEAST_BYTES = 4
-"""Of an asynchronous copy."""
+"""The smallest asynchronous copy."""
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where a next tile of large enough elements is ahead, and there is room for it."""
+    """Offered if a next tile of large enough elements is loaded ahead, and the memory is sufficient."""
     if not (known[AHEAD] and known.target.copies_asynchronously):
         return Offer((False,))
     elements = known.shape.next_copies(known[INNER_TILE], known[UNCOPIED])
@@ -35,8 +35,9 @@ def _offer(known: Known) -> Offer[bool]:
 
 
 def kept_bytes(known: Known, tile: Sizes, private: bool) -> int:
-    """What the threads that share a `tile` keep in shared memory, copies that go on by themselves twice; with `private`
-    updates or without. For decisions that come later.
+    """Return the shared memory of the threads that share a `tile`, counting asynchronous copies twice.
+
+    `private`: with private updates. For later decisions.
     """
     return _bytes(known, tile, private, known[ASYNCHRONOUS])
 

@@ -1,4 +1,4 @@
-"""What a decision about a kernel is."""
+"""The classes of a decision about a kernel."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Decided(Protocol):
 
     @property
     def tile(self) -> tuple[int, ...]:
-        """Of the parallel dimensions, outermost first."""
+        """The tile sizes of the parallel dimensions, outermost first."""
 
     @property
     def block(self) -> tuple[int, ...]:
-        """Threads in each of them."""
+        """The threads in each parallel dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Offer(Generic[T]):
-    """The options, and the earlier choices that they depend on beside the kernel."""
+    """The options, and the earlier choices that they depend on besides the kernel."""
 
     options: tuple[T, ...]
     depends: Depends = ()
@@ -47,7 +47,7 @@ class Offer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of docs/decisions.md: the options in words, what they do, and where the decision comes up `only`."""
+    """A row of docs/decisions.md: the options in words, their meaning, and `only`: when the decision is made."""
 
     options: str
     meaning: str
@@ -56,9 +56,9 @@ class Row:
 
 @dataclass(slots=True)
 class Known:
-    """What is known when a decision comes up: the kernel, its dimensions as decided, the device, earlier decisions.
+    """What is known when a decision is made: the kernel with its dimensions as decided, the device, earlier decisions.
 
-    `wide`: all that may pay is on offer, otherwise what the paper (Coding Ants) has.
+    `wide`: offer everything that may pay, otherwise the options of the paper (Coding Ants).
     """
 
     shape: Shape
@@ -67,23 +67,23 @@ class Known:
     _chosen: dict[KernelDecision[Any], Any] = field(default_factory=dict)
 
     def __getitem__(self, decision: KernelDecision[T]) -> T:
-        """What was decided. Raises KeyError for a decision that comes later."""
+        """Return an earlier decision. Raises KeyError for a later one."""
         return cast(T, self._chosen[decision])
 
     def learn(self, decision: KernelDecision[T], value: T) -> None:
-        """That is decided now."""
+        """Add a decision."""
         self._chosen[decision] = value
         self.shape = decision.turned(self.shape, value)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelDecision(Generic[T]):
-    """A decision that is one question and one field of a KernelPlan. What is more overrides some of this.
+    """A decision that is one question and one field of a KernelPlan. Other kinds override methods.
 
-    `key` is the field's name, in JSON too. `name` is the question's: graphs, stored walks and `Question`s have it;
-    `title` is what people read, where that differs. `offer`, the options once the earlier decisions are known; the
-    default alone where the decision does not come up. `says`: a value other than the default in words, after the title.
-    `younger` than the digests of stored plans: JSON names it only where it is not the default.
+    `key`: the field's name, also in JSON. `name`: the question's, in graphs, stored walks and `Question`s. `title`: the
+    name for people, if different. `offer`: returns the options, given the earlier decisions; only the default if there
+    is nothing to decide. `says`: describes a value other than the default, after the title. `younger`: younger than
+    stored plans' digests, so JSON contains it only if it is not the default.
     """
 
     key: str
@@ -98,11 +98,11 @@ class KernelDecision(Generic[T]):
 
     @property
     def shown(self) -> str:
-        """What people read."""
+        """The name for people."""
         return self.title or self.name
 
     def ask(self, known: Known) -> Generator[Question, Option, T]:
-        """Asks unless there is one option only, is told an option, and returns what that decides."""
+        """Ask unless there is only one option, receive the answer, and return the decided value."""
         offer = self.offer(known)
         if len(offer.options) == 1:
             return offer.options[0]
@@ -110,40 +110,40 @@ class KernelDecision(Generic[T]):
         return next(option for option in offer.options if option == answer)
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
-        """The inverse: the answers that lead to `kernel`, by the names of the questions."""
+        """Return the answers that lead to `kernel`, by names of questions (the inverse of `ask`)."""
         return {self.name: cast(Option, self.of(kernel))}
 
     def of(self, kernel: Decided) -> T:
-        """What a KernelPlan says of this decision."""
+        """Return the value of this decision in a KernelPlan."""
         return cast(T, getattr(kernel, self.key))
 
     def members(self, value: T) -> dict[str, Any]:
-        """The fields of a KernelPlan for which this decides."""
+        """Return the fields of a KernelPlan that `value` determines."""
         return {self.key: value}
 
     def turned(self, shape: Shape, value: T) -> Shape:
-        """The kernel as later decisions see it."""
+        """Return the kernel as later decisions see it."""
         return shape
 
     def check(self, data: Mapping[str, Any], where: str) -> None:
-        """Raise InputError where JSON holds what no KernelPlan may."""
+        """Raise InputError if JSON holds a value that no KernelPlan may have."""
         self.form.require(data, where, self.key)
 
     def rows(self) -> tuple[tuple[str, Row], ...]:
-        """Its rows in docs/decisions.md, by title."""
+        """Return its rows in docs/decisions.md, by title."""
         return ((self.shown, self.row),)
 
     def words(self, kernel: Decided) -> str:
-        """`unroll factor 4`; empty for the default."""
+        """Return `unroll factor 4`; empty for the default."""
         value = self.of(kernel)
         return "" if value == self.default else f"{self.shown} {self.says(value)}".rstrip()
 
 
 def switch(offered: bool, depends: Depends = ()) -> Offer[bool]:
-    """No or yes where that is on offer, else no."""
+    """Return the options no and yes if `offered`, else no."""
     return Offer((False, True) if offered else (False,), depends)
 
 
 def flag(key: str, name: str, offer: Callable[[Known], Offer[bool]], row: Row, title: str = "") -> KernelDecision[bool]:
-    """A decision between no (the default) and yes."""
+    """Return a decision between no (the default) and yes."""
     return KernelDecision(key, name, False, FLAG, offer, row, lambda _: "", title)

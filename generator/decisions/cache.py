@@ -1,6 +1,4 @@
-"""Cache configuration: what a kernel prefers where a multiprocessor divides one memory between shared memory and L1
-cache.
-"""
+"""Cache configuration: prefer shared memory or L1 cache in a multiprocessor's on-chip memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tile and block sizes of a kernel's parallel dimensions: which ones are worth offering and can be completed.
+"""Tile and block sizes of a kernel's parallel dimensions: the sizes that are useful and can be completed.
 
-Sizes are powers of two, so a block size that is not larger than the tile size divides it. The limits on the
-points of a tile and the threads of a block are limits on products over all dimensions; an option is offered only if
-the dimensions to come can complete it within them, so no choice of sizes leads to a dead end.
+Sizes are powers of two, so a block size that is not larger than the tile size divides it. The limits on the points of a
+tile and the threads of a block are limits on products over all dimensions. An option is offered only if the remaining
+dimensions can complete it within them, so no choice of sizes leads to a dead end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generator.target import Target
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """The sizes on offer for one kernel, per parallel dimension, x first. Equal only to itself: `geometry` makes it
+    """The sizes on offer for one kernel, per parallel dimension, x first. Compared by identity: `geometry` makes it
     once.
 
     `rest[d]` holds the products (tile sizes, block sizes) that the dimensions from d on can contribute.
@@ -30,19 +30,19 @@ class Geometry:
     max_threads: int
 
     def tile_options(self, dim: int, points: int, threads: int, whole: bool = False) -> Sizes:
-        """Tile sizes of dimension `dim`, when those before it make `points` per tile and `threads` per block.
+        """Return tile sizes of dimension `dim` if the earlier ones make `points` per tile and `threads` per block.
 
-        `whole`: only those that may be a block as well; 1 where none may.
+        `whole`: only those that may also be block sizes; 1 if there is none.
         """
         return _tile_options(self, dim, points, threads, whole)
 
     def block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
-        """Block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""
+        """Return block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""
         blocks = (block for block in self.blocks[dim] if block <= tile)
         return tuple(block for block in blocks if self._completes(dim + 1, points * tile, threads * block))
 
     def _completes(self, dim: int, points: int, threads: int) -> bool:
-        """Whether the dimensions from `dim` on can bring these products within the limits."""
+        """Return whether the dimensions from `dim` on can bring these products within the limits."""
         return any(
             points * more_points <= self.max_points and self.min_threads <= threads * more <= self.max_threads
             for more_points, more in self.rest[dim]
@@ -51,7 +51,7 @@ class Geometry:
 
 @lru_cache(maxsize=4096)
 def _tile_options(offer: Geometry, dim: int, points: int, threads: int, whole: bool) -> Sizes:
-    """Walks of a search ask the same again and again."""
+    """Cached, because the walks of a search repeat the same calls."""
     options = {tile: offer.block_options(dim, tile, points, threads) for tile in offer.tiles[dim]}
     if whole:
         return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
@@ -59,7 +59,8 @@ def _tile_options(offer: Geometry, dim: int, points: int, threads: int, whole: b
 
 
 def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
-    """The largest useful tile size per dimension: the power of two that covers the extent, or the largest candidate.
+    """Return the largest useful tile size per dimension: the power of two that covers the extent, or the largest
+    candidate.
 
     >>> caps((1000, 5), WIDE)
     (512, 8)
@@ -69,12 +70,12 @@ def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
 
 @lru_cache(maxsize=256)
 def geometry(largest: Sizes, target: Target, candidates: CandidateSizes, walk: int = 0) -> Geometry:
-    """The sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
+    """Return the sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
 
-    Where the device allows none of the blocks, all powers of two become block sizes; where the kernel has not
-    MIN_THREADS points to share out, its largest block is the least. A CPU runs the threads of a block one after the
-    other, in vectors where it can, so it needs no least number. Blocks that `walk` down y so many rows at a time have
-    two steps to go at least, each of whole rows of threads.
+    If the device allows none of the blocks, all powers of two become block sizes. If the kernel has fewer than
+    MIN_THREADS points, its largest block is the minimum. A CPU runs the threads of a block in sequence, vectorized if
+    possible, so it needs no minimum. Blocks that `walk` down y in steps of so many rows take at least two steps, each
+    of whole rows of threads.
     """
     tiles = tuple(
         tuple(size for size in sizes if size <= cap) or (cap,)
@@ -99,7 +100,7 @@ def geometry(largest: Sizes, target: Target, candidates: CandidateSizes, walk: i
 
 
 def _cover(extent: int) -> int:
-    """The smallest power of two that is at least `extent` (1 for an empty dimension)."""
+    """Return the smallest power of two that is at least `extent` (1 for an empty dimension)."""
     return 1 << max(0, extent - 1).bit_length()
 
 
@@ -112,7 +113,7 @@ def _rest(tiles: tuple[Sizes, ...], blocks: tuple[Sizes, ...]) -> tuple[frozense
 
 
 def _thread_counts(products: frozenset[tuple[int, int]], target: Target, candidates: CandidateSizes) -> set[int]:
-    """Threads per block within all upper limits."""
+    """Return the numbers of threads per block within all upper limits."""
     return {
         threads
         for points, threads in products

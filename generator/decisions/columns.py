@@ -1,4 +1,4 @@
-"""Block rasterization order: which blocks follow each other, in the order in which devices begin them (ours)."""
+"""Block rasterization order: the order of consecutive blocks (ours)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from generator.decisions.sizes import SIZES
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where there is a single row or column of blocks it makes no difference."""
+    """With a single row or column of blocks there is nothing to choose."""
     tile = known[SIZES].tile
     several = all(extent > size for extent, size in zip(known.shape.extents[-2:], tile[-2:], strict=True))
     return switch(known.wide and len(tile) > 1 and several)

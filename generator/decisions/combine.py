@@ -1,4 +1,4 @@
-"""Combining threads: how the threads of a block add up what they reduce together (ours)."""
+"""Combining threads: how the threads of a block combine a reduction (ours)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from generator.target import LANES
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
 _DEFAULT: Combine = "atomic"
 _PART_BYTES = 8
-"""What a thread has in shared memory while parts are added up: the largest element."""
+"""The shared memory of a thread for combining: the largest element."""
 
 
 def _offer(known: Known) -> Offer[Combine]:
-    """Alone in its block a thread updates atomically, or in a private copy where there is room for one."""
+    """A thread alone in its block updates atomically, or in a private copy if there is room for one."""
     private = known.wide and known.shape.privatizes
     private = private and kept_bytes(known, known[SIZES].tile, True) <= known.target.local_bytes
     block = known[SIZES].block
@@ -28,7 +28,7 @@ def _offer(known: Known) -> Offer[Combine]:
     shuffles = known.target.sub_group >= LANES and block[-1] % LANES == 0
     room = kept_bytes(known, known[SIZES].tile, False) + _all_parts(known) <= known.target.local_bytes
     offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
-    if alone or not room:  # shuffles leave to shared memory what no whole warp adds up
+    if alone or not room:  # shuffles use shared memory for what no whole warp combines
         offered = (_DEFAULT,)
     if not known.wide:
         return Offer(offered[-1:])
@@ -43,9 +43,7 @@ def _all_parts(known: Known) -> int:
 
 
 def parts_bytes(known: Known) -> int:
-    """What the threads of a block have in shared memory besides, whoever shares a tile, to add up what they reduce
-    together. For decisions that come later.
-    """
+    """Return the shared memory of a block for combining, whatever shares a tile. For later decisions."""
     return 0 if known[COMBINE] == _DEFAULT else _all_parts(known)
 
 

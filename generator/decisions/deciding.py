@@ -1,4 +1,4 @@
-"""Going through all decisions of a kernel in order: its plan from answers, the nearest plan on offer, its words."""
+"""Make all decisions of a kernel in order: its plan from answers, the nearest plan on offer, its words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from generator.plan import KERNEL_DECISIONS, KernelPlan
 from generator.target import Target
 
 Answer: TypeAlias = Callable[[Question], Option]
-"""One of the options of a question."""
+"""Returns one of the options of a question."""
 
 
 def decide(known: Known, answer: Answer) -> KernelPlan:
-    """The plan of the kernel `known.shape`."""
+    """Return the plan of the kernel `known.shape` with these answers."""
     members: dict[str, Any] = {"statements": known.shape.statements}
     for decision in KERNEL_DECISIONS:
         value = _asked(decision, known, answer)
@@ -27,10 +27,10 @@ def decide(known: Known, answer: Answer) -> KernelPlan:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """The decisions of a kernel answered so far: an immutable prefix of what `decide` asks.
+    """The answered decisions of a kernel: an immutable prefix of the questions of `decide`.
 
-    `values` of the first decisions, `answers` to the questions of the one after them; `shape` as those values turned
-    it.
+    `values`: those of the first decisions. `answers`: to the questions of the next decision. `shape`: as changed by
+    those values.
     """
 
     shape: Shape
@@ -41,7 +41,7 @@ class Deciding:
     answers: tuple[Option, ...] = ()
 
     def next(self) -> tuple[Deciding, Question | KernelPlan]:
-        """The next question, with the prefix that it belongs to (all that needs no answer is decided); or the plan."""
+        """Return the next question with its prefix, in which all decisions with one option are made; or the plan."""
         decided = list(self.values)
         known, answers = self._known(), self.answers
         for decision in KERNEL_DECISIONS[len(decided):]:
@@ -57,7 +57,7 @@ class Deciding:
         return self, KernelPlan(**members)
 
     def answered(self, answer: Option) -> Deciding:
-        """The prefix with one more answer to what `next` asks."""
+        """Return the prefix with one more answer to the question of `next`."""
         return Deciding(self.shape, self.target, self.wide, self.statements, self.values, (*self.answers, answer))
 
     def _known(self) -> Known:
@@ -66,7 +66,7 @@ class Deciding:
 
 
 def _replayed(decision: KernelDecision[Any], known: Known, answers: tuple[Option, ...]) -> Any:
-    """What `decision` comes to with these answers; the question where they are not enough."""
+    """Return the value of `decision` with these answers; the next question if they are not enough."""
     asking = decision.ask(known)
     try:
         question = next(asking)
@@ -78,7 +78,7 @@ def _replayed(decision: KernelDecision[Any], known: Known, answers: tuple[Option
 
 
 def _asked(decision: KernelDecision[Any], known: Known, answer: Answer) -> Any:
-    """What `decision` comes to."""
+    """Return the value of `decision`."""
     asking = decision.ask(known)
     try:
         question = next(asking)
@@ -89,9 +89,9 @@ def _asked(decision: KernelDecision[Any], known: Known, answer: Answer) -> Any:
 
 
 def nearest(wanted: KernelPlan, known: Known) -> KernelPlan:
-    """The plan on offer that is closest to `wanted`, decision by decision: `wanted` itself where that is on offer.
+    """Return the plan on offer that is closest to `wanted`, decision by decision: `wanted` itself if it is on offer.
 
-    A number that is not on offer gives way to the next smaller one that is, anything else to the first option.
+    A number that is not on offer is replaced by the next smaller option, any other value by the first option.
     """
     answers = {name: option for decision in KERNEL_DECISIONS for name, option in decision.answers(wanted).items()}
     return decide(known, lambda question: _closest(answers.get(question.name), question.options))
@@ -105,10 +105,10 @@ def _closest(wanted: Option | None, options: tuple[Option, ...]) -> Option:
 
 
 def kernel_words(kernel: KernelPlan) -> tuple[str, ...]:
-    """What was decided, in words: its sizes, and all that is not the default."""
+    """Return the decisions in words: the sizes, and all that differ from their defaults."""
     return tuple(words for decision in KERNEL_DECISIONS if (words := decision.words(kernel)))
 
 
 def title_of(name: str) -> str:
-    """What people read instead of the name of a question."""
+    """Return the name for people of a question."""
     return next((decision.shown for decision in KERNEL_DECISIONS if decision.name == name), name)

@@ -1,7 +1,7 @@
-"""Diagonals: whether the threads of a block run one tile of a wavefront together, diagonal by diagonal (ours).
+"""Diagonals: the threads of a block run one tile of a wavefront together, diagonal by diagonal (ours).
 
-Otherwise each thread runs tiles of its own. Asked before sizes: a block then runs one tile, and its threads lie along
-the rows of the tile instead of beside each other on tiles.
+Otherwise each thread runs its own tiles. Decided before sizes, because a block then runs one tile, and its threads are
+distributed along the rows of the tile instead of over tiles.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from generator.target import Target
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """On GPUs, where threads may share a tile that has work for a warp. A core of a CPU runs a tile best alone."""
+    """Offered on GPUs if a tile has work for a warp. On a CPU, one core per tile is best."""
     rows = known.shape.diagonals
     enough = bool(rows) and prod(rows) >= MIN_THREADS
     return switch(known.wide and enough and not known.target.shares_host_cores, (("rows", rows),) if enough else ())
 
 
 def inside_tiles(known: Known, names: tuple[str, ...]) -> Generator[Question, Option, tuple[Sizes, Sizes]]:
-    """One tile, and the threads along its rows, x last; asked x first, by these names of questions."""
+    """Return one tile, and the threads along its rows, x last; asked x first, with these names of questions."""
     rows = known.shape.diagonals[::-1]
     threads: Sizes = ()
     for name, _ in zip(names, rows, strict=False):
@@ -36,10 +36,10 @@ def inside_tiles(known: Known, names: tuple[str, ...]) -> Generator[Question, Op
 
 
 def _threads_along(rows: Sizes, chosen: Sizes, target: Target) -> Sizes:
-    """How many threads may lie along the next row of a tile that a block runs: powers of two up to its size.
+    """Return the numbers of threads along the next row of a tile that a block runs: powers of two up to its size.
 
-    `rows` are the sizes of the tile, x first, `chosen` the threads along the rows before. Together they are MIN_THREADS
-    at least, where the tile is so large, and at most what a block may have.
+    `rows`: the sizes of the tile, x first. `chosen`: the threads along the previous rows. In total there are at least
+    MIN_THREADS, if the tile is large enough, and at most the threads of a block.
     """
     limits = [min(row, most) for row, most in zip(rows, target.max_block, strict=False)]
     before, rest = prod(chosen), prod(limits[len(chosen) + 1 :])

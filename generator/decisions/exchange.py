@@ -1,4 +1,4 @@
-"""Atomic store: whether results are stored by atomic exchange."""
+"""Atomic store: store results by atomic exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles of a kernel on tensor cores: which sizes warps can share in fragments, and what fits shared memory."""
+"""Tiles of a kernel on tensor cores: the sizes that warps can share in fragments, and that fit in shared memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from generator.program import ELEMENT_BYTES
 from generator.target import LANES, Target
 
 MOST_PARTS = 16
-"""Fragments of sums of a warp: each takes 8 registers of every lane."""
+"""The most fragments of sums per warp: each takes 8 registers of every lane."""
 WARPS = (1, 2, 4, 8, 16)
-"""Of a block."""
+"""Numbers of warps per block."""
 PADDINGS = (0, 8)
-"""Elements added to rows, which are multiples of 16 bytes."""
+"""Elements added to rows; multiples of 16 bytes."""
 
 
 def warp_grid(rows: int, columns: int, warps: int) -> tuple[int, int] | None:
-    """Rows and columns of so many warps that share a tile of so many elements: those with which a warp loads the least
-    for what it multiplies. None where a warp would have no whole fragments, or too many.
+    """Return rows and columns of a grid of warps that share a tile of these elements, with the least loads per product.
+
+    None if a warp would have no whole fragments, or too many.
     """
     down, across = rows // SIDE, columns // SIDE
     if rows % SIDE or columns % SIDE:
@@ -38,8 +39,9 @@ def warp_grid(rows: int, columns: int, warps: int) -> tuple[int, int] | None:
 
 
 def tile_bytes(precision: str, rows: int, columns: int, depth: int, padding: int) -> int:
-    """What a block has in shared memory: both factors of a tile, `depth` terms at a time, and its sums. Rows of factors
-    are those of the longer kind.
+    """Return the shared memory of a block: both factors of a tile, `depth` terms at a time, and its sums.
+
+    Rows of factors are counted in the longer of the two layouts.
     """
     word = ELEMENT_BYTES[WORD[precision]]
     factors = sum(max(depth * (n + padding), n * (depth + padding)) for n in (rows, columns))
@@ -47,12 +49,13 @@ def tile_bytes(precision: str, rows: int, columns: int, depth: int, padding: int
 
 
 def depths(precision: str) -> Sizes:
-    """How many terms of a sum may be in shared memory at a time."""
+    """Return the numbers of terms of a sum that may be in shared memory at a time."""
     return tuple(size for size in (8, 16, 32, 64) if size % DEPTH[precision] == 0)
 
 
 def tensor_tiles(shape: Shape, target: Target, precision: str) -> tuple[tuple[Sizes, Sizes], ...]:
-    """The tiles and blocks on offer, outermost dimension first, for a kernel on tensor cores; the smallest first."""
+    """Return the tiles and blocks on offer for a kernel on tensor cores, outermost dimension first, the smallest first.
+    """
     if shape.contraction is None:
         return ()
     rows, columns = shape.contraction
@@ -67,7 +70,7 @@ def tensor_tiles(shape: Shape, target: Target, precision: str) -> tuple[tuple[Si
 
 
 def tensor_depths(shape: Shape, target: Target, precision: str, tile: Sizes, padding: int = 0) -> Sizes:
-    """How many terms of the sums of a tile may be in shared memory at a time."""
+    """Return the numbers of terms of a tile's sums that fit in shared memory at a time."""
     assert shape.contraction is not None
     rows, columns = (tile[d] for d in shape.contraction)
     sizes = {depth: tile_bytes(precision, rows, columns, depth, padding) for depth in depths(precision)}
@@ -75,19 +78,19 @@ def tensor_depths(shape: Shape, target: Target, precision: str, tile: Sizes, pad
 
 
 def _sides(shape: Shape, dim: int) -> Sizes:
-    """Rows or columns of a tile: up to the first that covers all."""
+    """Return rows or columns of a tile, up to the first size that covers all."""
     extent = shape.extents[dim]
     return tuple(size for size in (16, 32, 64, 128) if size == SIDE or size < 2 * extent)
 
 
 def _block(rows: int, columns: int, threads: int) -> tuple[int, int]:
-    """The block: as many threads along columns as a warp has, the others along rows."""
+    """Return the block: as many threads along columns as a warp has, the others along rows."""
     across = min(columns, LANES)
     return min(rows, threads // across), across
 
 
 def _placed(shape: Shape, sizes: tuple[int, int]) -> Sizes:
-    """Sizes along rows and columns, 1 along the other dimensions."""
+    """Return the sizes along rows and columns, and 1 along the other dimensions."""
     assert shape.contraction is not None
     return tuple(
         sizes[shape.contraction.index(d)] if d in shape.contraction else 1 for d in range(len(shape.extents))
@@ -97,7 +100,7 @@ def _placed(shape: Shape, sizes: tuple[int, int]) -> Sizes:
 def asked_in_fragments(
     known: Known, precision: str, depends: Depends, names: tuple[tuple[str, str], ...]
 ) -> Generator[Question, Option, tuple[Sizes, Sizes]]:
-    """Asks for a tile and a block that whole warps share, x first; `names` are those of both questions by axis."""
+    """Ask for a tile and a block that whole warps share, x first. `names`: those of both questions, by axis."""
     left, chosen = tensor_tiles(known.shape, known.target, precision), list[int]()
     dims = range(len(known.shape.extents))
     for dim, called in zip(reversed(dims), names, strict=False):

@@ -1,11 +1,11 @@
 """Tenths of the tile of a warp in registers (Jangda & Guha 2020, hybrid tiling).
 
-Of what a kernel computes besides, the right part along x lies in registers, one value per lane, and lanes get values
-from each other by shuffles; the left part and what overlaps lie in shared memory. Less shared memory per block lets a
-device run more of them at once.
+Of the stages that a kernel computes, the right part along x is in registers, one value per lane, and lanes exchange
+values by shuffles; the left part and the overlap are in shared memory. With less shared memory per block, a device can
+run more blocks at once.
 
-Asked right after sizes: with parts in registers tiles are those of warps, and neither copied nor walked. Asked at the
-end, few plans could have any.
+Decided right after sizes: with parts in registers, tiles are those of warps, and are neither copied nor walked. Decided
+at the end, few plans could have any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from generator.forms import Form
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where a warp can have a tile of its own: fractions that differ, and that fit."""
+    """Offered if a warp can have its own tile: the distinct fractions that fit."""
     if not (known.wide and known.shape.computes) or known[WALK] or known[DIAGONALS]:
         return Offer((0,))
     lanes = lanes_of(known)

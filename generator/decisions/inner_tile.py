@@ -1,4 +1,4 @@
-"""The inner tile size: that of the sequential members of a kernel's band (1: untiled)."""
+"""The inner tile size: the tile size of the sequential members of a kernel's band (1: untiled)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generator.forms import POSITIVE
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Those with which copies fit, if there are copies, and what a block computes."""
+    """Offers the sizes with which the copies, if any, and the stages of a block fit."""
     if known[PRODUCTS] != PRODUCTS.default:
         options = tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile)
         return Offer(options, ((PRODUCTS.name, known[PRODUCTS]), ("offered", options)))

@@ -1,8 +1,8 @@
-"""The level of a tile: who shares it, and what of arrays is kept for it (ours).
+"""The level of a tile: the threads that share a tile with its stages and copies (ours).
 
-All threads of a block, or those of a sub-group (warp), or each thread has one of its own; a block has several such
-tiles side by side then. Asked where a kernel computes stages besides: shared by a block they need barriers, in a
-sub-group a weaker one, in a thread none; smaller tiles overlap more.
+All threads of a block share one tile, or those of a sub-group (warp), or each thread has its own; a block then has
+several tiles side by side. Decided for kernels that compute other stages: a block needs barriers for them, a sub-group
+a weaker one, a thread none; smaller tiles overlap more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from generator.target import LANES
 
 _DEFAULT: Level = "block"
 THREAD_BYTES, HOST_THREAD_BYTES = 256, 32 * 1024
-"""What a thread may keep of the arrays: 64 registers of a GPU; on a CPU, what its first-level cache holds."""
+"""The most bytes of arrays that a thread may keep: 64 registers of a GPU; on a CPU, the size of its first-level cache.
+"""
 
 
 def _offer(known: Known) -> Offer[Level]:
@@ -37,7 +38,7 @@ def _offer(known: Known) -> Offer[Level]:
     if lanes is not None and prod(block) > LANES and _whole_steps(known, lanes):
         room = (known.target.local_bytes - parts_bytes(known)) // (prod(block) // LANES)
         if kept_bytes(known, team_tile(known, lanes), private) <= room:
-            found.append("sub-group")  # a block that is one warp is one already
+            found.append("sub-group")  # a block that is one warp needs no other level
     most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
     if kept_bytes(known, team_tile(known, one), private) <= most and _whole_steps(known, one):
         found.append("thread")
@@ -45,8 +46,7 @@ def _offer(known: Known) -> Offer[Level]:
 
 
 def _whole_steps(known: Known, threads: tuple[int, ...]) -> bool:
-    """Whether the tile of a team of so many threads is a whole number of its steps, two at least, each of whole rows of
-    threads.
+    """Return whether the tile of a team of so many threads has at least two whole steps, each of whole rows of threads.
     """
     if not (walk := known[WALK]):
         return True

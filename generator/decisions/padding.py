@@ -1,4 +1,4 @@
-"""Padding: by how many elements the rows of shared copies are longer, against bank conflicts (ours)."""
+"""Padding: elements added to the rows of shared copies, against bank conflicts (ours)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _offer(known: Known) -> Offer[int]:
 
 
 def _on_tensor_cores(known: Known) -> Offer[int]:
-    """None, or 8 elements where there is room."""
+    """Offers 0, or 8 elements if there is room."""
     fitting = (tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile, n) for n in PADDINGS)
     offered = tuple(n for n, depths in zip(PADDINGS, fitting, strict=True) if known[INNER_TILE] in depths)
     return Offer(offered, ((PRODUCTS.name, known[PRODUCTS]), ("offered", offered)))

@@ -1,6 +1,4 @@
-"""Points inside: whether a thread's loops over its points run inside its sequential loops instead of around them
-(ours).
-"""
+"""Points inside: run the loops over a thread's points inside its sequential loops instead of around them (ours)."""
 
 from __future__ import annotations
 

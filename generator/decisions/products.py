@@ -1,8 +1,8 @@
-"""Tensor cores: in which precision the products of a kernel's sums are computed (ours).
+"""Tensor cores: the precision in which the products of a kernel's sums are computed (ours).
 
-On offer where a run wants it (`Target.products`), for kernels whose main part is a sum of products with rows and
-columns (`generator.polyhedral.memory.contractions`), in CUDA. The warps of a block then multiply tiles of both factors,
-rounded to the precision, and add up in fp32 (`generator.lowering.core.tensor_cores`).
+Offered if the run allows it (`Target.products`), in CUDA, for kernels whose main part is a sum of products with rows
+and columns (`generator.polyhedral.memory.contractions`). The warps of a block then multiply tiles of both factors,
+rounded to the precision, and accumulate in fp32 (`generator.lowering.core.tensor_cores`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _offer(known: Known) -> Offer[Products]:
 
 
 class _Products(KernelDecision[Products]):
-    """What follows sees a kernel that neither copies nor keeps anything by itself."""
+    """Later decisions see a kernel that neither copies nor keeps anything."""
 
     def turned(self, shape: Shape, value: Products) -> Shape:
         """See KernelDecision."""

@@ -1,4 +1,4 @@
-"""Registers: whether a thread keeps the elements that it updates in registers until its end (ours)."""
+"""Registers: a thread keeps the elements that it updates in registers until its end (ours)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_REGISTERS = 64
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where an element is updated again and again, and the elements of a thread are not too many."""
+    """Offered if elements are updated repeatedly, and a thread does not have too many of them."""
     shape, found = known.shape, known[SIZES]
     updated = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]
     worth = any(prod(found.tile[d] // found.block[d] for d in owned) <= MAX_REGISTERS for owned in updated)

@@ -1,4 +1,4 @@
-"""Runs of neighbours: how many points in a row a thread computes along x, before the next thread's (ours).
+"""Runs of neighbours: the number of consecutive points along x per thread (ours).
 
     1:  thread  0 1 2 3 0 1 2 3        2:  thread  0 0 1 1 2 2 3 3
 """
@@ -15,8 +15,8 @@ RUNS = (1, 2, 4)
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where a thread has so many points along x, and other threads lie beside it. Threads of CPUs make vectors of
-    neighbouring threads instead.
+    """Offered if a thread has so many points along x and neighbours along x. Not on CPUs, which vectorize across
+    threads.
     """
     found = known[SIZES]
     if not found.block or found.block[-1] == 1 or known[IN_REGISTERS] or known[PRODUCTS] != PRODUCTS.default:

@@ -1,4 +1,4 @@
-"""What the decisions about a kernel need to know of it."""
+"""The properties of a kernel that its decisions need."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class LaneRoom:
-    """What a warp's tile takes that is partly in registers: `words`, 32-bit registers of each lane that are alive at
-    once, and `bytes` of shared memory for each warp.
+    """The resources of a warp's tile that is partly in registers.
+
+    `words`: 32-bit registers of each lane that are live at once. `bytes`: shared memory per warp.
     """
 
     words: int
@@ -18,7 +19,7 @@ class LaneRoom:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """What decides which loops the threads of a kernel have."""
+    """The decisions that determine the loops of a kernel's threads."""
 
     tile: tuple[int, ...]
     block: tuple[int, ...]
@@ -31,8 +32,8 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class ThreadLoop:
-    """A loop of a thread: what plans call it, its kind (`tile`, `point`, `neighbour`, "" for most others), and the
-    kinds of all loops inside it (generator.lowering.naming.LoopKey).
+    """A loop of a thread: its name in plans, its kind (`tile`, `point`, `neighbour`, "" for most others), and the kinds
+    of all loops inside it (generator.lowering.naming.LoopKey).
     """
 
     name: str
@@ -49,11 +50,11 @@ class Shape(Protocol):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the parallel dimensions, outermost first, at most three."""
+        """The extents of the parallel dimensions, outermost first, at most three."""
 
     @property
     def shareable(self) -> tuple[str, ...]:
-        """Arrays that may be put in shared memory."""
+        """The arrays that may be copied to shared memory."""
 
     @property
     def sequential(self) -> bool:
@@ -61,7 +62,7 @@ class Shape(Protocol):
 
     @property
     def kept(self) -> tuple[tuple[int, ...], ...]:
-        """The parallel dimensions that matter to each array that a thread can keep in registers."""
+        """For each array that a thread can keep in registers, the parallel dimensions on which its elements depend."""
 
     @property
     def coarse(self) -> bool:
@@ -70,12 +71,12 @@ class Shape(Protocol):
     @property
     def diagonals(self) -> tuple[int, ...]:
         """The sizes of a wavefront's tile along which the threads of a block may share it, one per parallel dimension;
-        () where they may not (generator.decisions.diagonals).
+        () if they may not (generator.decisions.diagonals).
         """
 
     @property
     def skewed(self) -> bool:
-        """Whether its loops have bounds that depend on each other: tiles inside would take long to generate."""
+        """Whether its loops have bounds that depend on each other: tiling them would take long to generate."""
 
     @property
     def computes(self) -> bool:
@@ -91,7 +92,7 @@ class Shape(Protocol):
 
     @property
     def privatizes(self) -> bool:
-        """Whether its blocks can update an array in a copy of their own."""
+        """Whether its blocks can update a private copy of an array."""
 
     @property
     def reduces(self) -> bool:
@@ -105,39 +106,42 @@ class Shape(Protocol):
 
     @property
     def launched(self) -> tuple[str, ...]:
-        """The statements (sorted) of a loop of the host that launches it, with others, for little work each; or ()."""
+        """The statements (sorted) of a host loop that launches it, with others, for little work each; or ()."""
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
-        """Bytes of shared memory that a block needs, with `copies` (but of `uncopied` arrays) and `private` updates or
-        without.
+        """Return the bytes of shared memory of a block.
 
-        More for whole tiles, as `registers` have them.
+        `copies`: with copies, except of `uncopied` arrays. `private`: with private updates. `registers`: for whole
+        tiles, which take more.
         """
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
-        """The bytes of an element of each shared copy, but those of arrays that are `uncopied`, that is made anew for
-        each tile of a sequential loop: of these the next tile can be on its way.
+        """Return the element size in bytes of each shared copy that is renewed for each tile of a sequential loop.
+
+        The next tile of these copies can be loaded ahead. Those of `uncopied` arrays are left out.
         """
 
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
-        """The loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
+        """Return the loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
     ) -> LaneRoom | None:
-        """What a warp's tile takes whose last `in_registers` points of each lane along x are in registers; None where
-        the kernel cannot do that.
+        """Return the resources of a warp's tile if the last `in_registers` points of each lane along x are in
+        registers.
+
+        None if the kernel does not support it.
         """
 
     def walking(self, rows: int) -> Shape:
-        """The same kernel, whose blocks compute so many rows of their tiles at a time."""
+        """Return the same kernel, whose blocks compute so many rows of their tiles at a time."""
 
     def along_diagonals(self) -> Shape:
-        """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
+        """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
 
     def on_tensor_cores(self) -> Shape:
-        """The same kernel, whose sums are computed on tensor cores: it keeps and copies nothing by itself."""
+        """Return the same kernel, whose sums are computed on tensor cores: it keeps and copies nothing itself."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
-        """The same kernel with its parallel dimensions in another order (empty: as they are)."""
+        """Return the same kernel with its parallel dimensions in another order (empty: unchanged)."""

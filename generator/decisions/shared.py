@@ -1,4 +1,4 @@
-"""Shared memory: whether a block copies the arrays with reuse to shared (local) memory."""
+"""Shared memory: a block copies the arrays with reuse to shared (local) memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from generator.decisions.unroll import UNROLL
 
 
 def inner_tiles(known: Known) -> Sizes:
-    """The tile sizes of sequential loops that are worth a try."""
+    """Return the useful tile sizes of sequential loops."""
     tilable = known.shape.sequential and not known.shape.skewed
     return tuple(t for t in INNER_TILES if t == 1 or t > known[UNROLL]) if tilable else (1,)
 
 
 def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tuple[str, ...] = ()) -> bool:
-    """Whether a block has room for what it keeps in shared memory then."""
+    """Return whether a block's shared memory is sufficient for these decisions."""
     size = known.shape.shared_bytes(
         known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies, uncopied=uncopied
     )
@@ -25,7 +25,7 @@ def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tu
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where the copies fit with some inner tile."""
+    """Offered if the copies fit with some inner tile."""
     if known[IN_REGISTERS] or not known.shape.shareable:
         return switch(False)
     return switch(any(fits(known, t, 0, True) for t in inner_tiles(known)))

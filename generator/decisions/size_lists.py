@@ -1,4 +1,4 @@
-"""Lists of tile and block sizes, and the least number of threads of a block."""
+"""Lists of tile and block sizes, and the minimum number of threads of a block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 MIN_THREADS = 32
-"""Threads per block, where the kernel has that many: fewer leave lanes of every GPU idle."""
+"""Threads per block, if the kernel has that many: fewer leave lanes of every GPU idle."""
 
 INNER_TILES = (1, 4, 8, 16, 32, 64)
 """Sizes of the tiles of sequential loops (1: untiled)."""
@@ -27,16 +27,16 @@ class CandidateSizes:
 
 
 PAPER = CandidateSizes(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
-"""The sizes of Coding Ants (section 5.1). Its limit of 1024 is one on threads, applied to tiles."""
+"""The sizes of Coding Ants (section 5.1). Its limit of 1024 threads is applied to tiles."""
 
 WIDE = CandidateSizes(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
 HOST = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
-"""For CPUs, whose threads may run whole rows of a large array: few large blocks cost less to hand out."""
+"""For CPUs, whose threads may run whole rows of a large array: few large blocks have less scheduling overhead."""
 
 LONG = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
-"""For kernels whose blocks update copies of their own: a copy costs as much for a small tile as for a large one."""
+"""For kernels whose blocks update private copies: a copy costs the same for a small tile as for a large one."""
 
 TILES = CandidateSizes(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, True)
-"""For kernels whose points are whole tiles of a wavefront, one per thread: few, and much work each."""
+"""For kernels whose points are whole tiles of a wavefront, one per thread: few points with much work each."""

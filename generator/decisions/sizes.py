@@ -1,7 +1,7 @@
-"""Tile and block sizes: what a block computes, and with how many threads.
+"""Tile and block sizes: the points that a block computes, and its threads.
 
-Asked x first, since x matters most (coalescing): a tile size, then the block size within it, dimension by dimension. An
-option is on offer only if the dimensions to come can complete it (`candidate_sizes`).
+Decided for x first, because x matters most (coalescing): a tile size, then the block size within it, dimension by
+dimension. An option is offered only if the remaining dimensions can complete it (`candidate_sizes`).
 """
 
 from __future__ import annotations
@@ -120,8 +120,9 @@ class _Sizes(KernelDecision[TileAndBlock]):
 
 
 def _roomy(known: Known, tiles: Sequence[int], options: Sizes, least: Sequence[int]) -> Sizes:
-    """The tile sizes of a dimension with which what a block computes of other stages fits its shared memory;
-    `tiles` are the sizes chosen before, `least` the smallest of the dimensions to come, x first. One remains anyway.
+    """Return the tile sizes of a dimension with which the stages of a block fit in its shared memory; at least one.
+
+    `tiles`: the sizes chosen before. `least`: the smallest of the remaining dimensions, x first.
     """
     inner = min(t for t in INNER_TILES if t > 1) if known.shape.sequential else 1
 

@@ -1,6 +1,6 @@
-"""Arrays without a copy: which ones a block reads from global memory, though it copies others to shared memory (ours).
+"""Arrays without a copy: arrays that a block reads from global memory although it copies others (ours).
 
-What a cache serves as well need not take room, barriers and instructions.
+If a cache serves an array as well, a copy wastes memory, barriers and instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from generator.forms import Form
 
 Arrays: TypeAlias = tuple[str, ...]
 _FEW = 3
-"""Of so many arrays every choice is on offer; of more, that one has no copy, or one alone has."""
+"""Up to so many arrays, all choices are offered; for more arrays, none, one, or all but one without a copy."""
 
 
 def _text(arrays: Arrays) -> str:
@@ -27,7 +27,7 @@ def _is_names(value: object) -> bool:
 
 
 def _offer(known: Known) -> Offer[Arrays]:
-    """Where several arrays may have a copy; one of them at least has."""
+    """Offered if several arrays may be copied; at least one is."""
     arrays = sorted(known.shape.shareable)
     if not (known.wide and known[SHARED] and len(arrays) > 1) or known.target.shares_host_cores:
         return Offer(((),))
@@ -37,7 +37,7 @@ def _offer(known: Known) -> Offer[Arrays]:
 
 
 class _Uncopied(KernelDecision[Arrays]):
-    """The options are told as texts."""
+    """The options are presented as texts."""
 
     def ask(self, known: Known) -> Generator[Question, Option, Arrays]:
         """See KernelDecision."""

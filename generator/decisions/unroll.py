@@ -10,7 +10,7 @@ FACTORS = (1, 2, 4, 8)
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where a thread has a loop; the points of one thread are a loop, too."""
+    """Offered if a thread has a loop, also one over its points."""
     return Offer(FACTORS if known.shape.sequential or known[SIZES].several_points else (1,))
 
 

@@ -1,7 +1,8 @@
-"""Unroll factors of single loops, by what the loop is called in the text (ours; the paper has a factor per inner loop).
+"""Unroll factors of single loops, by their names in the text (ours; the paper has a factor per inner loop).
 
-`unroll` is for all innermost loops, others are not unrolled; what is named here has its own factor: the loop over tiles
-of k (`k_tile`), over k in a tile (`k`), over a thread's points along i (`i_point`) or over a run of them (`i_next`).
+`unroll` is for all innermost loops, and others are not unrolled. A loop named here has its own factor: the loop over
+tiles of k (`k_tile`), over k in a tile (`k`), over a thread's points along i (`i_point`) or over a run of them
+(`i_next`).
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ def _is_factors(value: object) -> bool:
 
 
 def _offer(known: Known) -> Offer[Factors]:
-    """One loop at a time, where there are several, with factors that it would not have anyway: UNROLL if it is an
-    innermost one, else 1. Loops over points whose results are in registers unroll completely; loops with barriers are
-    not unrolled in OpenCL (`Language.unrolled_barriers`).
+    """Offers one loop at a time, if there are several, with other factors than it has anyway: UNROLL if innermost, else
+    1.
+
+    Loops over points with results in registers unroll completely; loops with barriers are not unrolled in OpenCL
+    (`Language.unrolled_barriers`).
     """
     none: Factors = ()
     plain = not (known[WALK] or known[DIAGONALS] or known[IN_REGISTERS] or known.shape.timed or known.shape.skewed
@@ -62,7 +65,7 @@ def _offer(known: Known) -> Offer[Factors]:
 
 
 class _Unrolls(KernelDecision[Factors]):
-    """The options are told as texts."""
+    """The options are presented as texts."""
 
     def ask(self, known: Known) -> Generator[Question, Option, Factors]:
         """See KernelDecision."""

@@ -1,7 +1,6 @@
-"""Elements per access: how many neighbours in memory one load or store takes, where that is exactly the same (ours).
+"""Elements per access: how many adjacent elements one load or store transfers, where that is exactly equivalent (ours).
 
-float4, float2 and their like: a quarter or half of the instructions for the same bytes. See
-`generator.lowering.core.wide` for where they come in.
+float4, float2 etc.: a quarter or half of the instructions for the same bytes. See `generator.lowering.core.wide`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ WIDTHS = (1, 2, 4)
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
-    become vectors already.
+    """Offered if a thread accesses neighbours: in a run, an unrolled loop, or copies. Not on CPUs, which vectorize
+    across threads.
     """
     if not known.wide or known.shape.timed or known.target.shares_host_cores or known[IN_REGISTERS]:
         return Offer((1,))

@@ -1,8 +1,8 @@
 """Rows per step: a block walks down its tile, and computes each row of its stages once (ours).
 
-Halide's `compute_at` the loop over the rows of a tile and `store_at` the loop around it: of what a step needs of a
-stage, the rows that the step before had are still there (a sliding window). Asked before sizes: a block then keeps a
-few rows of its stages, whatever the size of its tile.
+This is Halide's `compute_at` the loop over the rows of a tile with `store_at` the loop around it: the rows of a stage
+that a step shares with the previous step are still stored (a sliding window). Decided before sizes: a block then keeps
+a few rows of its stages, whatever the size of its tile.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ STEPS = (1, 2, 4, 8)
 
 
 def walked(dimensions: int) -> int:
-    """The number of the parallel dimension along which blocks walk (y), of so many, outermost first."""
+    """Return the number of the parallel dimension along which blocks walk (y), of so many, outermost first."""
     return dimensions - 2
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Where blocks compute stages, and have two steps to go."""
+    """Offered if blocks compute stages and have at least two steps."""
     shape = known.shape
     if not (known.wide and shape.walkable):
         return Offer((0,))

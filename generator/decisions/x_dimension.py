@@ -1,4 +1,4 @@
-"""The x dimension: along which parallel loop neighbouring threads lie (ours)."""
+"""The x dimension: the parallel loop along which neighbouring threads lie (ours)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Order: TypeAlias = tuple[int, ...]
 
 
 def _offer(known: Known) -> Offer[Order]:
-    """The orders that put one dimension last (x) and leave the others as they are; () for that of the schedule."""
+    """Offers the orders that move one dimension to the end (x) and keep the others; () is the schedule's order."""
     count = len(known.shape.extents)
     if not known.wide or count < 2:
         return Offer(((),))
@@ -38,9 +38,7 @@ class _XDimension(KernelDecision[Order]):
         return by_x[answer]
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
-        """See KernelDecision. Also of an order that is not on offer, which another one with the same x comes
-        closest to.
-        """
+        """See KernelDecision. An order that is not on offer gets the answer with the same x."""
         order = self.of(kernel)
         return {self.name: order[-1] if order else max(0, len(kernel.tile) - 1)}
 

@@ -1,4 +1,4 @@
-"""Atomic updates as functions of the device language: built in where the device has them, else by compare-and-swap."""
+"""Atomic updates as functions of the device language: built-in if the device has them, else by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from generator.emit.words import Words
 
-# Defined by who looks for data races: the first guess is then no plain read beside the others' swaps. The code computes
-# the same either way, since the swap fails on a wrong guess; but that costs an atomic operation more per update.
+# Defined by detectors of data races: the first guess is then not a plain read that races with other swaps. The result
+# is the same, because the swap fails on a wrong guess; but each update takes one more atomic operation.
 NO_PLAIN_READ = "ANTUNE_NO_PLAIN_READ"
 
 _WORD = {1: "", 2: "", 4: "unsigned int", 8: "unsigned long"}
@@ -17,27 +17,27 @@ _APPLIED = {"+": "old + value", "*": "old * value", "=": "value"}
 
 
 def atomic_name(operator: str, kind: str, shared: bool, words: Words) -> str:
-    """The function that does `*place = *place operator value` atomically for a C type; `shared`: in shared memory.
+    """Return the name of the function for an atomic `*place = *place operator value` on a C type.
 
-    Where pointers say to which memory they lead, there is one for each memory.
+    `shared`: in shared memory. If pointers have an address space, there is one function for each.
     """
     memory = "_shared" if shared and words.block_pointer != words.shared_pointer else ""
     return f"antune_{_NAMES[operator]}_{kind.replace(' ', '_')}{memory}"
 
 
 def has_atomics(kind: str) -> bool:
-    """Whether elements of this C type can be updated atomically (those of 4 and 8 bytes)."""
+    """Return whether elements of this C type can be updated atomically (those of 4 and 8 bytes)."""
     return kind in _BYTES
 
 
 def atomic_functions(used: Iterable[tuple[str, str, bool]], words: Words) -> str:
-    """The functions for what is `used` (operator, type, whether in shared memory), in order."""
+    """Return the functions for those `used` (operator, type, whether in shared memory), in order."""
     functions = {atomic_name(*one, words): one for one in sorted(used)}
     return "".join(_function(*one, words) for one in functions.values())
 
 
 def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
-    """Swaps in the new value unless somebody else was faster, then tries again with what that one left."""
+    """Swap in the new value unless another thread was faster; then try again with that thread's value."""
     value = words.type(kind)
     floating = kind in ("float", "double")
     applied = _APPLIED.get(operator) or (

@@ -1,4 +1,4 @@
-"""The loops, statements and barriers of a kernel as text."""
+"""Print the loops, statements and barriers of a kernel."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from generator.nest import (
 
 @dataclass(frozen=True, slots=True)
 class BodyWriter:
-    """Prints the body of a kernel; `alone`: its block has one thread.
+    """Prints the body of a kernel. `alone`: its block has one thread.
 
-    `aligned` are arrays with the bytes of which multiples they begin at; of those `elsewhere` elements are read one by
-    one. `element_bytes`: of arrays in shared memory.
+    `aligned`: arrays with their alignment in bytes. `elsewhere`: arrays whose elements are read one by one, even by
+    wide accesses. `element_bytes`: those of arrays in shared memory.
     """
 
     printer: Printer
@@ -137,7 +137,7 @@ class BodyWriter:
         yield from ("{", f"  {ANY_ORDER}", f"  {text}", "}") if in_vectors else (text,)
 
     def _later(self, node: Assign) -> Iterator[str]:
-        """A copy that goes on by itself; what is in no global memory is copied at once."""
+        """Print an asynchronous copy; an array outside of global memory is copied synchronously."""
         assert isinstance(node.value, Load)
         if node.value.array in self.elsewhere:
             yield from self._assignment(replace(node, later=False))
@@ -146,7 +146,7 @@ class BodyWriter:
         yield f"{COPY}<{size}>(&{self.printer.text(node.target)}, &{self.printer.text(node.value)});"
 
     def _wide(self, target: Load, source: Load, wide: Wide) -> Iterator[str]:
-        """Several elements at once."""
+        """Print an access to several elements at once."""
         text = self.printer.text
         if source.array not in self.elsewhere:
             yield self.words.wide(wide.type, wide.lanes, text(target), text(source))
@@ -155,7 +155,7 @@ class BodyWriter:
             yield f"{text(_behind(target, lane))} = {text(_behind(source, lane))};"
 
     def _shuffle(self, shuffle: Shuffle, depth: int) -> Iterator[str]:
-        """Exchange with ever nearer neighbours: after the last step all have the result."""
+        """Exchange with ever nearer neighbours: after the last step all threads have the result."""
         value, lanes = shuffle.variable, shuffle.lanes // 2
         while lanes:
             text = self.words.shuffle.format(value=self.printer.text(value), lanes=lanes)
@@ -165,5 +165,5 @@ class BodyWriter:
 
 
 def _behind(load: Load, count: int) -> Load:
-    """The element so many behind in its row."""
+    """Return the element at distance `count` in the row."""
     return Load(load.array, (*load.index[:-1], simplify(Binary("+", load.index[-1], Int(count)))), load.access)

@@ -1,14 +1,14 @@
-"""Loops along rows of images, cut where clamped subscripts reach a border.
+"""Split loops along rows of images where clamped subscripts reach a border.
 
     for (int x = 0; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
 
-reads elements that compilers gather one by one, since they need not be neighbours; inside the borders they are:
+reads elements that compilers gather one by one, because they need not be neighbours. Inside the borders they are:
 
     for (int x = 0; x <= 0; ++x) out[x] = in[max(min(x - 1, 639), 0)];
     for (int x = 1; x <= 640; ++x) out[x] = in[x - 1];
     for (int x = 641; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
 
-(Halide's compiler does that, too, and calls it loop partitioning.) Done for long loops of a thread that is alone in its
+(Halide's compiler does the same and calls it loop partitioning.) Done for long loops of a thread that is alone in its
 block.
 """
 
@@ -24,7 +24,7 @@ from generator.nest import Assign, Atomic, Declare, For, If, Node, expressions, 
 
 LEAST_TRIPS = 32
 MOST_LOADS = 64
-"""In a loop: its text stands three times, and compilers take their time for long loops."""
+"""The most loads in a loop: its text is printed three times, and compilers are slow on long loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class _Clamp:
 
 
 def cut_at_borders(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`nodes` with innermost loops cut where clamps around what their iterator adds to begin and end to matter."""
+    """Return `nodes` with innermost loops split where clamps of sums with their iterator begin and end to take effect.
+    """
     return _cut_all(nodes, frozenset(n.name for n in walk(nodes) if isinstance(n, Declare) and _is_int(n)))
 
 
@@ -47,7 +48,7 @@ def _is_int(node: Declare) -> bool:
 
 
 def _cut_all(nodes: Sequence[Node], variables: frozenset[str]) -> tuple[Node, ...]:
-    """The same; `variables` are those of type int in the kernel."""
+    """Return the same. `variables`: those of type int in the kernel."""
     return tuple(cut for node in nodes for cut in _cut(node, variables))
 
 
@@ -64,7 +65,7 @@ def _cut(node: Node, variables: frozenset[str]) -> tuple[Node, ...]:
 
 
 def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
-    """The loop, or the three that do the same in the same order; `fixed` are variables that it leaves alone."""
+    """Return the loop, or three equivalent ones in the same order. `fixed`: variables that it does not change."""
     last_one = _last(loop)
     if last_one is None or not _can_be_cut(loop, last_one):
         return (loop,)
@@ -96,7 +97,7 @@ def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
 
 
 def _last(loop: For) -> Expr | None:
-    """The last value of its iterator, where that is plain."""
+    """Return the last value of its iterator, if it is a simple expression."""
     match loop.condition:
         case Binary("<=", Name(name), bound) if name == loop.iterator and is_plain(bound):
             return bound
@@ -107,7 +108,7 @@ def _last(loop: For) -> Expr | None:
 
 
 def _can_be_cut(loop: For, last: Expr) -> bool:
-    """Whether it is long, up to `last`, and its body no more than some updates."""
+    """Return whether it is long, up to `last`, and its body contains only some updates."""
     if loop.step != 1 or loop.once or not isinstance(loop.start, Int) or loop.start.value < 0:
         return False
     sides = (last.left, last.right) if isinstance(last, Binary) and last.op == "min" else (last,)
@@ -118,7 +119,7 @@ def _can_be_cut(loop: For, last: Expr) -> bool:
 
 
 def _clamp(expr: Expr, iterator: str, fixed: frozenset[str]) -> _Clamp | None:
-    """`expr` as a clamp whose value grows by a constant in every iteration; `fixed` variables do not change."""
+    """Return `expr` as a clamp whose value grows by a constant per iteration; `fixed` variables do not change."""
     match expr:
         case Binary("max", Binary("min", value, Int(high)), Int(low)) | Binary(
             "min", Binary("max", value, Int(low)), Int(high)
@@ -138,14 +139,13 @@ def _clamp(expr: Expr, iterator: str, fixed: frozenset[str]) -> _Clamp | None:
     room, space = simplify(Binary("-", Int(low + step.value - 1), rest)), simplify(Binary("-", Int(high), rest))
     if step.value == 1:
         return _Clamp(expr, value, room, space)
-    # Iterators are not negative, so that nothing is lost where C rounds a negative `room` up;
-    # of `space`, it would be wrong.
+    # Iterators are not negative, so it is harmless that C rounds a negative `room` up; for `space` it would be wrong.
     last = Select(Binary("<", space, Int(0)), Int(-1), Binary("/", space, step))
     return _Clamp(expr, value, Binary("/", room, step), last)
 
 
 def _is_arithmetic(expr: Expr, fixed: frozenset[str]) -> bool:
-    """Whether it is arithmetic of `int` alone, of names, numbers and `fixed` variables (corners of boxes)."""
+    """Return whether it is arithmetic of `int` only, of names, numbers and `fixed` variables (corners of boxes)."""
 
     def named(part: Expr) -> Expr:
         held = isinstance(part, Load) and part.array in fixed and not part.index
@@ -155,7 +155,7 @@ def _is_arithmetic(expr: Expr, fixed: frozenset[str]) -> bool:
 
 
 def _extreme(op: str, values: Sequence[Expr]) -> Expr:
-    """The greatest ("max") or least of `values`; of those that differ by a number, one is enough."""
+    """Return the greatest ("max") or least of `values`, with one of those that differ by a constant."""
     kept: list[Expr] = []
     for value in values:
         for place, other in enumerate(kept):
@@ -169,6 +169,6 @@ def _extreme(op: str, values: Sequence[Expr]) -> Expr:
 
 
 def _without(expr: Expr, plain: dict[Expr, Expr]) -> Expr:
-    """`expr` with clamps replaced by what they let through."""
+    """Return `expr` with clamps replaced by their unclamped values."""
     found = plain.get(expr)
     return map_children(expr if found is None else found, lambda child: _without(child, plain))

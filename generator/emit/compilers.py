@@ -1,4 +1,4 @@
-"""Kernels without what the compilers of some devices get wrong."""
+"""Avoid constructs that the compilers of some devices miscompile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generator.target import Target
 
 
 def for_compiler(body: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
-    """`body` as the compiler of the target gets it right."""
+    """Return `body` without the constructs that the target's compiler miscompiles."""
     if target.pocl:
         return with_even_unrolls(body)
     return with_steps_in_order(with_first_barrier(with_opaque_one(body))) if target.intel_cpu else body

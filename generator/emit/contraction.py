@@ -1,9 +1,9 @@
 """Which kernels must not fuse multiplications with additions.
 
-Intel's CPU runtime (2026.22.10) miscompiles a fused multiply-add one of whose factors is a thread index, converted to a
-floating type, behind a barrier: `(g - (float)t0 * 0.3f) + (float)t0 * 0.3f` comes out as `g + (float)t0 * 0.3f` where
-t0 is not the dimension along x. Unfused it is right, as are values of the same kind that a variable holds. A device is
-not asked whether it is that one: exported text may run anywhere.
+Intel's CPU runtime (2026.22.10) miscompiles, after a barrier, a fused multiply-add one of whose factors is a thread
+index converted to a floating type: `(g - (float)t0 * 0.3f) + (float)t0 * 0.3f` comes out as `g + (float)t0 * 0.3f` if
+t0 is not the dimension along x. Unfused it is right, as are such values held in a variable. This does not depend on the
+device, because exported text may run anywhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
-    """Whether a kernel with blocks of several rows (`block` is x first) has a barrier, and an index in arithmetic with
-    real numbers or elements of arrays. (Of integers, too: it does them no harm.)
+    """Return whether a kernel with a barrier and blocks of several rows uses an index in arithmetic with real numbers.
+
+    `block` is x first. Elements of arrays count as real; integer ones are not affected, but it does no harm.
     """
     nodes = list(walk(body))
     if prod(block[1:]) == 1 or not any(isinstance(node, Barrier) for node in nodes):
@@ -33,8 +34,10 @@ def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
 
 
 def _has_index_in_real(value: Expr, held: Collection[str]) -> bool:
-    """An explicit conversion anywhere, or an index beside real numbers or elements in the value or a comparison in it,
-    whose two sides are computed by the same arithmetic. The variables `held` are computed from an index.
+    """Return whether there is an explicit conversion anywhere, or an index beside real numbers or elements.
+
+    The latter in the value or in a comparison, both of whose sides belong to the same arithmetic. `held`: the variables
+    that are computed from an index.
     """
     whole: list[tuple[Expr, ...]] = [(value,)]
     converted: list[tuple[Expr, ...]] = []
@@ -49,7 +52,7 @@ def _has_index_in_real(value: Expr, held: Collection[str]) -> bool:
 
 
 def _terms(*exprs: Expr) -> Iterator[Expr]:
-    """What these values are computed from, in any order: neither subscripts nor conditions."""
+    """Yield the terms of these values, in any order, without subscripts and conditions."""
     waiting = list(exprs)
     while waiting:
         term = waiting.pop()

@@ -1,4 +1,4 @@
-"""Printing expressions and loops in C syntax; a dialect supplies names of functions and literals."""
+"""Print expressions and loops in C syntax; a dialect supplies names of functions and literals."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ _PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, 
 _COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 _UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
 FACTOR = _PRECEDENCE["*"]
-"""How tightly the left operand of a product or a quotient binds at least."""
+"""The least precedence of the left operand of a product or a quotient."""
 
 
 def plain_call(name: str, arguments: list[str]) -> str:
-    """`name(a, b)`: how C writes a call of any function."""
+    """Return `name(a, b)`, the C syntax of a function call."""
     return f"{name}({', '.join(arguments)})"
 
 
 def c_text(expr: Expr) -> str:
-    """`expr` in C syntax, arrays indexed as written."""
+    """Return `expr` in C syntax, with arrays indexed as written."""
     return Printer({}, {}, plain_call).text(expr)
 
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).
+    """Prints expressions. `shapes`: the extents of arrays that are indexed linearly (row-major).
 
-    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and
-    `max`; `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads
-    an element and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that
-    are textures. `symbols` holds the names of arrays that are called otherwise in the text, `reals` the texts of real
-    numbers that are.
+    Arrays not in `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and `max`.
+    `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures`: for arrays that are textures, the
+    function that reads an element and its number of coordinates, one (linear) or two (the last index; the others,
+    linear). `symbols`, `reals`: the texts of arrays and real numbers that have other names in the text.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -46,7 +45,7 @@ class Printer:
     stride_suffix: str = ""
 
     def text(self, expr: Expr, outer: int = 0) -> str:
-        """The C text of `expr`, in parentheses if it binds less tightly than `outer`."""
+        """Return the C text of `expr`, in parentheses if its precedence is less than `outer`."""
         text, strength = self._print(expr)
         return f"({text})" if strength < outer else text
 
@@ -67,7 +66,7 @@ class Printer:
                 return self.call(op, [self.text(left), self.text(right)]), _ATOM
             case Binary(op, left, right):
                 strength = _PRECEDENCE[op]
-                least = _SHIFT if op in _COMPARISONS else strength  # Intel's compiler takes `a < b < c` for a mistake
+                least = _SHIFT if op in _COMPARISONS else strength  # Intel's compiler warns about `a < b < c`
                 return f"{self.text(left, least)} {op} {self.text(right, max(least, strength + 1))}", strength
             case Call(function, arguments):
                 return self.call(function, [self.text(a) for a in arguments]), _ATOM
@@ -82,7 +81,7 @@ class Printer:
                 assert_never(expr)
 
     def element(self, array: str, index: tuple[Expr, ...]) -> str:
-        """An array element or scalar."""
+        """Return an array element or scalar."""
         if not index:
             return self.scalars.get(array, array)
         if array not in self.shapes:
@@ -97,7 +96,7 @@ class Printer:
         return f"{function}({name}, {self.text(index[-1])}, {self._linear(extents[:-1], index[:-1])})"
 
     def _linear(self, extents: tuple[int, ...], index: tuple[Expr, ...]) -> str:
-        """The number of an element, counted row by row."""
+        """Return the number of an element, counted row by row."""
         linear = self.text(index[0], 13 if len(index) > 1 else 0)
         for number, (extent, part) in enumerate(zip(extents[1:], index[1:], strict=True), 2):
             inner = f"{linear} * {extent}{self.stride_suffix} + {self.text(part, 12)}"

@@ -29,7 +29,7 @@ def _function(function: str) -> Function:
 
 
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
-    """A texel is an element, or the two words of a double; coordinates mean the texel in whose middle they are."""
+    """A texel is an element, or the two words of a double; coordinates are those of the texel's centre."""
     assert words == (2 if kind == "double" else 1), "channels have the C type of the elements"
     channels = "int2" if kind == "double" else kind
     at = "tex1Dfetch<{}>(image, x)" if dims == 1 else "tex2D<{}>(image, x + 0.5f, y + 0.5f)"
@@ -43,7 +43,7 @@ _SHORT = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uc
 
 
 def _wide(kind: str, lanes: int, target: str, source: str) -> str:
-    """Through the vector types, whose alignment is that of all their elements."""
+    """By vector types, which are aligned to their whole size."""
     vector = f"{_SHORT.get(kind, kind)}{lanes}"
     return f"*({vector} *)&{target} = *(const {vector} *)&{source};"
 

@@ -1,8 +1,8 @@
-"""Loops of kernels with barriers that PoCL's compiler would unroll with a rest.
+"""Do not unroll loops with a remainder in kernels with barriers, for PoCL's compiler.
 
-PoCL 3.0 (LLVM 14) handles the first thread of a block apart where a kernel has barriers. If a loop is to be unrolled
-and its number of rounds is no constant, as at the rim of an array, that thread may run some rounds twice:
-docs/devices.md has the case. Without the word, it is right; LLVM then decides by itself.
+PoCL 3.0 (LLVM 14) peels the first thread of a block in kernels with barriers. If a loop has an unroll pragma and a
+variable trip count, as at the edge of an array, that thread may run some iterations twice (docs/devices.md has an
+example). Without the pragma the result is right, and LLVM decides itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from generator.nest import Barrier, For, If, Node, rounds, walk
 
 
 def with_even_unrolls(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`body`; if it has barriers, with no more loops to unroll than those whose rounds are a multiple of the factor."""
+    """Return `body`; if it has barriers, only loops whose trip count is a multiple of the factor keep their unroll
+    factors.
+    """
     return tuple(_even(node) for node in body) if any(isinstance(node, Barrier) for node in walk(body)) else body
 
 

@@ -1,10 +1,13 @@
-"""Values that a loop computes, as statements before the one that uses them.
+"""Values that a loop computes, as statements before their use.
 
-y[i] = fold(sum from y[i], k from row[i] while k < row[i + 1]: sum + val[k])  ->  double sum = y[i];
-                                                                                for (int k = row[i]; k < row[i + 1];
-                                                                                ++k)
-                                                                                  sum = sum + val[k];
-                                                                                y[i] = sum;
+    y[i] = fold(sum from y[i], k from row[i] while k < row[i + 1]: sum + val[k])
+
+becomes
+
+    double sum = y[i];
+    for (int k = row[i]; k < row[i + 1]; ++k)
+        sum = sum + val[k];
+    y[i] = sum;
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from generator.expr import Expr, Fold, Name, Select, parts
 
 
 def has_fold(value: Expr) -> bool:
-    """Whether loops have to compute a part of `value`."""
+    """Return whether a part of `value` needs a loop."""
     return any(isinstance(part, Fold) for part in parts(value))
 
 
@@ -30,7 +33,7 @@ class FoldWriter:
     words: Words
 
     def lines(self, fold: Fold, depth: int) -> Iterator[str]:
-        """The declarations of what changes, with first values, and the loop; they want braces of their own."""
+        """Yield the declarations of the changing variables, with initial values, and the loop; put them in braces."""
         pad, text = "  " * depth, self.printer.text
         for variable, first, _ in fold.changes:
             yield from self._declare(variable, first, depth)
@@ -46,7 +49,7 @@ class FoldWriter:
         yield f"{pad}}}"
 
     def _change(self, fold: Fold, depth: int) -> Iterator[str]:
-        """All variables get their next values, which the old values of the others decide."""
+        """Give all variables their next values, computed from the old values of the others."""
         if len(fold.changes) == 1:
             ((total, _, following),) = fold.changes
             yield from self._store(total, following, depth)
@@ -66,7 +69,7 @@ class FoldWriter:
             yield f"{pad}{declared} = {self.printer.text(value)};"
 
     def _store(self, target: Name, value: Expr, depth: int) -> Iterator[str]:
-        """`target = value;`, in as many statements as it takes."""
+        """Yield `target = value;`, in as many statements as needed."""
         pad = "  " * depth
         match value:
             case Fold():
@@ -83,5 +86,5 @@ class FoldWriter:
                 yield f"{pad}}}"
             case _ if value != target:
                 yield f"{pad}{target.name} = {self.printer.text(value)};"
-            case _:  # it keeps its value
+            case _:  # unchanged
                 return

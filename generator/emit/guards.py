@@ -1,8 +1,8 @@
-"""A barrier at the beginning of kernels that Intel's CPU runtime would get wrong without one.
+"""Add a barrier at the beginning of kernels that Intel's CPU runtime would otherwise miscompile.
 
 Its compiler turns conditions on a thread's index into bounds of its loop over a block's threads. With several bounds on
-one index it loses iterations (docs/devices.md has a kernel of five lines); with one, it does if there are other kernels
-in the program, which is how exported code is compiled. It leaves kernels with barriers alone.
+one index it loses iterations (docs/devices.md has a kernel of five lines); with one bound, it does if the program has
+other kernels, which is how exported code is compiled. Kernels with barriers are not affected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _THREAD = re.compile(r"t\d")
 
 
 def with_first_barrier(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`body` after a barrier, if its conditions bound the index of a thread, and it has none yet."""
+    """Return `body` after a barrier, if its conditions bound the index of a thread and it has no barrier."""
     if any(isinstance(node, Barrier) and node.level == "block" for node in walk(body)):
         return body
     bounded = any(_THREAD.fullmatch(name) for condition in _conditions(body) for name in names_of(condition))
@@ -25,7 +25,7 @@ def with_first_barrier(body: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _conditions(body: tuple[Node, ...]) -> Iterator[Expr]:
-    """All comparisons on which iterations depend."""
+    """Yield all comparisons on which iterations depend."""
     for node in walk(body):
         if isinstance(node, If | For):
             yield from expressions(node)

@@ -1,7 +1,7 @@
-"""Halves: how 16 bits become a number, and a number 16 bits.
+"""Conversions between halves (16 bits) and numbers.
 
-Kernels and C hold halves as unsigned short, since few compilers have the type. IEEE 754 binary16: a sign, five bits of
-exponent, ten of fraction.
+Kernels and C store halves as unsigned short, because few compilers have the type. IEEE 754 binary16: a sign, five bits
+of exponent, ten of fraction.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PORTABLE_TO_HALF = """union { unsigned int bits; float number; } y;
 
 
 def half_functions(qualifiers: str, condition: str, to_float: str, to_half: str) -> str:
-    """Definitions of both functions; `to_float` and `to_half` are their bodies where `condition` on macros holds."""
+    """Return definitions of both functions. `to_float`, `to_half`: their bodies if `condition` on macros holds."""
     return f"#if {condition}\n{_functions(qualifiers, to_float, to_half)}#else\n{portable_halves(qualifiers)}#endif\n"
 
 
 def portable_halves(qualifiers: str) -> str:
-    """Definitions of both functions for any compiler."""
+    """Return definitions of both functions for any compiler."""
     return f"/* {_LIMITS} */\n{_functions(qualifiers, _PORTABLE_TO_FLOAT, _PORTABLE_TO_HALF)}"
 
 

@@ -1,7 +1,7 @@
-"""The words of HIP: those of CUDA C++ but for textures and shuffles.
+"""The words of HIP: those of CUDA C++ except for textures and shuffles.
 
-Shuffles exchange within 32 threads (`generator.target.LANES`): a wavefront of RDNA, half a wavefront of CDNA. Both have
-the numbers of their lanes in the order of the threads, so the same text is right on either.
+Shuffles exchange within 32 threads (`generator.target.LANES`): a wavefront of RDNA, half a wavefront of CDNA. Both
+number their lanes in the order of the threads, so the same text is right on either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from generator.emit.half import half_functions
 
 _WAIT = ('__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgcn_wave_barrier(); '
          '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");')
-"""A barrier of a wavefront, whose halves may be at different places: they take turns, and each is in step."""
+"""A barrier of a wavefront. Its halves may be at different places: they take turns, and each runs in lockstep."""
 
 HIP = replace(
     CUDA,

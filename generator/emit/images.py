@@ -1,4 +1,4 @@
-"""Arrays outside of global memory: reading textures, and what a text needs for them and for constant memory."""
+"""Arrays outside of global memory: reading textures, and the definitions for textures and constant memory."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ TEXTURE_TYPES = ("float", "double", "int", "unsigned int")
 
 
 def constant_symbol(array: str) -> str:
-    """The name of an array in constant memory where such arrays are no arguments but part of the module."""
+    """Return the name of an array in constant memory, if such arrays are not arguments but part of the module."""
     return f"antune_constant_{array}"
 
 
 def fetch_name(texture: Texture) -> str:
-    """The function that reads an element: `name(texture, x)` or `name(texture, x, y)`."""
+    """Return the function that reads an element: `name(texture, x)` or `name(texture, x, y)`."""
     return f"antune_texel_{texture.type.replace(' ', '_')}_{len(texture.shape)}d"
 
 
 def placement_preamble(program: Program, placements: Iterable[Placed], words: Words) -> str:
-    """What stands before kernels with these placements: functions that read textures, arrays in constant memory."""
+    """Return the definitions before kernels with these placements: functions that read textures, arrays in constant
+    memory.
+    """
     textures: dict[str, Texture] = {}
     constants: set[Constant] = set()
     for placed in placements:
@@ -45,7 +47,7 @@ def placement_preamble(program: Program, placements: Iterable[Placed], words: Wo
 
 
 def parameter(placed: Placed, element: str, name: str, words: Words) -> str:
-    """The declaration of the argument `name`; `element` is the type of the elements in the words of the dialect."""
+    """Return the declaration of the argument `name`. `element`: the type of the elements in the dialect."""
     match placed:
         case Texture(_, _, shape, _):
             return f"{words.textures[len(shape)]} {name}"
@@ -56,7 +58,7 @@ def parameter(placed: Placed, element: str, name: str, words: Words) -> str:
 
 
 def symbols(placements: Sequence[Placed], words: Words) -> dict[str, str]:
-    """What arrays are called that are no arguments."""
+    """Return the names of arrays that are not arguments."""
     return {p.array: p.symbol for p in placements if isinstance(p, Constant)} if words.constant_symbol else {}
 
 

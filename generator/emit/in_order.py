@@ -1,8 +1,8 @@
-"""Loops whose rounds follow each other, where Intel's CPU runtime would run several at once.
+"""Loops with sequential iterations that Intel's CPU runtime would vectorize.
 
-Where rows of a box stay from step to step, row `r` is at `r & (rows - 1)`. The runtime's vectorizer (`vplan-vec`,
-2026.22.10) does not see that steps come back to a row: it runs eight of them at once where the loops inside are
-unrolled, and most values are those of other rows (docs/devices.md). A word keeps it from that.
+If rows of a box are kept from step to step, row `r` is at `r & (rows - 1)`. The runtime's vectorizer (`vplan-vec`,
+2026.22.10) does not see that steps come back to a row. It runs eight steps at once if the loops inside are unrolled,
+and most values are those of other rows (docs/devices.md). A pragma prevents it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from generator.nest import Assign, For, If, Node, walk
 
 
 def with_steps_in_order(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`body`, in which loops that write and read the rows of a ring are not to be vectorized."""
+    """Return `body` with loops that write and read the rows of a ring marked as not to be vectorized."""
     return tuple(_in_order(node) for node in body)
 
 
@@ -36,6 +36,6 @@ def _comes_back(body: tuple[Node, ...]) -> bool:
 
 
 def _rings(load: Load) -> Iterator[str]:
-    """The array of `load`, if its subscripts go round."""
+    """Yield the array of `load`, if its subscripts are cyclic."""
     if any(isinstance(part, Binary) and part.op == "&" for index in load.index for part in parts(index)):
         yield load.array

@@ -1,11 +1,11 @@
-"""Functions of OpenCL C that kernels bring along, since compilers for CPUs do not vectorize loops around the built-in
+"""Functions of OpenCL C that kernels define, because compilers for CPUs do not vectorize loops that call the built-in
 ones.
 
-PoCL (3.0) calls even `min` of two integers from a library that its vectorizer does not see, in the conditions of loops,
-too: a loop around it took 5 to 30 times as long (2026-11-23). What one instruction computes, its compiler has under the
-names of C. Intel's runtime (2026.22.10) vectorizes across the threads of a block, around all built-in functions; in a
-block of one thread it is as PoCL. Threads side by side must not have these there: of a loop to min(511, 1792 - 512 * b0
-- t0) it then skips whole blocks.
+PoCL (3.0) calls even `min` of two integers from a library that its vectorizer does not see, also in the conditions of
+loops: a loop with it took 5 to 30 times as long (2026-11-23). Functions that are single instructions are available
+under their C names. Intel's runtime (2026.22.10) vectorizes across the threads of a block, with all built-in functions;
+in a block of one thread it is like PoCL. With several threads it must not have these functions: of a loop to min(511,
+1792 - 512 * b0 - t0) it then skips whole blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """`value` of `arguments`; `{f}` is C's suffix of functions for `float`. `anywhere`: all compilers can have it."""
+    """`value` of `arguments`; `{f}` is C's suffix of functions for `float`. `anywhere`: all compilers can use it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -38,18 +38,16 @@ _FUNCTIONS = (
 _TOGETHER = {"min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin"}
 """Kernels with the same functions are compiled together (`runners.kernel_codes`)."""
 OWN = frozenset(f.name for f in _FUNCTIONS if f.anywhere)
-"""What a kernel whose blocks have one thread calls by names of its own."""
+"""The functions that a kernel with one thread per block calls by its own names."""
 
 
 def own_name(function: str) -> str:
-    """The name of a function that a kernel brings along."""
+    """Return the name of a function that a kernel defines."""
     return f"antune_{function}"
 
 
 def inlined_functions(called: frozenset[str], own: frozenset[str]) -> str:
-    """The definitions of what kernels call: for all compilers where they do so by `own_name`, for PoCL the others,
-    too.
-    """
+    """Return the definitions of called functions: `own` ones (`own_name`) for all compilers, others for PoCL only."""
     own, called = _together(own), _together(called)
     named = [f for f in _FUNCTIONS if f.name in own]
     others = [f for f in _FUNCTIONS if f.name in called and f not in named]

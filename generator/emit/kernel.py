@@ -1,5 +1,5 @@
-"""Kernels in any C-like dialect: comment, attributes, signature, indices, shared arrays; `body.py` prints what is
-inside.
+"""Print kernels in any C-like dialect: comment, attributes, signature, indices, shared arrays; `body.py` prints the
+body.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from generator.variant import KernelText, Placed, Texture
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A kernel's text, what has to stand before it, and the arrays that are its arguments."""
+    """A kernel's text, the definitions that it needs, and the arrays that are its arguments."""
 
     text: KernelText
     needs: Needs
@@ -41,11 +41,11 @@ class Printed:
 
 @lru_cache(maxsize=1024)
 def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Target) -> Printed:
-    """The kernel with its arrays where `placements` says, in the words of the target, without what its compiler gets
-    wrong.
+    """Return the kernel's text for the target, with arrays placed by `placements`, and with workarounds for its
+    compiler.
 
-    CUDA's read-only path needs no words: what a kernel only reads is `const` and `__restrict__`, for which nvcc loads
-    through it by itself.
+    CUDA's read-only path needs no keywords: arrays that a kernel only reads are `const` and `__restrict__`, and nvcc
+    loads them through it.
     """
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
     body = for_compiler(kernel.body, target)
@@ -70,9 +70,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
 
 
 def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) -> dict[str, str]:
-    """What arrays and scalars are called whose names the language or the code itself uses; others have the
-    program's.
-    """
+    """Return new names of arrays and scalars whose names the language or the code itself uses."""
     taken = (*found.names, *kernel.iterators, *(array.name for array in kernel.shared))
     return renamed([array.name for array in (*arguments, *kernel.scalars)], taken)
 
@@ -87,8 +85,8 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,
              long_strides: bool) -> Printer:
-    """Prints expressions of the kernel; `called` are arrays and scalars that are called otherwise; `long_strides`
-    as in Target.
+    """Return the printer of the kernel's expressions. `called`: renamed arrays and scalars. `long_strides`: as in
+    Target.
     """
     def call(function: str, arguments: list[str]) -> str:
         one = words.function(function)
@@ -119,7 +117,7 @@ def _parameters(
     found: Mentioned,
     words: Words,
 ) -> Iterator[str]:
-    """The declarations of the arguments; `names` of those that are called otherwise."""
+    """Yield the declarations of the arguments. `names`: those of renamed ones."""
     placed = {one.array: one for one in placements}
     for array in arguments:
         kind, called = words.type(array.type), names.get(array.name, array.name)
@@ -133,7 +131,7 @@ def _parameters(
 
 
 def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[str]:
-    """The block and thread indices that the body mentions, by name; dimension 0 is the outermost."""
+    """Yield the block and thread indices that the body mentions, by name; dimension 0 is the outermost."""
     threads = [words.thread_index.format(axis=axis) for axis in words.axes[:len(kernel.block)]]
     for letter, indices in (("b", _block_indices(kernel, words)), ("t", threads)):
         for dim, index in enumerate(reversed(indices)):
@@ -144,7 +142,7 @@ def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[
 
 
 def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
-    """Of the kernel's x, y and z."""
+    """Return the block indices of the kernel's x, y and z."""
     if not kernel.linear_grid:
         return kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
     counted, number = kernel.axes(kernel.grid), words.group_index.format(axis=words.axes[0])
@@ -155,10 +153,10 @@ def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
 
 def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool,
                    aligned: Mapping[str, int]) -> Iterator[str]:
-    """The declarations of the arrays in shared memory.
+    """Yield the declarations of the arrays in shared memory.
 
-    `aligned` ones begin at multiples of so many bytes. In dynamic memory those with larger elements, or more of them
-    accessed at once, come first: then all are aligned, and together as large as declared ones.
+    `aligned`: arrays with an alignment in bytes. In dynamic memory, arrays with larger elements or vector accesses come
+    first: then all are aligned, and together as large as declared ones.
     """
     offset = 0
     unit = {array.name: max(ELEMENT_BYTES[array.type], aligned.get(array.name, 0)) for array in shared}

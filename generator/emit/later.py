@@ -1,7 +1,7 @@
-"""Copies from global to shared memory that go on by themselves: `cp.async` (PTX ISA, "Data Movement and Conversion").
+"""Asynchronous copies from global to shared memory: `cp.async` (PTX ISA, "Data Movement and Conversion").
 
-`antune_copy<bytes>(to, from)` begins one of 4, 8 or 16 bytes, which both addresses are multiples of;
-`antune_wait_copies()` ends when those of the thread have. Other threads see them behind a barrier after that.
+`antune_copy<bytes>(to, from)` begins a copy of 4, 8 or 16 bytes; both addresses are multiples of that.
+`antune_wait_copies()` waits for the copies of this thread. Other threads see them after the next barrier.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ template <int bytes> static __device__ inline void {COPY}(void *to, const void *
 static __device__ inline void {WAIT}() {{}}
 #endif
 """
-"""Exported code may be compiled for older GPUs, too, and nvcc reads it once for the host. Compilers that are no CUDA
-compilers (tests have one) bring their own.
+"""Exported code may also be compiled for older GPUs, and nvcc compiles it once for the host. Other compilers (tests
+have one) define their own.
 """

@@ -1,4 +1,4 @@
-"""Names that mean something to a device language, and what arrays are called that have one of them.
+"""Reserved names of device languages, and new names for arrays that have one of them.
 
 A C file may have an array called `kernel`, `float4` or `threadIdx`, or one called `b0` like the block index.
 """
@@ -41,17 +41,18 @@ _FAMILIES = re.compile(
 
 
 def keyword(name: str) -> bool:
-    """Whether C or C++ has this word, so that no function can be called so."""
+    """Return whether it is a keyword of C or C++, so that no function can have this name."""
     return name in _KEYWORDS
 
 
 def reserved(name: str) -> bool:
-    """Whether OpenCL C, CUDA C++, HIP or the generated code itself uses this name."""
+    """Return whether OpenCL C, CUDA C++, HIP or the generated code itself uses this name."""
     return name in _WORDS or _FAMILIES.fullmatch(name) is not None
 
 
 def renamed(names: Collection[str], taken: Iterable[str]) -> dict[str, str]:
-    """New names for those of `names` that are reserved; the new ones are neither among `names` nor in `taken`."""
+    """Return new names for those of `names` that are reserved; the new ones are neither among `names` nor in `taken`.
+    """
     found: dict[str, str] = {}
     for name in sorted(filter(reserved, names)):
         found[name] = free_name(name, {*names, *taken, *found.values()})
@@ -59,7 +60,9 @@ def renamed(names: Collection[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """`name` if it is neither reserved nor in `taken`, else with underscores at its end (`own_` before families)."""
+    """Return `name` if it is neither reserved nor in `taken`, else with underscores appended (and `own_` before
+    families).
+    """
     if reserved(name + "_"):
         name = f"own_{name}"
     while name in taken or reserved(name):

@@ -1,4 +1,4 @@
-"""What a kernel mentions, and what has to stand before it: found in its nodes, before anything is printed."""
+"""The names that a kernel mentions, and the definitions that it needs: found in its nodes, before printing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ from generator.variant import Placed
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What has to stand before kernels (`emit/preamble.py`).
+    """The definitions that kernels need (`emit/preamble.py`).
 
-    `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect
-    gives them, `own_functions` by those of `emit/inlined.py`; `halves`: they convert halves (`emit/half.py`);
-    `later`: they have copies that go on by themselves; `fragments`: with which precisions they multiply on
-    tensor cores.
+    `atomics`: operator, type, and whether in shared memory. `functions`: called by the dialect's names;
+    `own_functions`: by those of `emit/inlined.py`. `halves`: converts halves (`emit/half.py`). `later`: has
+    asynchronous copies. `fragments`: the precisions in which it multiplies on tensor cores.
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -48,7 +47,7 @@ class Needs:
     fragments: frozenset[Precision] = frozenset()
 
     def with_those_of(self, other: Needs) -> Needs:
-        """What both need."""
+        """Return the union of both."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
                      self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
                      self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves,
@@ -57,9 +56,8 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Mentioned:
-    """`names` of variables, arrays and indices, `plain` those without arrays; the names in C of `functions`; the arrays
-    that are `written`; updates and exchanges; arrays of which several elements are accessed at once, with the bytes of
-    these.
+    """`names` of variables, arrays and indices; `plain`: those without arrays; the C names of `functions`; the
+    `written` arrays; atomic updates and exchanges; `aligned`: arrays with vector accesses, with their bytes.
     """
 
     names: frozenset[str]
@@ -76,7 +74,7 @@ class Mentioned:
 
 
 def mentioned(body: tuple[Node, ...]) -> Mentioned:
-    """What `body` mentions."""
+    """Return what `body` mentions."""
     names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
     sub_groups = any_order = vectors = False
     fragments = set[Precision]()
@@ -117,7 +115,7 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:
-    """Add what `expr` mentions."""
+    """Add the names that `expr` mentions."""
     for part in parts(expr):
         if isinstance(part, Name):
             names.add(part.name)
@@ -133,7 +131,7 @@ def _read(expr: Expr, names: set[str], functions: set[str]) -> None:
 
 
 def _variables(fold: Fold) -> Iterator[str]:
-    """What the loop of a fold declares (`emit/folds.py`)."""
+    """Yield the variables that the loop of a fold declares (`emit/folds.py`)."""
     yield fold.iterator.name
     for name, _, _ in fold.changes:
         yield from (name.name, f"{name.name}_next")

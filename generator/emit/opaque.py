@@ -1,8 +1,8 @@
-"""A number one that Intel's CPU runtime does not know, where it would get a literal wrong.
+"""A number one that Intel's CPU compiler does not know, used where it would miscompile a literal.
 
-Its compiler writes `c - t0 - 1` as `c + ~t0`, and a pass of its own, which computes values that grow evenly from thread
-to thread before the loop over a block's threads, takes `~t0` for the same number in all rounds of the loop: products of
-such sums are right for the first 16 threads only (docs/devices.md). `c - t0 - antune_one` stays as it is.
+Its compiler rewrites `c - t0 - 1` to `c + ~t0`. One of its passes computes values that grow linearly from thread to
+thread before the loop over a block's threads, and takes `~t0` to be loop-invariant: products of such sums are right for
+the first 16 threads only (docs/devices.md). It leaves `c - t0 - antune_one` unchanged.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from generator.expr import Binary, Expr, Int, Name, Unary, map_children, names_o
 from generator.nest import For, Node, expressions, map_expressions, walk
 
 ONE = Name("antune_one")
-"""A variable of the kernel: 1."""
+"""A variable of the kernel with the value 1."""
 _THREAD = re.compile(r"t\d")
 
 
 def with_opaque_one(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`body` with ONE in sums of integers from which the index of a thread and, all in all, 1 is subtracted."""
+    """Return `body` with ONE in integer sums from which a thread's index and, in total, 1 are subtracted."""
     threads = _of_threads(body)
 
     def rewritten(expr: Expr) -> Expr:
@@ -29,7 +29,7 @@ def with_opaque_one(body: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _of_threads(body: tuple[Node, ...]) -> frozenset[str]:
-    """Indices of threads, and iterators that begin at such: their loops go from thread to thread."""
+    """Return thread indices, and iterators that start at them: their loops go from thread to thread."""
     names = {
         name for node in walk(body) for expr in expressions(node) for name in names_of(expr) if _THREAD.fullmatch(name)
     }
@@ -40,7 +40,7 @@ def _of_threads(body: tuple[Node, ...]) -> frozenset[str]:
 
 
 def _without_complement(expr: Expr, threads: frozenset[str]) -> Expr:
-    """`expr`; if it is a sum `... - t0 ... - 1`, with ONE in place of one of its numbers."""
+    """Return `expr`; if it is a sum `... - t0 ... - 1`, with ONE in place of one of its numbers."""
     terms = list(_terms(expr, 1))
     constant = sum(sign * term.value for sign, term in terms if isinstance(term, Int))
     if constant != -1 or not any(sign < 0 and names_of(term) & threads for sign, term in terms):
@@ -55,7 +55,7 @@ def _without_complement(expr: Expr, threads: frozenset[str]) -> Expr:
 
 
 def _terms(expr: Expr, sign: int) -> Iterator[tuple[int, Expr]]:
-    """The terms of a sum, each with 1 or -1."""
+    """Yield the terms of a sum, each with 1 or -1."""
     match expr:
         case Binary("+" | "-" as op, left, right):
             yield from _terms(left, sign)
@@ -67,7 +67,7 @@ def _terms(expr: Expr, sign: int) -> Iterator[tuple[int, Expr]]:
 
 
 def _replaced(expr: Expr, old: Int, new: Expr) -> Expr:
-    """`expr` with `new` for the term that is this very object."""
+    """Return `expr` with `new` in place of the term that is this very object."""
     if expr is old:
         return new
     match expr:

@@ -26,7 +26,7 @@ _INTEGER = {
 
 
 def _function(function: str) -> Function:
-    """OpenCL overloads by type: casting the arguments gives C's choice of precision."""
+    """OpenCL overloads by type: casts of the arguments give C's precision."""
     if function in _INTEGER:
         return _INTEGER[function]
     single = function.endswith("f") and function != "erf"
@@ -34,7 +34,7 @@ def _function(function: str) -> Function:
 
 
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
-    """Texels are integers without sign: their bits come as they are, also those of denormal numbers and NaN."""
+    """Texels are unsigned integers: their bits are unchanged, also those of denormal numbers and NaN."""
     def read(x: str) -> str:
         return f"read_imageui(image, {x})" if dims == 1 else f"read_imageui(image, antune_sampler, (int2)({x}, y))"
 
@@ -61,8 +61,7 @@ _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
 #endif
 """
 
-# PoCL's compiler unrolls short loops before it looks for vectors, and then finds few of them;
-# Intel's runtime does neither
+# PoCL's compiler unrolls short loops before it vectorizes, and then finds few vectors; Intel's runtime does neither
 _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #pragma clang diagnostic ignored "-Wpass-failed" // with exp and pow there is no vector, and no need to be told
@@ -72,7 +71,7 @@ _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 #endif
 """
 
-# GPUs convert in one instruction; compilers for CPUs call a function for each number, and find no vectors then
+# GPUs convert in one instruction; compilers for CPUs call a function per number, and do not vectorize
 _HAS_HALVES = "defined(__NV_CL_C_VERSION) || defined(cl_khr_fp16) && !defined(POCL_DEVICE_ADDRESS_BITS)"
 
 OPENCL = Words(
@@ -104,8 +103,8 @@ OPENCL = Words(
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
     "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
-    # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one;
-    # compilers for GPUs unroll such a loop themselves
+    # PoCL takes minutes for ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop
+    # themselves
     unrolled_barriers=LANGUAGES["opencl"].unrolled_barriers,
     no_contraction="  #pragma OPENCL FP_CONTRACT OFF",
     generic_extrema=True,

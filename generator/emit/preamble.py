@@ -1,4 +1,4 @@
-"""What stands before kernels: extensions, macros, functions that they call, arrays in constant memory."""
+"""The text before kernels: extensions, macros, functions that they call, arrays in constant memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generator.target import Dialect
 
 @lru_cache(maxsize=1024)
 def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
-    """What stands before kernels of `program` that need this."""
+    """Return the text before kernels of `program` with these needs."""
     words = WORDS[dialect]
     parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
     parts.append(placement_preamble(program, needs.placements, words))

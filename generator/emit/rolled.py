@@ -1,7 +1,7 @@
-"""Long loops that a compiler would unroll before it looks for vectors.
+"""Long loops that a compiler would unroll before it vectorizes.
 
-Intel's CPU runtime (2026.22.10) unrolls loops whose number of rounds is a constant, and then finds few vectors in them:
-the steps of a blur of 16-bit integers, rows of 1536 elements, take 6 times as long as with a word against that.
+Intel's CPU runtime (2026.22.10) unrolls loops with a constant trip count, and then finds few vectors in them: the steps
+of a blur of 16-bit integers, rows of 1536 elements, take 6 times as long as with a pragma against it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 from generator.nest import For, If, Node, rounds, walk
 
 LEAST_ROUNDS = 32
-"""Shorter loops may as well be unrolled."""
+"""Shorter loops may be unrolled."""
 
 
 def with_rolled_loops(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """`nodes` with long innermost loops kept as they are, but for those that the plan wants unrolled."""
+    """Return `nodes` with long innermost loops marked against unrolling, except those that the plan unrolls."""
     return tuple(_rolled(node) for node in nodes)
 
 

@@ -1,11 +1,11 @@
 """Fragments of tiles that warps multiply on tensor cores: CUDA's C++ API `nvcuda::wmma` (CUDA C++ Programming Guide,
 "Warp Matrix Functions").
 
-    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> parts[2][2];   clear, then fill_fragment
-    load_matrix_sync(left[i], ..), load_matrix_sync(right[j], ..), mma_sync(..)         multiply, once per 16 terms
-    store_matrix_sync(&sums[..][..], parts[i][j], ..)                                   store
+    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> parts[2][2];     clear, then fill_fragment
+    load_matrix_sync(left[i], ..), load_matrix_sync(right[j], ..), mma_sync(..)           multiply, once per 16 terms
+    store_matrix_sync(&sums[..][..], parts[i][j], ..)                                     store
 
-All functions of a step are for all threads of a warp together. Addresses are multiples of 32 bytes, rows of 16.
+All threads of a warp call the functions of a step together. Addresses are multiples of 32 bytes, rows of 16.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from generator.nest import Fragments, SharedFactor, WarpTile
 from generator.precision import DEPTH, SIDE, Precision
 
 ALIGNMENT = 32
-"""Bytes: addresses of fragments are multiples of it."""
+"""The alignment of fragments in bytes."""
 
 TO_WORD = {"tf32": "antune_to_tf32", "fp16": "antune_to_fp16", "bf16": "antune_to_bf16"}
-"""Functions that round a factor: the nearest number of the precision, in the words that hold it in shared memory."""
+"""Functions that round a factor to the nearest number of the precision, as the word that holds it in shared memory."""
 
 _ROUNDED = {
     "tf32": ("float", "nvcuda::wmma::__float_to_tf32(x)"),
@@ -32,7 +32,7 @@ _LEFT, _RIGHT, _ROW, _COLUMN = "antune_left", "antune_right", "antune_row", "ant
 
 
 def fragment_functions(precisions: Collection[Precision]) -> str:
-    """What stands before kernels with fragments of these precisions."""
+    """Return the definitions for kernels with fragments of these precisions."""
     functions = [
         f"static __device__ inline {kind} {TO_WORD[precision]}(float x) {{ return {value}; }}\n"
         for precision, (kind, value) in _ROUNDED.items()
@@ -42,7 +42,7 @@ def fragment_functions(precisions: Collection[Precision]) -> str:
 
 
 def fragment_lines(node: Fragments, warp: str) -> Iterator[str]:
-    """The text of a step; `warp` is the number of the warp, as text that may stand before an operator."""
+    """Yield the text of a step. `warp`: the number of the warp, as an operand of any operator."""
     if node.step == "clear":
         yield from _clear(node.tile, warp)
     elif node.step == "multiply":
@@ -78,7 +78,7 @@ def _multiply(tile: WarpTile) -> Iterator[str]:
 
 
 def _load(tile: WarpTile, name: str, factor: SharedFactor, count: int, first: str) -> Iterator[str]:
-    """A fragment of a factor for each of those of the sums in a row (column)."""
+    """Load one fragment of a factor per row (column) of fragments of sums."""
     place = f"{first} + {SIDE} * i"
     index = f"[step][{place}]" if factor.turned else f"[{place}][step]"
     yield "#pragma unroll"
@@ -94,7 +94,7 @@ def _store(tile: WarpTile) -> Iterator[str]:
 
 
 def _over(tile: WarpTile, lines: list[str]) -> Iterator[str]:
-    """`lines` for each fragment of sums (i, j)."""
+    """Yield `lines` for each fragment of sums (i, j)."""
     yield "#pragma unroll"
     yield f"for (int i = 0; i < {tile.each[0]}; ++i)"
     yield "  #pragma unroll"

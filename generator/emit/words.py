@@ -8,15 +8,14 @@ from dataclasses import dataclass
 ANY_ORDER = "antune_any_order"
 """A macro: the sum that follows in the same braces may add its terms in any order."""
 VECTOR = "antune_vector"
-"""A macro: all iterations of the loop that follows, as many as its argument says, are one vector for compilers that
-need to be told.
+"""A macro: all iterations of the following loop, as many as its argument, form one vector, for compilers that need a
+hint.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """How a dialect calls a function of C: by `name`, with all arguments converted to `argument`, the result to
-    `result`.
+    """How a dialect calls a function of C: by `name`, with arguments converted to `argument`, the result to `result`.
     """
 
     name: str
@@ -24,45 +23,43 @@ class Function:
     result: str = ""
 
     def call(self, name: str, arguments: list[str]) -> str:
-        """The call of a function that is like this one but for its name."""
+        """Return the call of the function `name` with the conversions of this one."""
         given = [f"({self.argument})({a})" for a in arguments] if self.argument else arguments
         return f"{f'({self.result})' if self.result else ''}{name}({', '.join(given)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One dialect. `entry` marks a kernel. `{block}` in `block_size`, an attribute of kernels, is the block (x, y, z),
-    `{threads}` its product; `{axis}` a dimension.
+    """One dialect. `entry` marks a kernel. In `block_size`, an attribute of kernels, `{block}` is the block (x, y, z)
+    and `{threads}` its product; `{axis}` is a dimension.
 
-    `dynamic_memory` declares the shared memory that a launch asks for, from a multiple of `{bytes}` on,
-    `dynamic_array` the array `{name}` of `{type}`
-    and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
+    `dynamic_memory` declares the shared memory that a launch requests, aligned to `{bytes}`; `dynamic_array` declares
+    the array `{name}` of `{type}` and `{sizes}` at byte `{offset}` of it (empty: not needed).
 
-    `barrier` makes shared memory consistent in a block, `array_barrier` global memory, too.
+    `barrier` makes shared memory consistent in a block; `array_barrier` global memory, too.
 
-    `function` tells how a function of C is called, `min` and `max` of integers among them.
+    `function` returns how a function of C is called, including `min` and `max` of integers.
 
-    `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
-    says how pointers to global memory that others write are qualified, `block_pointer` those to shared memory.
-    `shuffle` is the value `{value}` of the thread whose lane differs in the bits `{lanes}`, `from_lane` that of the
-    thread `{lane}` of those that shuffle together; `sub_groups` are attributes of kernels that shuffle.
-    `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what forbids a function's
-    body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and fmax take any
-    floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
-    what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs
-    then add in vectors; `vector` what stands before its loops over neighbours. `opaque_one`: 1, in words that compilers
-    do not see through (`emit.opaque`). `reals` says what certain real numbers are called.
+    `swap`: the compare-and-swap of a word of so many bytes; `swap_word`: the type of that word. `shared_pointer`: the
+    qualifier of pointers to global memory that others write; `block_pointer`: of those to shared memory. `shuffle`: the
+    value `{value}` of the thread whose lane differs in the bits `{lanes}`; `from_lane`: that of the thread `{lane}` of
+    those that shuffle together; `sub_groups`: attributes of kernels that shuffle. `unrolled_barriers`: loops with
+    barriers are unrolled like others. `no_contraction`: forbids fused multiply-adds in a function (`emit.contraction`).
+    `generic_extrema`: fmin and fmax take any floating type. `inlined`: compilers may need `emit.inlined`. `any_order`
+    defines the macro before sums of a thread that is alone in its block, whose terms may be reordered: compilers for
+    CPUs then vectorize them. `vector` defines the macro before its loops over neighbours. `opaque_one`: 1, as an
+    expression that compilers do not evaluate (`emit.opaque`). `reals`: the texts of certain real numbers.
 
-    `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
-    returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
-    (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies
-    arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them. `halves` defines the
-    functions that convert them (`emit.half`).
+    `textures`: the types of texture arguments by their dimensions. `fetch` returns the lines of a function that reads
+    element `x` (`x`, `y`) of a texture `image`, given the C type, the dimensions and the words per texel
+    (`generator.variant.Texture`); `sampler` precedes those for two dimensions. `constant_memory` qualifies arguments in
+    constant memory; if they cannot be arguments, `constant_symbol` declares them. `halves` defines the conversions of
+    halves (`emit.half`).
 
-    `later_copies` defines the functions of copies that go on by themselves (`emit.later`); empty: there are none.
+    `later_copies` defines the functions of asynchronous copies (`emit.later`); empty: there are none.
 
-    `wide` is the statement that copies so many elements of a C type at once, to the first one of its target from the
-    first one of its source; `aligned` what stands before arrays whose beginnings have to be multiples of `{bytes}`.
+    `wide`: the statement that copies so many adjacent elements of a C type, from the first one of the source to the
+    first one of the target. `aligned`: the attribute of arrays that are aligned to `{bytes}`.
     """
 
     entry: str
@@ -111,9 +108,9 @@ class Words:
 
     @property
     def kernel(self) -> str:
-        """What stands before `void` and the name of a kernel."""
+        """The text before `void` and the name of a kernel."""
         return f"{self.entry} {self.block_size}"
 
     def type(self, element: str) -> str:
-        """The dialect's name of an element type."""
+        """Return the dialect's name of an element type."""
         return self.types.get(element, element)

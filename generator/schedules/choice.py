@@ -1,4 +1,4 @@
-"""A schedule that isl's scheduler finds, and how it is asked."""
+"""A schedule that isl's scheduler computes, and its options."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COINCIDENCE = "outer coincidence"
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChoice:
-    """How the isl scheduler is asked to schedule (the O1 decisions of Coding Ants).
+    """The options of the isl scheduler (the O1 decisions of Coding Ants).
 
-    `reductions` (sorted) names statements whose own updates may run in any order: their loops become parallel.
-    `serial` (sorted) names the statements of nests whose loops all run in one thread of one kernel, where they would
-    otherwise be loops of the host around launches.
+    `reductions` (sorted): statements whose own updates may run in any order, so that their loops become parallel.
+    `serial` (sorted): the statements of nests whose loops all run in one thread of one kernel; otherwise they are host
+    loops around launches.
     """
 
     algorithm: Algorithm = "pluto"
@@ -34,7 +34,7 @@ class ScheduleChoice:
 
 
 def choice_from_json(data: Any, where: str) -> ScheduleChoice:
-    """Raises InputError: a field is unknown or has a bad value."""
+    """Read a choice from JSON. Raises InputError if a field is unknown or has a bad value."""
     check_fields(data, ScheduleChoice, where, "; other kinds of schedules have groups, nests, computed or steps")
     one_of(get_args(Algorithm)).require(data, where, "algorithm")
     FLAG.require(data, where, "serialize_sccs", "maximize_band_depth", "outer_coincidence")
@@ -50,12 +50,12 @@ def choice_words(choice: ScheduleChoice) -> str:
         (COINCIDENCE, choice.outer_coincidence),
     )
     asked = [f"{name} {_yes(answer)}" for name, answer in answers
-             if name != DEPTH or not choice.serialize_sccs]  # with one component per band it makes no difference
+             if name != DEPTH or not choice.serialize_sccs]  # it has no effect with one component per band
     return ", ".join([f"{ALGORITHM} {choice.algorithm}", *asked])
 
 
 def choice_lines(choice: ScheduleChoice) -> Iterator[str]:
-    """The same for `antune explain`: every answer, in more words."""
+    """The same for `antune explain`, with every option."""
     sccs = "one after the other" if choice.serialize_sccs else "fused if legal"
     yield (f"algorithm {choice.algorithm}; SCCs {sccs}; maximize band depth: {_yes(choice.maximize_band_depth)}; "
            f"outer coincidence: {_yes(choice.outer_coincidence)}")

@@ -1,4 +1,4 @@
-"""A schedule by the loops themselves: rows of a schedule matrix."""
+"""A schedule given by its loops: the rows of a schedule matrix."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ MOST = 1_000_000
 """The largest number in a schedule matrix."""
 
 Vector: TypeAlias = tuple[int, ...]
-"""When an instance of a statement runs, in one loop: coefficients of its iterators, then a constant."""
+"""The time of a statement's instances in one loop: coefficients of its iterators, then a constant."""
 
 Row: TypeAlias = tuple[Vector, ...]
-"""A loop that statements share: a Vector for each of them."""
+"""A loop that statements share: a Vector per statement."""
 
 Step: TypeAlias = tuple[tuple[str, ...], Row]
 """Statements that share a loop, and that loop."""
 
 NestPath: TypeAlias = tuple[Step, ...]
-"""Where a nest stands: the loops around it, outermost first."""
+"""The position of a nest: the loops around it, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Statements that share loops, and what these loops are (one row of a schedule matrix each, outermost first).
+    """Statements that share loops, and these loops (one row of a schedule matrix each, outermost first).
 
-    `rows[k][s]` belongs to `statements[s]` (sorted names): `[2, 1, 0]` runs iteration (t, i) at 2t + i. `parts` are the
-    nests inside these loops, in order; none: what is left runs statement by statement in the order of the source.
+    `rows[k][s]` belongs to `statements[s]` (sorted names): `[2, 1, 0]` runs iteration (t, i) at 2t + i. `parts`: the
+    nests inside these loops, in order; if there are none, the rest runs statement by statement in source order.
 
-    `wavefront` cuts the first rows into tiles of these sizes (empty: it does not). Tiles with the same sum of their
-    numbers run in parallel, one sum after the other; inside a tile, the rows run in order.
+    `wavefront`: tile the first rows with these sizes (empty: untiled). Tiles with the same sum of their numbers run in
+    parallel, one sum after the other; inside a tile, the rows run in order.
     """
 
     statements: tuple[str, ...]
@@ -48,8 +48,9 @@ class LoopNest:
 
 @dataclass(frozen=True, slots=True)
 class Hyperplanes:
-    """The schedule itself, in order of execution (the O3 decisions of Coding Ants); `reductions` and `serial` as
-    above.
+    """A complete schedule, in order of execution (the O3 decisions of Coding Ants).
+
+    `reductions`, `serial`: as in ScheduleChoice.
     """
 
     nests: tuple[LoopNest, ...]
@@ -58,7 +59,7 @@ class Hyperplanes:
 
 
 def hyperplanes_from_json(data: Any, where: str) -> Hyperplanes:
-    """Raises InputError: a field is unknown, missing or has a bad value."""
+    """Read a schedule from JSON. Raises InputError if a field is unknown, missing or has a bad value."""
     check_fields(data, Hyperplanes, where)
     NAMES.require(data, where, "reductions", "serial")
     return Hyperplanes(_nests(data, "nests", where), sorted_names(data, "reductions"), sorted_names(data, "serial"))
@@ -109,14 +110,14 @@ def _short(nest: LoopNest) -> str:
 
 
 def hyperplanes_lines(schedule: Hyperplanes, program: Program) -> Iterator[str]:
-    """The rows for `antune explain`, as sums of the statements' iterators."""
+    """Yield the rows for `antune explain`, as sums of the statements' iterators."""
     yield "schedule matrix, outermost row first:"
     for nest in schedule.nests:
         yield from _long(program, nest, "    ")
 
 
 def _long(program: Program, nest: LoopNest, pad: str) -> Iterator[str]:
-    """The rows of a nest, then what is inside."""
+    """Yield the rows of a nest, then its parts."""
     yield f"{pad}{{{', '.join(nest.statements)}}}"
     for row in nest.rows:
         runs = [f"{name} at {_sum(program.statement(name).iterators, vector)}"

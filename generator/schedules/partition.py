@@ -1,4 +1,4 @@
-"""A schedule by which statements share loops."""
+"""A schedule given by the statements that share loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generator.forms import NAMES, check_fields, list_of, sorted_names
 class Group:
     """Statements that share loops (sorted names), and the order of the loop nests inside these loops.
 
-    No `parts`: the scheduler decides what is below the shared loops.
+    Without `parts`, the scheduler decides below the shared loops.
     """
 
     statements: tuple[str, ...]
@@ -22,8 +22,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Which statements share loops, in order of execution (the O2 decisions of Coding Ants); `reductions` and `serial`
-    as above.
+    """Groups of statements that share loops, in order of execution (the O2 decisions of Coding Ants).
+
+    `reductions`, `serial`: as in ScheduleChoice.
     """
 
     groups: tuple[Group, ...]
@@ -32,7 +33,7 @@ class Partition:
 
 
 def partition_from_json(data: Any, where: str) -> Partition:
-    """Raises InputError: a field is unknown, missing or has a bad value."""
+    """Read a partition from JSON. Raises InputError if a field is unknown, missing or has a bad value."""
     check_fields(data, Partition, where)
     NAMES.require(data, where, "reductions", "serial")
     return Partition(_groups(data, "groups", where), sorted_names(data, "reductions"), sorted_names(data, "serial"))
@@ -55,7 +56,7 @@ def partition_words(partition: Partition) -> str:
 
 
 def _short(group: Group) -> str:
-    """`S0 S1`, or `(S0 | S1)` for parts in loops of their own inside the shared ones."""
+    """`S0 S1`, or `(S0 | S1)` for parts with their own loops inside the shared ones."""
     if not group.parts:
         return " ".join(group.statements)
     return "(" + " | ".join(_short(part) for part in group.parts) + ")"

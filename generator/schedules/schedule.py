@@ -1,4 +1,4 @@
-"""A schedule of any kind: the union of the kinds, and what is asked of all of them."""
+"""A schedule of any kind: the union of the kinds, and their common operations."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ Schedule: TypeAlias = Scheduled | Stages | TimeTiles
 
 
 def serial_of(schedule: Schedule) -> tuple[str, ...]:
-    """The statements whose loops run in one thread; none where other kinds of schedules have no say in that."""
+    """Return the statements whose loops run in one thread; none for kinds of schedules without this option."""
     return () if isinstance(schedule, Stages | TimeTiles) else schedule.serial
 
 
 def with_serial(schedule: Schedule, serial: tuple[str, ...]) -> Schedule:
-    """`schedule` with the loops of these statements (sorted) in one thread, as far as it has a say in that."""
+    """Return `schedule` with the loops of these statements (sorted) in one thread; unchanged for kinds without this
+    option.
+    """
     return schedule if isinstance(schedule, Stages | TimeTiles) else replace(schedule, serial=serial)
 
 
@@ -36,11 +38,11 @@ _OTHERS: Mapping[str, Callable[[Any, str], Schedule]] = {
     "computed": stages_from_json,
     "steps": time_tiles_from_json,
 }
-"""The kinds beside ScheduleChoice, by the field that no other kind has."""
+"""The kinds except ScheduleChoice, by the field that no other kind has."""
 
 
 def schedule_from_json(data: Any, where: str) -> Schedule:
-    """The schedule at `where`; its kind is known by the field that no other kind has.
+    """Read the schedule at `where`; the kind follows from the field that no other kind has.
 
     Raises:
         InputError: a field is unknown, missing or has a bad value.
@@ -52,7 +54,7 @@ def schedule_from_json(data: Any, where: str) -> Schedule:
 
 
 def schedule_words(schedule: Schedule) -> str:
-    """`algorithm pluto, serialize SCCs no, ...` or `S0 S1 | S2; parallel reductions: S1`: a line for people."""
+    """Return `algorithm pluto, serialize SCCs no, ...` or `S0 S1 | S2; parallel reductions: S1`: a line for people."""
     reduced = f"; parallel reductions: {' '.join(schedule.reductions)}" if schedule.reductions else ""
     serial = serial_of(schedule)
     return _own_words(schedule) + reduced + (f"; {ONE_THREAD}: {' '.join(serial)}" if serial else "")

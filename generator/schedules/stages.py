@@ -17,12 +17,13 @@ WORDS: dict[Where, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Which intermediate arrays are computed where they are read, and how (`generator.program.Stage`), sorted by name.
+    """The intermediate arrays that are computed where they are read, and how (`generator.program.Stage`), sorted by
+    name.
 
-    The nests of the program run in the order of the source, each array's by itself: what writes it shares kernels with
-    nothing else, except for the arrays that these kernels compute on their way. Arrays in one tuple of `together` (two
-    or more, sorted, as the tuples are) are written by one kernel, each thread computing the same elements of all of
-    them. `reductions` as above.
+    The nests of the program run in source order, those of each array separately: the kernels that write an array
+    contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (two or
+    more, sorted, as the tuples are) are written by one kernel, in which each thread computes the same elements of all
+    of them. `reductions`: as in ScheduleChoice.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
@@ -31,7 +32,7 @@ class Stages:
 
 
 def stages_from_json(data: Any, where: str) -> Stages:
-    """Raises InputError: a field is unknown, missing or has a bad value."""
+    """Read a schedule from JSON. Raises InputError if a field is unknown, missing or has a bad value."""
     check_fields(data, Stages, where)
     NAMES.require(data, where, "reductions")
     pairs("where", get_args(Where)).require(data, where, "computed")
@@ -41,7 +42,7 @@ def stages_from_json(data: Any, where: str) -> Stages:
 
 
 def _are_apart(value: object) -> bool:
-    """Whether `value` is a list of lists of two names or more, each name once."""
+    """Return whether `value` is a list of lists of two names or more, each name once."""
     if not isinstance(value, list) or not all(NAMES.holds(names) and len(names) > 1 for names in value):
         return False
     every = [name for names in value for name in names]

@@ -10,10 +10,9 @@ from generator.forms import POSITIVE, Form, check_fields
 
 @dataclass(frozen=True, slots=True)
 class TimeTiles:
-    """One kernel that runs the whole program, a loop over time, `steps` time steps per launch (overlapped tiles;
-    `time_steps`).
+    """One kernel that runs the whole program, a loop over time, with `steps` time steps per launch (overlapped tiles).
 
-    No reductions: there are none among sweeps.
+    `reductions` is empty: there are none among sweeps.
     """
 
     steps: int
@@ -21,7 +20,7 @@ class TimeTiles:
 
 
 def time_tiles_from_json(data: Any, where: str) -> TimeTiles:
-    """Raises InputError: a field is unknown, missing or has a bad value."""
+    """Read a schedule from JSON. Raises InputError if a field is unknown, missing or has a bad value."""
     check_fields(data, TimeTiles, where)
     POSITIVE.require(data, where, "steps")
     Form([].__eq__, "an empty list").require(data, where, "reductions")

@@ -6,5 +6,5 @@ the values of the parameters become macros, and expressions over them describe t
 Read in this order: `template.py` (the Template), `expressions.py` (expressions over parameters), `variants.py` (from a
 plan to text and launch), `signature.py` (the arguments in the text), `building.py` (a template from Python, with data
 and answer), `t1.py` with `t1_space.py` (from a T1 file) and `checking.py` (from a store); `explaining.py` (a template
-in words). The space of a template is `graph.template`.
+in words). The space of a template is in `graph.template`.
 """

@@ -37,7 +37,7 @@ Answer: TypeAlias = Mapping[str, ArrayLike] | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a kernel: its data, or its shape where the kernel alone writes it."""
+    """An argument of a kernel: its data, or only its shape if the kernel alone writes it."""
 
     role: Role
     values: NDArray[Any]
@@ -46,7 +46,7 @@ class Argument:
 
 
 def array(values: ArrayLike, role: Role = "in") -> Argument:
-    """An array that the kernel reads (`in`), reads and writes (`inout`), or uses as it likes (`temp`).
+    """Make an array that the kernel reads (`in`), reads and writes (`inout`), or uses as scratch (`temp`).
 
     Raises:
         InputError: another role.
@@ -57,31 +57,32 @@ def array(values: ArrayLike, role: Role = "in") -> Argument:
 
 
 def constant(values: ArrayLike) -> Argument:
-    """An array in constant memory: an argument in OpenCL, in CUDA and HIP a symbol of its name."""
+    """Make an array in constant memory: an argument in OpenCL, a symbol of its name in CUDA and HIP."""
     return Argument("in", _kept(values), constant=True)
 
 
 def texture(values: ArrayLike) -> Argument:
-    """An array of one or two dimensions that is read through a texture: `image2d_t` in OpenCL (of one dimension:
-    `image1d_buffer_t`), with one channel of its elements' type, `cudaTextureObject_t` in CUDA, `hipTextureObject_t` in
-    HIP. Nothing is filtered; coordinates are not normalised. Elements have 32 bits.
+    """Make an array of one or two dimensions with elements of 32 bits that is read through a texture.
+
+    In OpenCL it is an `image2d_t` (one dimension: `image1d_buffer_t`) with one channel of its elements' type, in CUDA a
+    `cudaTextureObject_t`, in HIP a `hipTextureObject_t`. There is no filtering, and coordinates are not normalised.
     """
     return Argument("in", _kept(values), texture=True)
 
 
 def _kept(values: ArrayLike) -> NDArray[Any]:
-    """`values` as an array, with its mask if it has one: that is refused with the name of the argument."""
+    """Return `values` as an array; a mask is kept, and refused later with the name of the argument."""
     return np.asanyarray(values)
 
 
 def output(shape: int | Sequence[int], dtype: DTypeLike = "float32") -> Argument:
-    """An array that the kernel writes all of; before each run it holds garbage."""
+    """Make an array that the kernel writes completely; before each run it holds garbage."""
     return Argument("out", np.zeros(shape, dtype))
 
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
-    """A template with its data: what `build` in a file returns."""
+    """A template with its data: the result of `build` in a file."""
 
     template: Template
     inputs: Mapping[str, NDArray[Any]]
@@ -89,7 +90,7 @@ class Tunable:
 
     @property
     def problem(self) -> Problem:
-        """What a run works on; outputs may be missing, see `Reference`."""
+        """The input of a run; outputs may be missing, see `Reference`."""
         complete = all(array.name in self.outputs for array in self.template.outputs)
         reference = Reference(self.inputs, self.outputs, (), "answer" if complete else "first", "", ())
         return Problem(self.template, reference)
@@ -101,18 +102,17 @@ def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[
              tolerance: tuple[float, float] | None = None, language: Dialect | None = None,
              shared_bytes: str | int = 0, defines: Mapping[str, str | int] | None = None,
              name: str | None = None) -> Tunable:
-    """A kernel to tune.
+    """Make a kernel to tune.
 
-    `source` is a file, or the text itself; `kernel` the name of the kernel in it. `arguments` are in the kernel's
+    `source` is a file, or the text itself; `kernel` is the name of the kernel in it. `arguments` are in the kernel's
     order: arrays (read only, unless `array`, `output`, `constant` or `texture` says otherwise) and NumPy scalars.
-    `grid` (blocks) and `block` (threads per block) are numbers or expressions over the parameters, x first;
-    `shared_bytes`: dynamic shared memory in CUDA and HIP. `answer` holds the expected outputs by name, or is a
-    function that takes the arguments by name and returns them (one output: the array itself); without it the first
-    configuration's results are the answer that all others have to give. `tolerance` is (relative, absolute), as
-    numpy.allclose takes them.
+    `grid` (blocks) and `block` (threads per block) are numbers or expressions over the parameters, x first.
+    `shared_bytes`: dynamic shared memory in CUDA and HIP. `answer` holds the expected outputs by name, or is a function
+    that takes the arguments by name and returns them (for one output: the array itself); without it, all configurations
+    must reproduce the results of the first one. `tolerance` is (relative, absolute), as in numpy.allclose.
 
     Raises:
-        InputError: anything that does not fit together.
+        InputError: the arguments are inconsistent.
     """
     file, text = _source(source)
     found = {key: _argument(key, value) for key, value in arguments.items()}
@@ -129,8 +129,7 @@ def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[
 
 
 def parameter_of(name: str, values: Any) -> Parameter:
-    """A parameter with its values as Python has them. Raises InputError: no list, or neither numbers nor texts in it.
-    """
+    """Return a parameter with values from Python. Raises InputError if they are not a list of numbers and texts."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"the parameter `{name}` has the values {values!r:.60}; give a list")
     found = []
@@ -158,7 +157,7 @@ def _tolerance(given: tuple[float, float] | None) -> Tolerance | None:
 
 
 def language_of(text: str, file: str) -> Dialect:
-    """The language of a kernel's text, by its words. Raises InputError where they say nothing."""
+    """Return the language of a kernel's text, by its keywords. Raises InputError if there are none."""
     if "__global__" in text:
         return "hip" if "hip_runtime" in text or file.endswith(".hip") else "cuda"
     if re.search(r"\b(__)?kernel\b", text):
@@ -168,7 +167,7 @@ def language_of(text: str, file: str) -> Dialect:
 
 
 def _source(source: str | Path) -> tuple[str, str]:
-    """The file (absolute; empty for a text) and the text. Raises InputError."""
+    """Return the file (absolute; empty for a text) and the text. Raises InputError."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return "", source
     path = Path(source).absolute()
@@ -186,10 +185,10 @@ def _argument(name: str, value: Argument | ArrayLike) -> Argument:
 
 
 def array_of(what: str, value: Any) -> NDArray[Any]:
-    """What is given for an argument, called `what` in messages, as an array in the order of C (a scalar: shape ()).
+    """Return the value of an argument, called `what` in messages, as an array in C order (a scalar: shape ()).
 
     Raises:
-        InputError: its type is not clear, or has no word in a kernel; or it has a mask.
+        InputError: its type is unclear or has no equivalent in kernels, or it has a mask.
     """
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         raise InputError(f"{what} is {value!r}, whose type in the kernel is not clear; give a NumPy scalar, e.g. "
@@ -203,10 +202,10 @@ def array_of(what: str, value: Any) -> NDArray[Any]:
 
 
 def numbers_of(what: str, value: Any) -> NDArray[Any]:
-    """What is given for an answer, called `what` in messages, as an array.
+    """Return the value of an answer, called `what` in messages, as an array.
 
     Raises:
-        InputError: it is no array of plain numbers.
+        InputError: it is not an array of plain numbers.
     """
     found = _read(what, value)
     if found.dtype.kind not in "biuf" or isinstance(found, np.ma.MaskedArray):
@@ -215,7 +214,7 @@ def numbers_of(what: str, value: Any) -> NDArray[Any]:
 
 
 def _read(what: str, value: Any) -> NDArray[Any]:
-    """The array that NumPy makes of a value. Raises InputError where it makes none: its rows differ in length."""
+    """Return a value as a NumPy array. Raises InputError if that fails, e.g. for rows of different lengths."""
     try:
         return np.asanyarray(value)
     except (ValueError, TypeError, OverflowError) as error:
@@ -234,7 +233,7 @@ def _sizes(words: Literal["grid", "block"], sizes: Sizes) -> tuple[str, ...]:
 
 
 def _answers(template: Template, answer: Answer | None, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The expected outputs. Raises InputError where they do not fit."""
+    """Return the expected outputs. Raises InputError if they do not fit."""
     if answer is None:
         return {}
     given = answer(**{name: value.copy() for name, value in values.items()}) if callable(answer) else answer

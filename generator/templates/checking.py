@@ -1,7 +1,6 @@
-"""What is wrong with a Template: one function for those that a user makes, that a T1 file describes, and that come from
-a store, which may be somebody else's.
+"""Check a Template, whether made by a user, described by a T1 file, or read from a store.
 
-Its text is code all the same, and needs the user's trust (docs/security.md).
+Stores may come from outside. The text of a template is code in any case, and needs the user's trust (docs/security.md).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _MOST_ELEMENTS = 2**40
 
 
 def check_template(template: Template) -> None:
-    """Raise InputError where text, parameters, arguments and expressions do not fit together."""
+    """Raise InputError if text, parameters, arguments and expressions are inconsistent."""
     if (words := flaw(template)) is not None:
         raise InputError(words)
 
@@ -36,7 +35,8 @@ def check_stored(template: Template) -> None:
 
 
 def flaw(template: Template) -> str | None:
-    """The first thing that is wrong with a template, with its place, whatever its fields hold; None where all fits."""
+    """Return the first problem of a template, with its location, for fields of any content; None if it is consistent.
+    """
     if not _has_types(template):
         return "it is no template"
     try:
@@ -74,7 +74,7 @@ def _is_array(array: Array) -> bool:
 
 
 def _check_names(template: Template) -> None:
-    """All names are words of C, and each is given once."""
+    """Check that all names are C identifiers, each given once."""
     names = {"kernel": [template.kernel], "parameter": [one.name for one in template.parameters],
              "argument": [array.name for array in template.arrays], "macro": [name for name, _ in template.defines]}
     for kind, listed in names.items():
@@ -93,7 +93,7 @@ def _check_parameters(template: Template) -> None:
 
 
 def check_values(name: str, values: Sequence[Value]) -> None:
-    """Raise InputError where a parameter's values are none, or one is given twice or too large."""
+    """Raise InputError if a parameter has no values, repeated ones, or too large ones."""
     if not values:
         raise InputError(f"the parameter `{name}` has no values; give it at least one")
     if len(set(values)) != len(values):
@@ -112,7 +112,7 @@ def _check_restrictions(template: Template) -> None:
 
 
 def _check_launch(template: Template) -> None:
-    """Its expressions are over parameters, and a parameter of several values is read: by text, launch or macro."""
+    """Check that launch expressions use parameters only, and that every parameter with several values is used."""
     for kind, sizes in (("grid", template.grid), ("block", template.block)):
         if not 1 <= len(sizes) <= 3:
             raise InputError(f"`{kind}` has {len(sizes)} sizes; give one to three: along x, y, z")
@@ -129,7 +129,7 @@ def _check_launch(template: Template) -> None:
 
 
 def _check_arrays(template: Template) -> None:
-    """Arrays have elements, and what is in constant memory is only read."""
+    """Check that arrays have elements, and that arrays in constant memory are only read."""
     for array in template.arrays:
         if not all(0 < extent < _MOST_ELEMENTS for extent in array.extents):
             raise InputError(f"the argument `{array.name}` has the shape {array.extents}; a kernel needs elements")
@@ -151,7 +151,7 @@ def _fits_texture(array: Array) -> bool:
 
 
 def _check_rest(template: Template) -> None:
-    """Something is computed; the tolerance is numbers from 0; the values to begin with are among the others."""
+    """Check that there is an output, a valid tolerance, and first values among those of the parameters."""
     if not template.outputs:
         raise InputError(f"`{template.kernel}` has no output, so that nothing can be compared; mark what it writes: "
                          "output(...) or array(..., \"inout\"), in a T1 file WriteOnly or ReadWrite")

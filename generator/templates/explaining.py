@@ -11,10 +11,10 @@ from generator.templates.variants import AXES, VariantMaker, language_of
 
 
 def explain_template(template: Template, plan: Plan, target: Target) -> Iterator[str]:
-    """Arguments, parameters, restrictions, launch, and the text that is compiled for `plan`, line by line.
+    """Yield arguments, parameters, restrictions, launch, and the text that is compiled for `plan`, line by line.
 
     Raises:
-        IllegalPlan: `plan` is none of this template.
+        IllegalPlan: `plan` is not a plan of this template.
     """
     variant = VariantMaker(template, language_of(template, target))(plan)
     yield f"kernel {template.kernel} of {template.file or 'a text'} ({template.dialect})"

@@ -1,8 +1,8 @@
-"""Expressions over named parameters: restrictions, sizes of launches, metrics. Or functions with such names.
+"""Expressions over named parameters: restrictions, sizes of launches, metrics.
 
 An expression may use arithmetic, comparisons, `and`, `or`, `not`, `x if y else z`, `in (1, 2, 3)`, numbers, texts,
-`min`, `max`, `abs` and `ceil`: what auto-tuners' users write, e.g. `block_size_x * block_size_y <= 1024`. Nothing else
-gets through, so that a file from somebody else can be read without running what it likes.
+`min`, `max`, `abs` and `ceil`: the expressions of auto-tuners' users, e.g. `block_size_x * block_size_y <= 1024`.
+Nothing else is allowed, so that reading a file from outside cannot run arbitrary code.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _ALLOWED = (
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
     ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Tuple, ast.List, ast.Name, ast.Load, ast.Constant, ast.Call,
 )
-_LARGEST_POWER, _LONGEST, _MOST_BITS = 64, 2500, 500_000  # such numbers are divided in less than a second
+_LARGEST_POWER, _LONGEST, _MOST_BITS = 64, 2500, 500_000  # division takes less than a second for such numbers
 _WORD = 64
-"""Bits of a parameter's value, at most."""
+"""The most bits of a parameter's value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """A condition that a legal configuration fulfils; `names` are the parameters that `holds` takes, in this order.
+    """A condition on legal configurations. `names`: the parameters of `holds`, in this order.
 
-    `calculated`: those of them that are operands of arithmetic, for which texts are no values. `kind` is what messages
-    call it: expressions of other kinds have values that matter.
+    `calculated`: those that are operands of arithmetic, which must not be texts. `kind`: its name in messages; for
+    other kinds than restrictions the value matters.
     """
 
     names: tuple[str, ...]
@@ -42,11 +42,11 @@ class Restriction:
     kind: str = "restriction"
 
     def allows(self, values: tuple[Value, ...]) -> bool:
-        """Whether these values of `names` fulfil it. Raises InputError where it cannot be computed."""
+        """Return whether these values of `names` fulfil it. Raises InputError if it cannot be computed."""
         return bool(self._computed(values))
 
     def number(self, values: Mapping[str, Value]) -> float:
-        """Its value as a number. Raises InputError where it is none, or cannot be computed."""
+        """Return its value as a number. Raises InputError if it is not a number or cannot be computed."""
         found = self._computed(tuple([values[name] for name in self.names]))
         if isinstance(found, int) and abs(found) >> (_WORD - 1):
             raise InputError(f"the {self.kind} `{self.text}` is too large a number: it has {found.bit_length()} bits")
@@ -71,10 +71,10 @@ class Restriction:
 
 
 def parse_restriction(text: str, kind: str = "restriction") -> Restriction:
-    """The restriction, or whatever else messages are to call it, that the Python expression `text` states.
+    """Parse the Python expression `text`. `kind`: its name in messages.
 
     Raises:
-        InputError: it is no expression, or uses more than this module's docstring lists.
+        InputError: it is not an expression, or uses more than this module's docstring lists.
     """
     shown = one_line(text)
     label = f"{kind} `{shown}`"
@@ -112,15 +112,15 @@ def _parse(text: str, shown: str, kind: str) -> Restriction:
 
 
 def _tree(text: str) -> ast.Expression:
-    """The expression, which may go over several lines. Raises SyntaxError."""
+    """Parse the expression, which may span several lines. Raises SyntaxError."""
     if "\n" not in text:
         return ast.parse(text, mode="eval")
-    ast.parse(f"[\n{text}\n]", mode="eval")  # fails where brackets of the text itself would close the other ones
+    ast.parse(f"[\n{text}\n]", mode="eval")  # fails if brackets of the text would close the added ones
     return ast.parse(f"(\n{text}\n)", mode="eval")
 
 
 def _bits(node: ast.expr) -> int:
-    """The most bits that the value of an expression may have as a whole number."""
+    """Return the most bits that an expression's value may have as an integer."""
     match node:
         case ast.Constant(value=int(value)):
             return value.bit_length()
@@ -136,17 +136,17 @@ def _bits(node: ast.expr) -> int:
 
 
 class _Renaming(ast.NodeTransformer):
-    """Gives parameters names that no function has."""
+    """Renames parameters so that they cannot clash with functions."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
 
     def visit_Name(self, node: ast.Name) -> ast.Name:  # the name that ast asks for
-        """A parameter in an expression."""
+        """Rename a parameter in an expression."""
         return ast.Name(self.names.setdefault(node.id, f"p{len(self.names)}"), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """A function keeps its name."""
+        """Keep the name of a function."""
         return ast.Call(node.func, [self.visit(argument) for argument in node.args], [])
 
 
@@ -163,8 +163,9 @@ def _check(node: ast.AST, label: str) -> None:
 
 
 def _names(operand: ast.expr, label: str) -> Iterator[str]:
-    """The parameters that may be an operand of arithmetic. Raises InputError for texts and sequences: `*` would
-    repeat them.
+    """Yield the parameters that may be operands of arithmetic.
+
+    Raises InputError for texts and sequences, which `*` would repeat.
     """
     match operand:
         case ast.Name(id=name):

@@ -1,6 +1,6 @@
-"""What a kernel's text says of its parameters and arguments, compared with what it will get.
+"""Compare the arguments in a kernel's text with those that it will get.
 
-Types that the text itself names (typedefs, templates, macros) are not looked through: they fit whatever comes.
+Types that the text itself defines (typedefs, templates, macros) are not resolved: they fit everything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUALIFIERS = re.compile(r"\b(__global|global|__constant|constant|__local|local|
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An argument in the text; `type` is None where it is not known here. `local`: shared memory, without data."""
+    """An argument in the text. `type`: None if unknown. `local`: shared memory, without data."""
 
     text: str
     pointer: bool
@@ -38,12 +38,12 @@ class Declared:
 
 
 def without_comments(text: str) -> str:
-    """`text` with spaces for its comments: all else stays where it is."""
+    """Return `text` with comments replaced by spaces, so that positions stay the same."""
     return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def declared(text: str, kernel: str) -> tuple[int, tuple[Declared, ...]] | None:
-    """The line (from 1) of the kernel's definition and its arguments; None where the text has no such function."""
+    """Return the line (from 1) of the kernel's definition and its arguments; None if the text has no such function."""
     plain = without_comments(text)
     for found in re.finditer(rf"\b{re.escape(kernel)}\s*\(", plain):
         end = _closing(plain, found.end())
@@ -55,7 +55,7 @@ def declared(text: str, kernel: str) -> tuple[int, tuple[Declared, ...]] | None:
 
 
 def check_arguments(template: Template) -> None:
-    """Raise InputError, with the place, where the kernel is not there or takes other arguments."""
+    """Raise InputError, with the location, if the kernel is missing or takes other arguments."""
     found = declared(template.text, template.kernel)
     shown = template.file or f"the text of {template.kernel}"
     if found is None:
@@ -93,7 +93,7 @@ def _check(array: Array, one: Declared, number: int, place: Location) -> None:
 
 
 def unused_parameters(template: Template, used: set[str]) -> list[str]:
-    """Parameters of several values that are neither `used` nor words of the text, nor of a macro."""
+    """Return parameters with several values that are neither `used` nor words of the text or a macro."""
     words = set(re.findall(r"\w+", _COMMENT.sub(" ", template.text)))
     words |= {word for _, value in template.defines for word in re.findall(r"\w+", value)}
     return [parameter.name for parameter in template.parameters
@@ -110,7 +110,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _parts(text: str) -> list[str]:
-    """The arguments: split at commas outside of brackets."""
+    """Return the arguments: the text split at commas outside of brackets."""
     parts, depth, last = [], 0, 0
     for place, sign in enumerate(text):
         depth += {"(": 1, "[": 1, "<": 1, ")": -1, "]": -1, ">": -1}.get(sign, 0)
@@ -142,7 +142,7 @@ def _type(words: Sequence[str], unsigned: bool) -> str | None:
 
 
 def constant_pointers(text: str, kernel: str) -> Iterator[bool | None]:
-    """For each argument, whether it points to data that the kernel may not write; None for values."""
+    """For each argument, yield whether it points to data that the kernel may not write; None for values."""
     found = declared(text, kernel)
     for one in found[1] if found else ():
         yield one.constant if one.pointer else None

@@ -1,10 +1,10 @@
-"""A T1 file as a template with data: the common format of the auto-tuning community for a kernel to tune.
+"""Read a T1 file, the auto-tuning community's common format for a kernel to tune, as a template with data.
 
-Read are the configuration space and the KernelSpecification: language, kernel, file, GlobalSize and LocalSize (or
+It reads the configuration space and the KernelSpecification: language, kernel, file, GlobalSize and LocalSize (or
 ProblemSize with GridDivX, GridDivY and GridDivZ), arguments with their sizes and fills. Expressions are parsed, never
-run: `ProblemSize[0]` is the number given there, `max(name)` and `min(name)` are over the values of a parameter.
+executed: `ProblemSize[0]` is the number given there; `max(name)` and `min(name)` are over the values of a parameter.
 
-T1 files hold no answer: what the configuration of the defaults computes is what all others have to compute.
+T1 files have no answer: all configurations must reproduce the results of the default configuration.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ IN_THREADS = "opencl"
 MOST_ELEMENTS = 2**31 - 1
 Fill: TypeAlias = Literal["Constant", "Random", "Generator", "BinaryRaw"]
 ROLES: Mapping[str, Role] = {"ReadOnly": "in", "WriteOnly": "out", "ReadWrite": "inout"}
-"""What the AccessType of an argument says; the first one where it says nothing."""
+"""Roles by the AccessType of an argument; the first one is the default."""
 MEMORIES = ("Vector", "Scalar", "Constant", "Symbol")
 _REMEDY = "correct the file"
 _HARMLESS = re.compile(r"-std=\S+")
 
 
 def read_t1_problem(path: Path, seed: int) -> Problem:
-    """The template that a T1 file describes, with data made by `seed`.
+    """Return the template that a T1 file describes, with data generated from `seed`.
 
     Raises:
-        InputError: the file or its kernel cannot be read, or something in it is unknown here.
+        InputError: the file or its kernel cannot be read, or contains something unknown.
     """
     place = RecordingEntry(path)
     try:
@@ -75,7 +75,7 @@ class _Reading:
     seed: int
 
     def tunable(self) -> Tunable:
-        """The template with its data. Raises InputError."""
+        """Return the template with its data. Raises InputError."""
         kernel, place = self.kernel, self.place
         language = kernel.get("Language")
         if not isinstance(language, str) or language not in DIALECTS:
@@ -121,7 +121,7 @@ class _Reading:
             f"the KernelFile `{name}` is not there", f"put it into {folders[0]}")
 
     def _launch(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Blocks and threads along x, y, z, as expressions."""
+        """Return blocks and threads along x, y, z, as expressions."""
         kernel, place = self.kernel, self.place
         local = place.table(kernel.get("LocalSize"), "LocalSize")
         block = tuple(self._expression(local[axis], "LocalSize") for axis in AXES if axis in local)
@@ -136,7 +136,7 @@ class _Reading:
         return grid, block
 
     def _expression(self, value: object, name: str) -> str:
-        """A number or an expression over parameters, as text."""
+        """Return a number or an expression over parameters, as text."""
         return value if isinstance(value, str) else f"{self.place.number(value, name):.17g}"
 
     def _divided(self, sizes: Sequence[str]) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class _Reading:
         return given if isinstance(given, list) else [given]
 
     def _bound(self, text: str) -> str:
-        """An expression with numbers for what the file itself settles."""
+        """Return an expression with the constants of the file as numbers."""
         sizes = self._problem_size()
 
         def size(found: re.Match[str]) -> str:
@@ -182,13 +182,13 @@ class _Reading:
         return Array(name, kind, (count,), role), self._data(name, entry, kind, count, random)
 
     def _word(self, name: str, entry: Mapping[str, Any], key: str, known: Sequence[str]) -> str:
-        """The value of `key`, the first of the `known` ones where it is missing."""
+        """Return the value of `key`; the first of `known` if it is missing."""
         found: str = entry.get(key) or known[0]
         return found if found in known else self.place.fault(f"the argument `{name}` has the {key} {found!r}",
                                                              f"use one of {', '.join(known)}")
 
     def _number(self, name: str, value: object, kind: ElementType) -> float:
-        """A number that an argument of this type can hold."""
+        """Return a number that an argument of this type can hold."""
         number = self.place.number(int(value) if isinstance(value, bool) else value, f"FillValue of {name}")
         dtype = np.dtype(NUMPY_TYPES[kind])
         if dtype.kind == "f":
@@ -229,7 +229,7 @@ class _Reading:
             return self.place.fault(f"`{name}` cannot be read from {file}: it is no file of {count} elements", _REMEDY)
 
     def _first(self) -> tuple[tuple[str, Any], ...]:
-        """The defaults, where every parameter has one that is among its values."""
+        """Return the defaults if every parameter has one among its values; else none."""
         space = self.place.table(self.data["ConfigurationSpace"], "ConfigurationSpace")
         given = {entry.get("Name"): entry.get("Default") for entry in space.get("TuningParameters", [])
                  if isinstance(entry, dict)}
@@ -240,7 +240,7 @@ class _Reading:
 
 
 def _element_type(name: str) -> ElementType | None:
-    """The type of C for a name of T1 (`float`, `int32`) or of C."""
+    """Return the C type for a name of T1 (`float`, `int32`) or of C."""
     if name in NUMPY_TYPES:
         return name  # type: ignore[return-value]  # a key of the table
     return C_TYPES.get({"bool": "uint8", "half": "float16"}.get(name, name))

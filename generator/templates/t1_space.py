@@ -21,7 +21,7 @@ class Description:
 
 
 def description_of(data: Mapping[str, Any], place: RecordingEntry) -> Description:
-    """What a T1 file says of its space. Raises InputError."""
+    """Return the configuration space of a T1 file. Raises InputError."""
     space = place.table(data["ConfigurationSpace"], "ConfigurationSpace")
     parameters = tuple(_parameter(entry, place) for entry in place.items(space.get("TuningParameters"),
                                                                          "TuningParameters"))

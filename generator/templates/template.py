@@ -13,7 +13,7 @@ from generator.target import Dialect
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A named parameter and its values, in their order."""
+    """A named parameter and its ordered values."""
 
     name: str
     values: tuple[Value, ...]
@@ -23,13 +23,12 @@ class Parameter:
 class Template:
     """A kernel to tune, without its data.
 
-    `kernel` is its name in `text`, which comes from `file` (empty: from no file). `arrays` are its arguments in their
-    order, scalars among them. `grid` (blocks) and `block` (threads), x first, and `shared_bytes` (of dynamic shared
-    memory) are expressions over the parameters; `restrictions`, too. `constants` names the arrays in constant memory:
-    arguments in OpenCL, in CUDA and HIP symbols of these names. `defines` are further macros. `tolerance`: see
-    Contract. `first`: the values to begin with (empty: the first ones that are legal). `textures` names the arrays that
-    are read through a texture: images in OpenCL, texture objects in CUDA and HIP, of one or two dimensions (the last
-    one is the width).
+    `kernel`: its name in `text`, which comes from `file` (empty: no file). `arrays`: its arguments in order, including
+    scalars. `grid` (blocks) and `block` (threads), x first, `shared_bytes` (of dynamic shared memory) and
+    `restrictions` are expressions over the parameters. `constants`: the arrays in constant memory: arguments in OpenCL,
+    symbols of these names in CUDA and HIP. `defines`: further macros. `tolerance`: see Contract. `first`: the first
+    values to try (empty: the first legal ones). `textures`: the arrays that are read through a texture: images in
+    OpenCL, texture objects in CUDA and HIP, of one or two dimensions (the last one is the width).
     """
 
     name: str
@@ -47,21 +46,21 @@ class Template:
     defines: tuple[tuple[str, str], ...] = ()
     tolerance: Tolerance | None = None
     first: tuple[tuple[str, Value], ...] = ()
-    textures: tuple[str, ...] = field(default=(), repr=False)  # digests are older; the text and the arrays say as much
+    textures: tuple[str, ...] = field(default=(), repr=False)  # digests are older; text and arrays imply it
 
     @property
     def contract(self) -> Contract:
-        """What the kernel is given and has to compute."""
+        """The inputs and expected results of the kernel."""
         return Contract(self.arrays, tolerance=self.tolerance)
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        """The arrays whose values afterwards are compared with the answer."""
+        """The arrays that are compared with the answer after a run."""
         return self.contract.outputs
 
     @property
     def sizes(self) -> tuple[tuple[str, int], ...]:
-        """Sizes by name: a template has none, they are part of its expressions."""
+        """Sizes by name: empty, because sizes are part of a template's expressions."""
         return ()
 
     @property
@@ -71,5 +70,5 @@ class Template:
 
 
 def template_plan(values: Iterable[tuple[str, Value]]) -> Plan:
-    """The Plan of a template with these values of its parameters, in any order."""
+    """Return the Plan of a template with these values of its parameters, in any order."""
     return Plan(None, (), parameters=tuple(sorted(values, key=lambda pair: pair[0])))

@@ -1,13 +1,13 @@
-"""From a template and the values of its parameters to a Variant: text, macros and launch.
+"""Make a Variant from a template and the values of its parameters: text, macros and launch.
 
-The text stays as it is, and compilers' messages name its own lines:
+The text does not change, and compilers' messages refer to its own lines:
 
     #define block_size_x 64
-    #define vector_add vector_add          (a runner gives kernels names of its own: the text follows)
+    #define vector_add vector_add  (a runner renames kernels: the macro renames the text)
     #line 1 "vector_add.cl"
     __kernel void vector_add(...
 
-OpenCL, CUDA and HIP count blocks in different ways; here a grid is always in blocks.
+OpenCL, CUDA and HIP define the grid differently; here it is always in blocks.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from generator.variant import Constant, Kernel, KernelText, Launch, Placed, Text
 
 AXES = "xyz"
 _SHOWN = 200
-"""Characters of a list in a message."""
+"""The maximum number of characters of a list in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a configuration is launched: blocks, threads per block (x first), bytes of dynamic shared memory."""
+    """The launch of a configuration: blocks, threads per block (x first), bytes of dynamic shared memory."""
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
@@ -41,10 +41,10 @@ class Shape:
 
 
 class VariantMaker:
-    """Makes the variants of a template in `dialect`; CUDA and HIP take each other's."""
+    """Makes the variants of a template in `dialect`; CUDA and HIP take each other's texts."""
 
     def __init__(self, template: Template, dialect: Dialect) -> None:
-        """Raises InputError: the text is in another language, or an expression is none."""
+        """Raises InputError if the text is in another language, or an expression is invalid."""
         if not alike(template.dialect, dialect):
             own, other = LANGUAGES[template.dialect].title, LANGUAGES[dialect].title
             raise InputError(f"{template.file or template.kernel} is {own} text, which the device does not take: it "
@@ -53,18 +53,20 @@ class VariantMaker:
         self.text = self.exported(template.text)
 
     def exported(self, text: str) -> str:
-        """`text` with a kernel that drivers find by its name."""
+        """Return `text` with a kernel that drivers find by its name."""
         return _exported(text, self._template.kernel) if LANGUAGES[self._dialect].cplusplus else text
 
     def __call__(self, plan: Plan) -> Variant:
-        """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
+        """Return the variant of `plan`. Raises IllegalPlan if it is no plan of this template, or its launch is invalid.
+        """
         values = self._values(plan)
         return self.made(plan, self.text, self._shape(values), {**dict(self._template.defines), **values})
 
     def _values(self, plan: Plan) -> dict[str, Value]:
-        """The values of `plan` as the template writes them, where a plan may say 1.0 for 1: a macro has the type, too.
+        """Return the values of `plan` with the template's types: a plan may have 1.0 for 1, but macros depend on the
+        type.
 
-        Raises IllegalPlan where `plan` is none of this template.
+        Raises IllegalPlan if `plan` is not a plan of this template.
         """
         values, parameters = dict(plan.parameters), self._template.parameters
         if plan.schedule is not None:
@@ -88,7 +90,7 @@ class VariantMaker:
         return values
 
     def made(self, plan: Plan, text: str, shape: Shape, macros: Mapping[str, Value]) -> Variant:
-        """The variant with this text and these macros, launched like that."""
+        """Return the variant with this text, these macros and this launch."""
         template = self._template
         kernel = Kernel(
             template.kernel, (template.kernel,), self._arrays, self._scalars, (), shape.block, 0,
@@ -103,7 +105,7 @@ class VariantMaker:
 
     @cached_property
     def _symbols(self) -> frozenset[str]:
-        """Arrays that are no arguments."""
+        """The arrays that are not arguments."""
         return frozenset(() if LANGUAGES[self._dialect].constant_arguments else self._template.constants)
 
     @cached_property
@@ -122,7 +124,7 @@ class VariantMaker:
 
     @cached_property
     def _expressions(self) -> tuple[tuple[str, Restriction], ...]:
-        """The expressions of the launch with what they are."""
+        """The expressions of the launch, with their names."""
         template = self._template
         return (*((f"number of blocks along {axis}", parse_restriction(text, "size of the grid"))
                   for axis, text in zip(AXES, template.grid, strict=False)),
@@ -160,17 +162,17 @@ def _whole(words: str, expression: Restriction, values: Mapping[str, Value]) -> 
 
 
 def alike(one: Dialect, other: Dialect) -> bool:
-    """Whether a kernel in one language can be one in the other: HIP takes most of CUDA's words."""
+    """Return whether a kernel in one language can be used in the other: HIP supports most of CUDA."""
     return one == other or (LANGUAGES[one].cplusplus and LANGUAGES[other].cplusplus)
 
 
 def language_of(template: Template, target: Target) -> Dialect:
-    """The language of a template's code on `target`: its own, where the device does not take that."""
+    """Return the language of a template's code on `target`: its own if the device does not support it."""
     return target.dialect if alike(template.dialect, target.dialect) else template.dialect
 
 
 def kernel_text(template: Template, text: str, macros: Mapping[str, Value]) -> KernelText:
-    """The text with `macros` before it, and the kernel's name as one."""
+    """Return the text with `macros` before it, and the kernel's name as a macro."""
     lines = [f"#define {name} {_word(value)}" for name, value in macros.items()]
     place = f' "{template.file}"' if template.file and not set('"\\\n') & set(template.file) else ""
     before = "\n".join([*lines, f"#define {template.kernel} "])
@@ -178,7 +180,7 @@ def kernel_text(template: Template, text: str, macros: Mapping[str, Value]) -> K
 
 
 def _word(value: Value) -> str:
-    """A value as a token of C."""
+    """Return a value as a token of C."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
@@ -188,7 +190,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _exported(text: str, kernel: str) -> str:
-    """CUDA or HIP text whose kernel is found by its name: with `extern "C"` where the text does not say so of it."""
+    """Return CUDA or HIP text in which the kernel is `extern "C"`, so that it is found by its name."""
     plain = without_comments(text)
     head = rf"__global__[^;{{}}()]*(?:\([^()]*\)[^;{{}}()]*)?\b{re.escape(kernel)}\s*\("
     made, last = [], 0
@@ -200,7 +202,7 @@ def _exported(text: str, kernel: str) -> str:
 
 
 def _is_in_c(text: str, place: int) -> bool:
-    """Whether the declaration at `place` is `extern "C"`, by a word of its own or by a block around it."""
+    """Return whether the declaration at `place` is `extern "C"`, by its own specifier or by a block around it."""
     before = max(text.rfind(sign, 0, place) for sign in ";{}") + 1
     if re.search(r'\bextern\s*"C"', text[before:place]):
         return True
