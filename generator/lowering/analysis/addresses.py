@@ -1,8 +1,8 @@
-"""Strides of the accesses of a kernel, measured at a point inside its loops.
+"""Strides of a kernel's accesses, measured at a point inside its loops.
 
-A point is a block, a thread, a launch and an iteration of every loop. All its coordinates are moved by 1 and by 2, one
-at a time: where the address moves by a constant per step, that is its stride. Being affine, nearly all subscripts have
-the same strides everywhere.
+A point is a block, a thread, a launch and an iteration of every loop. Each coordinate is moved by 1 and by 2, one at a
+time: if the address changes by a constant per step, that is its stride. Nearly all subscripts are affine and have the
+same strides everywhere.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from generator.nest import Barrier, For, walk
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Names with one value at the point and two more per coordinate: moved by 1 and by 2.
+    """Values of names at the point, and two more values per coordinate: moved by 1 and by 2.
 
-    `threads` and `others` are the coordinates of thread indices (x first) and of those block and host indices that take
-    several values; `free` is the first one that no loop has taken yet. `block`: the same names with a value per thread
-    of a block, x fastest.
+    `threads`, `others`: the coordinates of thread indices (x first), and of block and host indices with several values.
+    `free`: the first coordinate that no loop uses yet. `block`: the same names with a value per thread of a block, x
+    fastest.
     """
 
     names: Mapping[str, Ints]
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclosing:
-    """A loop around a point with its coordinate."""
+    """A loop around a point, with its coordinate."""
 
     loop: For
     place: NodePath
@@ -47,9 +47,10 @@ class Enclosing:
 
 
 def outer_point(threads: Sequence[tuple[str, int]], others: Sequence[tuple[str, int, bool]], depth: int) -> Point:
-    """The point in the middle of all blocks and threads, before any loop.
+    """Return the point in the middle of all blocks and threads, outside of all loops.
 
-    `threads` are (name, size), x first; `others` (name, value, whether it takes other values); `depth`: loops to come.
+    `threads`: (name, size), x first. `others`: (name, value, whether it takes other values). `depth`: the number of
+    loops to be entered.
     """
     starts = [(name, max(0, size // 2 - 1)) for name, size in threads] + [(name, at) for name, at, _ in others]
     count = len(starts) + depth
@@ -72,7 +73,7 @@ def _moved(base: Ints, coordinate: int) -> Ints:
 
 
 def enter(point: Point, loop: For) -> Point:
-    """The point in the middle of `loop`."""
+    """Return the point in the middle of `loop`."""
     start = values(loop.start, point.names)
     often = int(np.broadcast_to(trips(loop.iterator, start, loop.condition, loop.step, point.names), _size(point))[0])
     middle = max(0, often // 2 - 1)
@@ -88,8 +89,10 @@ def _size(point: Point) -> int:
 
 def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, tuple[int, ...], int],
                  point: Point, loops: Sequence[Enclosing], counts: Counts, executions: float) -> Access:
-    """The facts of one access at `point`; `layout`: element size in bytes, extents in memory, how many elements at once
-    (which together are an element of the Access).
+    """Return the facts of one access at `point`.
+
+    `layout`: the element size in bytes, the extents in memory, and the number of elements per access, which form one
+    element of the Access.
     """
     element, sizes_of, lanes = layout
     address, unknown = _address(load, sizes_of, point)
@@ -113,7 +116,7 @@ def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, 
 
 
 def _elements(load: Load, sizes: tuple[int, ...], point: Point, lanes: int) -> tuple[int, ...]:
-    """What the threads of a block touch; () where only data tell."""
+    """Return the elements that the threads of a block access; () if they depend on data."""
     address = np.zeros(1, dtype=np.int64)
     try:
         for extent, subscript in zip(sizes, load.index, strict=True):
@@ -136,7 +139,7 @@ def _around(enclosing: Enclosing, counts: Counts, stride: int | None) -> Around:
 
 
 def _address(load: Load, sizes: tuple[int, ...], point: Point) -> tuple[Ints, NDArray[np.bool_]]:
-    """Element numbers, row by row, and the coordinates on which parts depend that only data tells (taken as 0)."""
+    """Return element numbers, row by row, and the coordinates on which data-dependent parts (taken as 0) depend."""
     size = _size(point)
     address = np.zeros(size, dtype=np.int64)
     unknown = np.zeros(size // 2, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""How often the nodes of a kernel run, by following sampled blocks with all their threads at once."""
+"""How often the nodes of a kernel run, found by simulating sampled blocks with all their threads at once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from generator.lowering.analysis.sampling import DataDependentError, Ints, sampl
 from generator.nest import For, If, Node, walk
 
 NodePath: TypeAlias = tuple[int, ...]
-"""Where a node stands: the position among its siblings per level (the `else` part goes on counting after `then`)."""
+"""The position of a node: its position among its siblings, per level (the `else` part is counted after `then`)."""
 Floats: TypeAlias = NDArray[np.float64]
-LEAST, MOST = 3, 9  # samples of a loop that is too long to follow
-WORK = 1_000_000  # threads times iterations that are followed in one nest
+LEAST, MOST = 3, 9  # samples of a loop that is too long to simulate
+WORK = 1_000_000  # threads times iterations that are simulated in one nest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grounds:
-    """Where a kernel is sampled: names of block, thread and host indices with their values.
+    """The samples of a kernel: names of block, thread and host indices with their values.
 
-    The first axis of the values is the sample, of `weights` that add up to the number of blocks of all launches; the
+    The first axis of the values is the sample, whose `weights` add up to the number of blocks of all launches; the
     others are the thread dimensions, outermost first.
     """
 
@@ -36,9 +36,9 @@ class Grounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Means per thread: executions by place; starts and iterations of loops that run at least once.
+    """Means per thread: executions by position; starts and iterations of loops that run at least once.
 
-    `balance`: the mean cost of a thread over the cost of the busiest one of its block.
+    `balance`: the mean cost of a thread divided by the cost of the busiest one of its block.
     """
 
     executions: Mapping[NodePath, float]
@@ -48,7 +48,7 @@ class Counts:
 
 
 def children_of(node: Node) -> tuple[Node, ...]:
-    """The nodes inside `node`, in the order of their places."""
+    """Return the nodes inside `node`, in order of position."""
     match node:
         case For(body=body):
             return body
@@ -59,7 +59,7 @@ def children_of(node: Node) -> tuple[Node, ...]:
 
 
 def count(nodes: tuple[Node, ...], grounds: Grounds, cost: Callable[[Node], float]) -> Counts:
-    """Follow the samples; `cost` of one execution of a node that is no loop and no condition."""
+    """Simulate the samples. `cost`: that of one execution of a node that is neither a loop nor a condition."""
     counter = _Counter(grounds, cost)
     room = min(150.0, max(25.0, WORK / np.prod(grounds.shape)))
     counter.run(tuple(enumerate(nodes)), (), grounds.names, np.ones(grounds.shape), room)
@@ -71,7 +71,7 @@ def count(nodes: tuple[Node, ...], grounds: Grounds, cost: Callable[[Node], floa
 
 
 class _Counter:
-    """Adds up what the sampled threads do."""
+    """Adds up the executions of the sampled threads."""
 
     def __init__(self, grounds: Grounds, cost: Callable[[Node], float]) -> None:
         self.cost, self.shape = cost, grounds.shape
@@ -85,7 +85,8 @@ class _Counter:
 
     def run(self, nodes: tuple[tuple[int, Node], ...], at: NodePath, names: Mapping[str, Ints], weight: Floats,
             room: float) -> None:
-        """The nodes, each with its position; every thread runs them `weight` times. `room`: iterations to follow."""
+        """Run the nodes, each with its position; every thread runs them `weight` times. `room`: iterations to simulate.
+        """
         for position, node in nodes:
             place = (*at, position)
             match node:
@@ -125,10 +126,10 @@ class _Counter:
 
 
 def _visits(often: Ints, weight: Floats, most: int) -> Iterator[tuple[Ints, Floats]]:
-    """Sampled iterations of a loop that runs `often` times, and how many iterations each stands for.
+    """Yield sampled iterations of a loop that runs `often` times, and the number of iterations that each represents.
 
-    The threads of a block go in step: all are in the same iteration, those that are done wait. The weights are scaled
-    so that all iterations of a block are accounted for.
+    The threads of a block run in lockstep: all are in the same iteration, and those that are done wait. The weights are
+    scaled so that they cover all iterations of a block.
     """
     flat = (-1, *(1,) * (often.ndim - 1))
     longest = often.reshape(len(often), -1).max(axis=1)
@@ -146,14 +147,14 @@ def _visits(often: Ints, weight: Floats, most: int) -> Iterator[tuple[Ints, Floa
 
 
 def _decides(loop: For) -> bool:
-    """Whether what runs inside the loop depends on its iterator."""
+    """Return whether conditions or bounds inside the loop depend on its iterator."""
     bounds = [bound for n in walk(loop.body) if isinstance(n, For) for bound in (n.start, n.condition)]
     bounds += [n.condition for n in walk(loop.body) if isinstance(n, If)]
     return any(loop.iterator in names_of(bound) for bound in bounds)
 
 
 def _decide(condition: Expr, names: Mapping[str, Ints]) -> tuple[NDArray[np.bool_], bool]:
-    """Where a condition may hold, and whether that is certain; parts that depend on data may always hold."""
+    """Return where a condition may hold, and whether that is certain; parts that depend on data may always hold."""
     if isinstance(condition, Binary) and condition.op == "&&":
         left, sure = _decide(condition.left, names)
         right, too = _decide(condition.right, names)

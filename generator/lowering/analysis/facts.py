@@ -1,8 +1,8 @@
-"""`kernel_facts`: what the lowered kernels of a plan do, as numbers.
+"""`kernel_facts`: the work of the lowered kernels of a plan, as numbers.
 
 Executions come from sampled launches, blocks and iterations (`sampling`, `counting`), strides from the subscripts
-(`addresses`). Parts of conditions that depend on data count as true. An element that one statement loads several times
-counts once; beyond that, what a compiler makes of the text is left to the reader of the facts.
+(`addresses`). Conditions that depend on data count as true. An element that one statement loads several times counts
+once; the facts ignore all other compiler optimizations.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from generator.program import ELEMENT_BYTES, Program
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
 
-SHALLOW, DEEP = 5, 3  # samples per dimension of a grid and per host loop: of one or two, of several
+SHALLOW, DEEP = 5, 3  # samples per dimension of a grid and per host loop: with at most two, with more
 Run = tuple[str, float, tuple[int, ...]]
-"""A sampled launch: the kernel, the number of launches it stands for, the values of its host iterators."""
+"""A sampled launch: the kernel, the number of launches that it represents, the values of its host iterators."""
 
 
 def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
-    """The facts of the kernels of `plan`, in launch order.
+    """Return the facts of the kernels of `plan`, in launch order.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
@@ -50,9 +50,9 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
 
 def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
                      depth: int) -> Iterator[Run]:
-    """Representatives of the launches of a host program; the weights of a kernel add up to its launches.
+    """Yield representatives of the launches of a host program; the weights of a kernel add up to its launches.
 
-    `depth` numbers the host loops from the outside, from 1.
+    `depth`: the number of the host loop, counted from the outside, from 1.
     """
     arrays = {name: np.asarray(value) for name, value in names.items()}
     for operation in operations:
@@ -84,7 +84,7 @@ def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Ru
 
 
 def _as_loops(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes with values that indices choose as conditions, and folds as loops."""
+    """Return the nodes with index-dependent selects as conditions, and folds as loops."""
     result: list[Node] = []
     for node in nodes:
         match node:
@@ -102,7 +102,7 @@ def _as_loops(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _as_loop(fold: Fold) -> Iterator[Node]:
-    """A fold as a loop that runs as often as usual, and whose subscripts and conditions still depend on data."""
+    """Yield a fold as a loop with its usual trip count, whose subscripts and conditions still depend on data."""
     counter = Name(f"{fold.iterator.name} counted")
     variables = [*(name for name, _, _ in fold.changes), *(name for name, _ in fold.lets)]
     values: dict[str, Expr] = {name.name: Load(name.name) for name in variables}
@@ -116,7 +116,7 @@ def _as_loop(fold: Fold) -> Iterator[Node]:
 
 
 def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
-    """`total = value` without folds in the value."""
+    """Yield `total = value` without folds in the value."""
     store = Load(total.name)
     match value:
         case Fold():
@@ -129,7 +129,7 @@ def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
 
 
 def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
-    """Sampled launches and blocks with all threads."""
+    """Return sampled launches and blocks with all threads."""
     block = tuple(reversed(lowered.block))
     grid = tuple(reversed(lowered.grid))
     most = SHALLOW if len(grid) + len(lowered.iterators) <= 2 else DEEP
@@ -147,7 +147,7 @@ def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
 
 
 def _middle(lowered: LoweredKernel, body: tuple[Node, ...], runs: Sequence[Run]) -> Point:
-    """The point in the middle of launches, blocks and threads."""
+    """Return the point in the middle of launches, blocks and threads."""
     threads = list(zip(reversed(thread_names(len(lowered.block))), lowered.block, strict=True))
     _, _, host = runs[len(runs) // 2]
     others = [(name, value, len({run[2][k] for run in runs}) > 1)
@@ -170,7 +170,7 @@ def _leaves(nodes: tuple[Node, ...], at: NodePath) -> Iterator[tuple[NodePath, N
 
 
 def _types(lowered: LoweredKernel) -> dict[str, str]:
-    """C types of everything that is loaded or stored."""
+    """Return the C types of everything that is loaded or stored."""
     types: dict[str, str] = {array.name: array.type for array in (*lowered.arrays, *lowered.scalars)}
     types |= {array.name: array.type for array in lowered.shared}
     return types | {node.name: node.type for node in walk(lowered.body) if isinstance(node, Declare)}
@@ -184,27 +184,27 @@ class _Layout:
 
 
 def _layouts(lowered: LoweredKernel) -> dict[str, _Layout]:
-    """How the kernel's arrays lie in memory, padding included."""
+    """Return the layouts of the kernel's arrays in memory, including padding."""
     found = {array.name: _Layout("global", ELEMENT_BYTES[array.type], array.extents) for array in lowered.arrays}
     return found | {array.name: _Layout("shared", ELEMENT_BYTES[array.type], array.sizes) for array in lowered.shared}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Study:
-    """Reads the nodes of one kernel. Names without a layout are registers and cost nothing."""
+    """Analyses the nodes of one kernel. Names without a layout are registers and cost nothing."""
 
     types: Mapping[str, str]
     layouts: Mapping[str, _Layout]
     costs: dict[int, tuple[Node, float]] = field(default_factory=dict)
 
     def cost(self, node: Node) -> float:
-        """Memory accesses and operations of one execution; found once for each node."""
+        """Return memory accesses plus operations of one execution, cached per node."""
         if id(node) not in self.costs:
             self.costs[id(node)] = (node, len(self._touched(node)) + self.operations(node).total)
         return self.costs[id(node)][1]
 
     def operations(self, node: Node) -> Operations:
-        """The operations of one execution."""
+        """Return the operations of one execution."""
         match node:
             case Assign(target, op, value) | Atomic(target, op, value, _):
                 floating = is_floating(target, self.types) or is_floating(value, self.types)
@@ -218,7 +218,7 @@ class _Study:
                 return Operations()
 
     def accesses(self, nodes: tuple[Node, ...], point: Point, counts: Counts) -> Iterator[Access]:
-        """All accesses in text order, those that no sampled thread does left out."""
+        """Yield all accesses in text order, except those that no sampled thread executes."""
         yield from self._inside(nodes, (), point, (), counts)
 
     def _inside(self, nodes: tuple[Node, ...], at: NodePath, point: Point, loops: tuple[Enclosing, ...],
@@ -239,7 +239,7 @@ class _Study:
                                            loops, counts, counts.executions[place])
 
     def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
-        """The accesses to memory of one execution, each element once."""
+        """Return the accesses to memory of one execution, each element once."""
         found: list[tuple[AccessMode, Load]] = []
         match node:
             case Assign(target, op, value):

@@ -1,7 +1,7 @@
-"""Variables of a kernel that hold a value of indices, replaced by that value.
+"""Replace variables that hold a value of indices by that value.
 
-Where the rows of a box begin, for instance, is computed once and used in bounds and subscripts below. With the
-expression in its place, bounds and strides can be found without running the kernel.
+For instance, the first row of a box is computed once and used in bounds and subscripts below. With the expression in
+its place, bounds and strides can be found without running the kernel.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from dataclasses import replace
 from generator.expr import Call, Expr, Fold, Load, Real, map_children, parts
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Receive, Shuffle, map_expressions, walk
 
-WHOLE = ("int", "long", "long long")  # types that hold every index, so that nothing is cut off
+WHOLE = ("int", "long", "long long")  # types that hold every index without truncation
 
 
 def with_index_values(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`nodes` without the variables that are set once, to an expression of indices alone; uses have that instead."""
+    """Return `nodes` without the variables that are set once, to an expression of indices only, which replaces their
+    uses.
+    """
     known = _index_values(tuple(walk(nodes)))
     return map_expressions(_without(nodes, known), lambda expr: _value(expr, known)) if known else nodes
 
 
 def _index_values(nodes: tuple[Node, ...]) -> dict[str, Expr]:
-    """The values of such variables by name; `nodes` in text order, so that a variable is set before it is used."""
+    """Return the values of such variables by name. `nodes`: in text order, so that a variable is set before it is used.
+    """
     sets = Counter(n.target.array for n in nodes if isinstance(n, Assign | Atomic))
     sets.update(n.variable.array for n in nodes if isinstance(n, Shuffle | Receive))
-    sets.update(n.source.array for n in nodes if isinstance(n, Receive))  # other lanes see it: it stays a variable
+    sets.update(n.source.array for n in nodes if isinstance(n, Receive))  # other lanes read it: it stays a variable
     once = {n.name for n in nodes if isinstance(n, Declare) and not n.sizes and n.type in WHOLE and sets[n.name] == 1}
     known: dict[str, Expr] = {}
     for node in nodes:

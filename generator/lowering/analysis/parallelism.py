@@ -1,8 +1,8 @@
 """How many threads of a launch have work at the same time, on average over the launches of a kernel.
 
 Launches with different host iterators run different parts of a skewed nest, so points (or tiles of a wavefront) are
-counted one by one over all launches. In blocks that run the diagonals of a tile, threads wait for each other at each of
-them, so a tile takes as long as the busiest threads of its diagonals together; tiles count as full ones.
+counted exactly over all launches. In blocks that run the diagonals of a tile, threads wait for each other after each
+diagonal, so a tile takes as long as the busiest threads of its diagonals together; tiles count as full ones.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 
 MOST_POINTS = 100_000_000
-"""What the launches of a kernel may have together, at most, for their points to be counted."""
+"""The most points of all launches of a kernel together for which points are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """Means over the `launches` of a kernel: its `blocks` with work, and in each of them the `threads` that have some
-    at the same time. `exact`: nothing was left out of account but partial tiles.
+    """Means over the `launches` of a kernel: its `blocks` with work, and the `threads` per block with work at the same
+    time.
+
+    `exact`: everything except partial tiles is taken into account.
     """
 
     statements: tuple[str, ...]
@@ -46,7 +48,8 @@ class Parallelism:
 
 
 def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
-    """Of the kernels of `plan`, in launch order; nothing of a kernel that runs several time steps per launch.
+    """Return the parallelism of the kernels of `plan`, in launch order; () for kernels with several time steps per
+    launch.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
@@ -61,7 +64,7 @@ def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
 
 
 def mean(kernels: tuple[Parallelism, ...]) -> float:
-    """Threads that work at the same time, over all launches of a program."""
+    """Return the number of threads that work at the same time, on average over all launches of a program."""
     return sum(one.launches * one.total for one in kernels) / sum(one.launches for one in kernels)
 
 
@@ -75,7 +78,7 @@ def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
     points = _points(part) / launches if counted and exact else float(prod(extents))
     if plan.diagonals:
         return Parallelism(plan.statements, launches, points, busy_threads(part, plan), exact)
-    if counted:  # as many points per thread as there are in a full tile
+    if counted:  # each thread has as many points as in a full tile
         threads = points * prod(plan.block) / prod(plan.tile)
         blocks = max(1.0, threads / prod(plan.block))
         return Parallelism(plan.statements, launches, blocks, threads / blocks, exact)
@@ -85,21 +88,22 @@ def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
 
 
 def _points(part: KernelPart) -> int:
-    """The points of the parallel dimensions, over all launches."""
+    """Return the number of points of the parallel dimensions, over all launches."""
     members = (*part.prefix, *(d.member for d in part.parallel))
     found = isl.Set.from_union_set(values_at(members, part.domain).range()).coalesce()
     return int(found.count_val().to_python())
 
 
 def busy_threads(part: KernelPart, plan: KernelPlan) -> float:
-    """The threads of a block that have a point at the same time, on average over the diagonals of a full tile."""
+    """Return the threads of a block that have a point at the same time, on average over the diagonals of a full tile.
+    """
     return prod(part.sizes) / sum(most for most in _most_points(part, plan))
 
 
 def _most_points(part: KernelPart, plan: KernelPlan) -> Iterator[float]:
-    """Diagonal by diagonal: the points of the thread that has the most of it.
+    """Yield, for each diagonal, the points of the thread with the most of them.
 
-    Points of a thread along a row are polynomials with a 1 for each place; their product counts sums of places.
+    The points of a thread along a row form a polynomial with a 1 for each place; their product counts sums of places.
     """
     rows = dict(zip(shared_rows(part), plan.block, strict=True))
     summed = summed_rows(part)

@@ -1,4 +1,4 @@
-"""The kernels of a plan as cost models see them: what each stores and computes besides, and how the array is cut."""
+"""The kernels of a plan for cost models: what each stores and computes, and how its output is tiled."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from generator.schedules.time_tiles import TimeTiles
 class Stored:
     """A kernel of a schedule: it stores `output`, computes `members` in its blocks and `inlined` in its threads.
 
-    `axes`: the dimension of `output` that each of its parallel dimensions (before a plan orders them) runs along.
-    `timed`: the launch that it is, where it runs several time steps. `refusal`: why it is no such kernel; then the
-    other fields but `statements` say nothing.
+    `axes`: the dimension of `output` of each of its parallel dimensions (before a plan orders them). `timed`: its
+    launch, if it runs several time steps. `refusal`: why it is not such a kernel; then only `statements` is meaningful.
     """
 
     statements: tuple[str, ...]
@@ -39,10 +38,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a plan cuts the output of a kernel: points and threads of a block per dimension of the array.
+    """How a plan tiles the output of a kernel: points and threads of a block per dimension of the array.
 
-    `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: they do not).
-    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers.
+    `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: no walk).
+    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers.
     """
 
     stored: Stored
@@ -55,14 +54,14 @@ class Cut:
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
-    """The kernels of `plan` in launch order. Raises IllegalPlan: the plan does not fit the program."""
+    """Return the kernels of `plan` in launch order. Raises IllegalPlan if the plan does not fit the program."""
     return tuple(
         _cut(stored, plan.kernel(stored.statements), flow) for stored in stored_kernels(program, plan.scheduled, flow)
     )
 
 
 def stored_kernels(program: Program, schedule: Schedule, flow: Dataflow) -> tuple[Stored, ...]:
-    """The kernels of `schedule` in launch order. Raises IllegalPlan: it does not fit the program."""
+    """Return the kernels of `schedule` in launch order. Raises IllegalPlan if it does not fit the program."""
     if isinstance(schedule, TimeTiles):
         names = tuple(sorted(statement.name for statement in program.statements))
         timed = time_flow(program, schedule.steps)
@@ -99,7 +98,7 @@ def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
 
 
 def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
-    """The dimension of the output along each parallel dimension; or why that is none."""
+    """Return the dimension of the output along each parallel dimension; or why there is none."""
     program, part = kernel.section.program, kernel.part
     index = {name: program.statement(name).body.target.index for name in part.statements}
     found: list[int] = []
@@ -131,5 +130,5 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """`axes` in the order that a plan gives the parallel dimensions (empty: as they are)."""
+    """Return `axes` in a plan's order of the parallel dimensions (empty: unchanged)."""
     return tuple(axes[d] for d in order) if order else tuple(axes)

@@ -1,9 +1,9 @@
-"""How often loops run: expressions over many threads at once, and samples of loops too long to follow.
+"""Trip counts of loops: expressions over many threads at once, and samples of loops too long to simulate.
 
-A sum over the iterations of a loop is estimated from a few of them. The last one stands for itself, since it may be a
-partial tile (with five samples or more also the first two, where peeled statements sit). The others are cut into equal
-parts, each represented by the two points of Gauss and Legendre's rule, which is exact for polynomials up to degree 3:
-trip counts of triangular and tetrahedral nests come out almost exactly.
+A sum over the iterations of a loop is estimated from a few of them. The last one represents only itself, because it may
+be a partial tile (with five samples or more also the first two, where peeled statements are). The others are divided
+into equal parts, each represented by the two points of Gauss and Legendre's rule, which is exact for polynomials up to
+degree 3: trip counts of triangular and tetrahedral nests are almost exact.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DataDependentError(Exception):
 
 
 def samples(count: int, most: int) -> tuple[tuple[int, float], ...]:
-    """(iteration, weight) of representatives of iterations 0 .. count - 1, at most `most` (3 or more) of them.
+    """Return (iteration, weight) of at most `most` (3 or more) representatives of the iterations 0 .. count - 1.
 
     The weights add up to `count`.
     """
@@ -45,10 +45,10 @@ def samples(count: int, most: int) -> tuple[tuple[int, float], ...]:
 
 
 def values(expr: Expr, names: Mapping[str, Ints]) -> Ints:
-    """The values of an integer expression; arrays of names are combined element by element.
+    """Return the values of an integer expression; arrays of names are combined element by element.
 
     Raises:
-        DataDependentError: it loads an element, or is no integer expression.
+        DataDependentError: it loads an element, or is not an integer expression.
         KeyError: a name has no value.
     """
     match expr:
@@ -104,10 +104,10 @@ def _binary(op: str, left: Ints, right: Ints) -> Ints:
 
 
 def trips(iterator: str, start: Ints, condition: Expr, step: int, names: Mapping[str, Ints]) -> Ints:
-    """How often `for (iterator = start; condition; iterator += step)` runs.
+    """Return the trip count of `for (iterator = start; condition; iterator += step)`.
 
     Raises:
-        AssertionError: the condition does not compare the iterator (left) with a bound; no generated loop is like that.
+        AssertionError: the condition does not compare the iterator (left) with a bound; all generated loops do.
     """
     match condition:
         case Binary("&&", left, right):

@@ -1,4 +1,4 @@
-"""What there is to decide about the kernels of a schedule."""
+"""The properties of a schedule's kernels that their decisions need."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ TYPICAL_TILE = 32
 
 @dataclass(frozen=True, slots=True)
 class BlockStages:
-    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`; with `walk`, so many
-    rows of their tiles at a time.
+    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`.
+
+    `walk`: the number of rows of a tile that a block computes at a time (0: all).
     """
 
     program: Program
@@ -53,14 +54,14 @@ class BlockStages:
     walk: int = 0
 
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-        """What they take in shared memory, roughly."""
+        """Return their approximate shared memory."""
         inner = 1 if self.walk else inner_tile
         return block_bytes(self.program, reordered(self.part, self.order), tile, inner, padding, self.walk)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockUpdates:
-    """The reductions of a kernel that a block can do in copies of its own, with its parallel dimensions in `order`."""
+    """The reductions of a kernel that a block can do in private copies, with its parallel dimensions in `order`."""
 
     program: Program
     part: KernelPart
@@ -69,7 +70,7 @@ class BlockUpdates:
     order: tuple[int, ...] = ()
 
     def bytes(self, tile: tuple[int, ...]) -> int:
-        """What the copies take in shared memory."""
+        """Return the shared memory of the copies."""
         part = reordered(self.part, self.order)
         boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
         return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
@@ -77,8 +78,8 @@ class BlockUpdates:
 
 @dataclass(frozen=True, slots=True)
 class BlockSums:
-    """A kernel whose main part is a sum of products: which of its parallel dimensions are rows and columns depends on
-    their order.
+    """A kernel whose main part is a sum of products; its rows and columns depend on the order of its parallel
+    dimensions.
     """
 
     program: Program
@@ -86,12 +87,12 @@ class BlockSums:
     reductions: tuple[str, ...]
 
     def ordered(self, order: tuple[int, ...]) -> tuple[int, int]:
-        """Rows and columns with the dimensions in `order`."""
+        """Return rows and columns with the dimensions in `order`."""
         found = contraction_of(self.program, reordered(self.part, order), self.reductions)
         return found.rows, found.columns
 
     def extents(self, order: tuple[int, ...]) -> tuple[int, ...]:
-        """Of the parallel dimensions then."""
+        """Return the extents of the parallel dimensions in `order`."""
         found = contraction_of(self.program, reordered(self.part, order), self.reductions)
         return tuple(one.extent for one in found.part.parallel)
 
@@ -104,7 +105,7 @@ class ThreadLoops:
     part: KernelPart
 
     def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
-        """All of them, the outermost first."""
+        """Return all of them, the outermost first."""
         return _loops(self.program, self.part, decided, order)
 
 
@@ -127,8 +128,9 @@ Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class BlockCopies:
-    """What the blocks of a kernel may copy to shared memory, which depends on the order of its parallel dimensions:
-    reads that lie side by side for neighbours along x need no copy.
+    """The shared copies of a kernel's blocks, which depend on the order of its parallel dimensions.
+
+    Reads that are adjacent for neighbours along x need no copy.
     """
 
     program: Program
@@ -137,7 +139,7 @@ class BlockCopies:
     dialect: Dialect
 
     def ordered(self, order: tuple[int, ...]) -> tuple[Staged, tuple[bool, ...]]:
-        """`staged` and `alone` of KernelShape with the dimensions in `order`."""
+        """Return `staged` and `alone` of KernelShape with the dimensions in `order`."""
         points = fill_points(self.program, reordered(self.part, order))
         staged = tuple(
             (a, ELEMENT_BYTES[self.program.array(a.array).type], tuple(d.extent for d in point.tiled))
@@ -151,19 +153,19 @@ class BlockCopies:
 
 @dataclass(frozen=True, slots=True)
 class KernelShape:
-    """A kernel as a search sees it.
+    """A kernel as seen by a search.
 
-    `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `sequential`: a loop runs
-    inside each thread. `kept` holds, per array that a thread can keep in registers, the parallel dimensions that
-    matter to it; `reduces`: several threads may update one element. `staged` holds, by array and fill point, the
-    footprint, element size and the extents of the tiled members. `coarse`: a point of the parallel dimensions is a
-    whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`: what its blocks compute
-    in shared memory, stages or several time steps; `updates`: what its blocks can reduce in copies of their own.
-    `launched`: the statements of a loop of the host that launches it, with others, for little work each; () where
-    there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged array: its copy is all
-    that is made at that point. `copies`: what `staged` and `alone` are in another order; None where blocks copy
-    nothing in any. `contraction`: see Shape, `sums` says it for other orders than
-    `order`, the present one. `threads`: what `loops` tells; None for kernels without isl's loops.
+    `extents`: those of the parallel dimensions, outermost first (none: it runs in one thread). `sequential`: a loop
+    runs inside each thread. `kept`: per array that a thread can keep in registers, the parallel dimensions on which it
+    depends. `reduces`: several threads may update one element. `staged`: by array and fill point, the footprint,
+    element size and the extents of the tiled members. `coarse`: a point of the parallel dimensions is a whole tile of a
+    wavefront. `skewed`: its loops are skewed by the Plan's own rows. `blocks`: the stages or time steps that its blocks
+    compute in shared memory. `updates`: its blocks' possible private reductions. `launched`: the statements of a host
+    loop that launches it, with others, for little work each; () if there is none. `diagonals`: see
+    `generator.decisions.shape.Shape`. `alone`: per staged array, whether its copy is the only one at that point.
+    `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
+    `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
+    without isl's loops.
     """
 
     statements: tuple[str, ...]
@@ -187,12 +189,12 @@ class KernelShape:
 
     @property
     def shareable(self) -> tuple[str, ...]:
-        """The arrays that may be put in shared memory."""
+        """The arrays that may be copied to shared memory."""
         return tuple(sorted({footprint.array for footprint, _, _ in self.staged}))
 
     @property
     def privatizes(self) -> bool:
-        """Whether its blocks can update an array in a copy of their own."""
+        """Whether its blocks can update a private copy of an array."""
         return self.updates is not None
 
     @property
@@ -207,12 +209,13 @@ class KernelShape:
 
     @property
     def walkable(self) -> bool:
-        """Whether its blocks can walk down their tiles: they compute stages, for rows that do not mix with others."""
+        """Whether its blocks can walk down their tiles: they compute stages, in rows that do not depend on other rows.
+        """
         plain = not (self.reduces or self.coarse or self.skewed)
         return plain and isinstance(self.blocks, BlockStages) and len(self.extents) > 1
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
-        """See Shape: with one tile there is no next one."""
+        """See Shape. With a single tile there is no next one."""
         return tuple(
             element
             for (footprint, element, tiled), alone in zip(self.staged, self.alone, strict=False)
@@ -236,22 +239,22 @@ class KernelShape:
         return lane_room(blocks.program, reordered(blocks.part, blocks.order), cut, padding)
 
     def walking(self, rows: int) -> KernelShape:
-        """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
+        """Return the same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
         assert isinstance(self.blocks, BlockStages)
         return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), copies=None, kept=())
 
     def along_diagonals(self) -> KernelShape:
-        """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
+        """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
         return replace(self, staged=(), copies=None, kept=())
 
     def on_tensor_cores(self) -> KernelShape:
-        """See Shape: the loop over the terms of a sum is that of fragments."""
+        """See Shape. The loop over the terms of a sum is that of fragments."""
         extents = self.sums.extents(self.order) if self.sums else self.extents
         return replace(
             self, extents=extents, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=())
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
-        """The same kernel with its parallel dimensions in another order (empty: as they are)."""
+        """Return the same kernel with its parallel dimensions in another order (empty: unchanged)."""
         if not order:
             return self
         staged, alone = self.copies.ordered(order) if self.copies else ((), ())
@@ -265,10 +268,10 @@ class KernelShape:
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
-        """Bytes of local memory that a block needs, with shared `copies` (but of `uncopied` arrays) and `private`
-        updates or without.
+        """Return the bytes of shared memory of a block.
 
-        `registers` fill partial tiles up, so copies are whole.
+        `copies`: with copies, except of `uncopied` arrays. `private`: with private updates. `registers`: partial tiles
+        are padded, so copies are whole.
         """
         outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
         total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
@@ -284,7 +287,7 @@ class KernelShape:
 
 @memoized(maxsize=1024)
 def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl") -> tuple[KernelShape, ...]:
-    """The kernels of `program` under a schedule, sorted by statements; more arrays are shareable in CUDA (`barriers`).
+    """Return the kernels of `program` under a schedule, sorted by statements; CUDA can copy more arrays (`barriers`).
 
     Raises:
         IllegalPlan: the scheduler gave up.
@@ -301,7 +304,7 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
 
 
 def _time_shape(program: Program, steps: int) -> KernelShape:
-    """The kernel that runs `steps` time steps per launch."""
+    """Return the kernel that runs `steps` time steps per launch."""
     statements = tuple(sorted(statement.name for statement in program.statements))
     return KernelShape(
         statements, required_time_loop(program).extents, False, (), False, (), blocks=TimeBoxes(program, steps)
@@ -311,7 +314,7 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
 @memoized(maxsize=1024)
 def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
            dialect: Dialect) -> KernelShape:
-    """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
+    """Return one kernel. `skewed`: barriers would be under guards, and an exact check takes long."""
     copies = BlockCopies(program, part, frame, dialect) if not skewed else None
     staged, alone = copies.ordered(()) if copies else ((), ())
     computes = any(point.computed for point in fill_points(program, part))
@@ -343,7 +346,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
 
 
 def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:
-    """As the schedule has them; None for a kernel whose main part is no sum of products."""
+    """Return rows and columns in the schedule's order; None for a kernel whose main part is not a sum of products."""
     try:
         return sums.ordered(())
     except IllegalPlan:
@@ -351,14 +354,16 @@ def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:
 
 
 def _is_skewed(part: KernelPart) -> bool:
-    """Whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are no box."""
+    """Return whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are not a box."""
     members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
     return part.coarse or any(mixes(member) for member in members)
 
 
 @memoized(maxsize=1024)
 def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
-    """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
+    """Return whether the barriers of a typical shared plan are legal: loops that are not boxes can put them under a
+    guard.
+    """
     if runs_on_a_box(part):
         return True
     count = len(part.parallel)
@@ -375,7 +380,7 @@ def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect
 
     try:
         return not limited(refusal, "generating a kernel")
-    except IllegalPlan:  # it would take for ever
+    except IllegalPlan:  # it would take too long
         return False
 
 

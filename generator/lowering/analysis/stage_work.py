@@ -1,8 +1,8 @@
-"""How often kernels compute the elements of the stages of a pipeline, and how large the boxes are that they keep.
+"""How often kernels compute the elements of the stages of a pipeline, and the sizes of the boxes that they keep.
 
-A stage in a kernel of its own is computed once per element. In blocks, the parts of boxes that overlap are computed by
-each of them: their loops are followed as in `kernel_facts`. A stage that is computed inline is counted where it is
-read: so many different elements for one value of the reader, times the values that the reader computes.
+A stage in its own kernel is computed once per element. Blocks recompute the overlapping parts of their boxes: their
+loops are simulated as in `kernel_facts`. An inline stage is counted where it is read: the number of different elements
+for one value of the reader, times the number of values that the reader computes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from generator.variant import kernel_name
 
 @dataclass(frozen=True, slots=True)
 class StageWork:
-    """A stage as a kernel computes it: `evaluations` of its elements in a run of the program, of `needed` in all.
+    """A stage of a kernel: the `evaluations` of its elements in a run of the program, for `needed` elements.
 
     `box`: the elements that a block keeps in shared memory, innermost dimension last; () for other places.
     """
@@ -52,7 +52,8 @@ class StageWork:
 def stage_work(
     program: Program, plan: Plan, dialect: Dialect
 ) -> Mapping[tuple[str, ...], Mapping[str, StageWork]]:
-    """What each kernel of `plan` computes beside what it stores, by the statements of the kernel and by array.
+    """Return what each kernel of `plan` computes in addition to what it stores, by the kernel's statements and by
+    array.
 
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
@@ -98,7 +99,7 @@ def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> It
 
 
 def _assigned(program: Program, stage: Stage) -> float:
-    """How often a line of a stage is assigned to, per element; 1 for elements, which are stored once."""
+    """Return how often a line of a stage is assigned, per element; 1 for elements, which are stored once."""
     if not stage.lines:
         return 1.0
     plain = [step for step in stage.steps if step.statement.body.target.array == stage.array
@@ -108,7 +109,7 @@ def _assigned(program: Program, stage: Stage) -> float:
 
 
 def _fills(kernel: LoweredKernel, boxes: Mapping[str, LocalBox], runs: Sequence[Run]) -> dict[str, float]:
-    """How many elements all blocks compute of each array in `boxes`."""
+    """Return how many elements all blocks compute of each array in `boxes`."""
     if not boxes:
         return {}
     body = with_index_values(kernel.body)

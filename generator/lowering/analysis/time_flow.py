@@ -1,10 +1,10 @@
-"""A launch of several time steps as cost models see it: what each sweep of each step makes of an array is a node.
+"""A launch of several time steps for cost models: each version of an array, after a sweep of a step, is a node.
 
-    A -> A_s0 -> B_s1 -> A_s1 -> B_s2 -> A_s2 -> A after 2 steps           jacobi-1d, two steps per launch
+    A -> A_s0 -> B_s1 -> A_s1 -> B_s2 -> A_s2 -> A after 2 steps       jacobi-1d, two steps per launch
 
-The nodes are the versions that kernels hold (`generator.lowering.core.versions`), away from borders: the first one of a
-carried array is a copy of what the launch before left, the last node what the launch stores. Sweeps overwrite an array
-in place: its versions take turns in one box of shared memory.
+The nodes are the versions that kernels hold (`generator.lowering.core.versions`), away from borders: the first version
+of a carried array is a copy of the previous launch's result; the last node is what the launch stores. Sweeps overwrite
+an array in place: its versions share one box of shared memory.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _Point = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeFlow:
-    """The longest launch: `members` are the versions in the order of their computation, `output` is what it stores,
-    `boxes` are the members in one place of shared memory. There are `launches` of at most so many steps.
+    """The longest launch. `members`: the versions in order of computation. `output`: what it stores. `boxes`: the
+    members that share a place in shared memory. There are `launches` of at most so many steps.
     """
 
     flow: Dataflow
@@ -39,7 +39,9 @@ class TimeFlow:
 
 @lru_cache(maxsize=64)
 def time_flow(program: Program, steps: int) -> TimeFlow:
-    """At most `steps` time steps per launch. Raises IllegalPlan: the program is no loop over time around sweeps."""
+    """Return the flow of at most `steps` time steps per launch. Raises IllegalPlan if the program is no loop over
+    sweeps.
+    """
     loop = required_time_loop(program)
     tiling = time_tiling(loop, steps)
     found = versions(loop, overlap(loop, steps), tiling, {array.name for array in program.arrays})
@@ -54,14 +56,14 @@ def time_flow(program: Program, steps: int) -> TimeFlow:
 
 
 def _node(program: Program, loop: TimeLoop, one: Version, most: int) -> Node:
-    """A version; `most` steps are in a launch. Each sweep takes registers once: steps do so one after the other."""
+    """Return a version; `most` steps are in a launch. Each sweep's registers count once: steps run in sequence."""
     array = program.array(one.array)
     element, sweep = ELEMENT_BYTES[array.type], None if one.sweep is None else loop.sweeps[one.sweep]
     if sweep is None:  # a copy, which is loaded and not computed
         read = _at(one.array, [(0,) * len(array.extents)])
         return Node(one.name, (), array.extents, element, 2.0, Operations(), 1, (read,), True, False, False)
     before = [] if not one.before else [_kept(one.before, len(array.extents))]
-    if any(position is None for position, _ in sweep.dims):  # a border: away from it nothing happens
+    if any(position is None for position, _ in sweep.dims):  # a border: no computation away from it
         return Node(one.name, (), array.extents, element, 0.0, Operations(), 0, tuple(before), True, False, False)
     step, body = _step(sweep), sweep.statement.body
     arithmetic, operations = work_of(program, [step])
@@ -73,20 +75,22 @@ def _node(program: Program, loop: TimeLoop, one: Version, most: int) -> Node:
 
 
 def _step(sweep: Sweep) -> Step:
-    """The sweep as what computes an element, at its first time step."""
+    """Return the sweep at its first time step, as the step that computes an element."""
     dims = tuple((position, constant) for position, constant in sweep.dims if position is not None)
     return Step(sweep.statement, dims, ((0, sweep.ranges[0][0], sweep.ranges[0][0]),))
 
 
 def _reads(program: Program, loop: TimeLoop, sweep: Sweep, names: dict[str, str]) -> Iterator[Read]:
-    """What the sweep reads: versions at constant distances, by array in `names`, and arrays that nobody writes."""
+    """Yield the reads of the sweep: versions at constant distances, by array in `names`, and arrays that are not
+    written.
+    """
     for array, name in names.items():
         yield _at(name, [distance for read, distance in sweep.reads if read == array])
     yield from merged_reads([read for read in reads_of(program, _step(sweep)) if read.array not in loop.arrays])
 
 
 def _at(name: str, distances: list[_Point]) -> Read:
-    """Elements of an array at these distances from the one that is computed."""
+    """Return the read of elements of an array at these distances from the computed one."""
     count, dims = len(distances), len(distances[0])
     reach = tuple(Reach(tuple(float(k == d) for k in range(dims)), float(min(one[d] for one in distances)),
                         float(max(one[d] for one in distances))) for d in range(dims))
@@ -94,13 +98,14 @@ def _at(name: str, distances: list[_Point]) -> Read:
 
 
 def _kept(name: str, dims: int) -> Read:
-    """The version before: it has what a sweep does not write, which is at borders only."""
+    """Return the read of the previous version: it provides what a sweep does not write, which is at borders only."""
     return Read(name, _at(name, [(0,) * dims]).reach, 0, 0.0, 0.0, False)
 
 
 def _stored(program: Program, loop: TimeLoop, output: str, newest: dict[str, str]) -> Node:
-    """All that a launch stores as one node, whose elements are as large as those of all carried arrays together. The
-    last launch stores the other arrays, too; they stay where they are until then.
+    """Return all that a launch stores as one node, whose element size is that of all carried arrays together.
+
+    The last launch stores the other arrays, too; until then they are unchanged.
     """
     stored = sorted(loop.carried) or list(loop.arrays)
     element = sum(ELEMENT_BYTES[program.array(array).type] for array in stored)

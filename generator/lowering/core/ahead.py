@@ -1,16 +1,16 @@
-"""Copies one tile ahead: what the next round of a loop needs in shared memory is on its way while this one computes.
+"""Copies one tile ahead: load the data of a loop's next iteration while computing the current one.
 
-    for (k_tile ..) {                         fill A_shared for the first tile
-      fill A_shared for k_tile                for (k_tile ..) {
-      barrier                                   barrier
-      compute                          ->       if (there is another tile) A_next = what this thread copies for it
-      barrier                                   compute
-    }                                           barrier
-                                                if (there is another tile) A_shared = A_next
-                                              }
+    for (k_tile ..) {                  fill A_shared for the first tile
+        fill A_shared for k_tile       for (k_tile ..) {
+        barrier                            barrier
+        compute                 ->         if (there is another tile) A_next = this thread's part of its copy
+        barrier                            compute
+    }                                      barrier
+                                           if (there is another tile) A_shared = A_next
+                                       }
 
-There are as many barriers as before, and none under a condition. An array is read a round earlier than the program
-says: nothing in the kernel may write it.
+There are as many barriers as before, and none under a condition. An array is read an iteration earlier than in the
+program, so nothing in the kernel may write it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions, rounds, walk
 
 MOST = 32
-"""Elements that a thread holds for the next tile."""
+"""The most elements that a thread holds for the next tile."""
 
 
 def with_next_tile(nodes: tuple[Node, ...], copies: Mapping[str, str], taken: set[str]) -> tuple[Node, ...]:
-    """`nodes` with copies a tile ahead wherever that is possible.
+    """Return `nodes` with copies a tile ahead wherever that is possible.
 
-    `copies` are the copies in shared memory with their element types; new names go to `taken`.
+    `copies`: the copies in shared memory with their element types. New names are added to `taken`.
     """
     return Ahead(copies, frozenset(written_in(nodes)), taken).nodes(nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The turns in which a thread copies its part of `copy`: `wide` elements each time."""
+    """The iterations in which a thread copies its part of `copy`, `wide` elements each."""
 
     loop: For
     copy: str
@@ -46,20 +46,20 @@ class Fill:
 
     @property
     def turns(self) -> int:
-        """How many there are."""
+        """The number of iterations."""
         return rounds(self.loop) or 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Makes the loops; `copies` with their element types, arrays that are `written`, names that are `taken`."""
+    """Makes the loops. `copies`: with their element types; `written`: arrays; `taken`: names."""
 
     copies: Mapping[str, str]
     written: frozenset[str]
     taken: set[str]
 
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """With all loops over tiles."""
+        """Return the nodes with all loops over tiles transformed."""
         result: list[Node] = []
         for node in nodes:
             match node:
@@ -72,7 +72,7 @@ class Ahead:
         return tuple(result)
 
     def loop(self, loop: For) -> tuple[Node, ...]:
-        """A loop, and what is before and behind it then."""
+        """Return a transformed loop, with the nodes before and after it."""
         fills = self.fills(loop.body)
         body = loop.body[len(fills):]
         if not self.fits(loop, fills) or sum(fill.turns * fill.wide for fill in fills) > MOST:
@@ -89,12 +89,14 @@ class Ahead:
         return *where(at_value(loop.condition, loop.iterator, loop.start), first), replace(loop, body=inside)
 
     def fits(self, loop: For, fills: list[Fill]) -> bool:
-        """Whether a loop over tiles has copies that can be done ahead, between barriers for all that it does."""
+        """Return whether a loop over tiles has copies that can be made ahead, with barriers around the rest of its
+        body.
+        """
         body = loop.body[len(fills):]
         return bool(fills) and len(body) > 2 and body[0] == body[-1] == Barrier() and loop.step == 1
 
     def fills(self, body: tuple[Node, ...]) -> list[Fill]:
-        """The fills at the beginning, if all that stands there can be done ahead."""
+        """Return the fills at the beginning of the body, if all of them can be made ahead."""
         found: list[Fill] = []
         for node in body:
             fill = self._fill(node)
@@ -104,7 +106,7 @@ class Ahead:
         return found
 
     def _fill(self, node: Node) -> Fill | None:
-        """A loop of a constant number of turns, each with one copy of what nothing writes."""
+        """Return a loop with a constant trip count and one copy of an unwritten array per iteration; else None."""
         if not isinstance(node, For) or node.start != Int(0) or node.step != 1 or not rounds(node):
             return None
         inside = [inner for inner in walk(node.body) if not isinstance(inner, If)]
@@ -116,7 +118,7 @@ class Ahead:
 
 
 def where(condition: Expr, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`nodes` under a condition, unless numbers say that it holds."""
+    """Return `nodes` under a condition, unless the condition is a true comparison of numbers."""
     match condition:
         case Binary("<" | "<=" as op, Int(left), Int(right)) if left < right + (op == "<="):
             return nodes
@@ -129,12 +131,12 @@ def _sizes(fill: Fill) -> tuple[int, ...]:
 
 
 def at_value(expr: Expr, iterator: str, value: Expr) -> Expr:
-    """`expr` with a value for an iterator."""
+    """Return `expr` with a value for an iterator."""
     return simplify(substitute(expr, {iterator: value}))
 
 
 def _moved(fill: Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
-    """The turns for the next tile: into registers, or `out` of them."""
+    """Return the iterations for the next tile: into registers, or `out` of them."""
     held = Load(name, (Name(fill.loop.iterator), *([Int(0)] if fill.wide > 1 else [])))
 
     def moved(nodes: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -1,4 +1,4 @@
-"""`lower`: the door from Program + Plan + Target to a Variant."""
+"""`lower`: make a Variant from Program + Plan + Target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from generator.variant import HostOp, Kernel, Variant, kernel_name
 
 
 def lower(program: Program, plan: Plan, target: Target) -> Variant:
-    """The Variant of `program` that `plan` describes, legal by the exact check and within the target's limits.
+    """Return the Variant of `program` that `plan` describes, legal by the exact check and within the target's limits.
 
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
@@ -61,7 +61,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
 
 
 def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -> None:
-    """Raise IllegalPlan when a kernel asks for what the target has not."""
+    """Raise IllegalPlan if a kernel needs something that the target does not have."""
     called = f"{name} ({', '.join(kernel.statements)})"
     if kernel.local_bytes > target.local_bytes:
         raise IllegalPlan(f"the shared copies of {called} need {kernel.local_bytes} bytes of local "
@@ -85,9 +85,7 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
 
 @dataclass(frozen=True, slots=True)
 class LoweredProgram:
-    """All kernels of a plan in launch order, each with its part of the plan; the host program; arrays that they
-    need besides.
-    """
+    """All kernels of a plan in launch order, each with its part of the plan; the host program; scratch arrays."""
 
     kernels: tuple[LoweredKernel, ...]
     plans: tuple[KernelPlan, ...]
@@ -96,7 +94,7 @@ class LoweredProgram:
 
 
 def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Target | None = None) -> LoweredProgram:
-    """The kernels of `plan`, every array in global memory; with a `target`, blocks within its limits.
+    """Return the kernels of `plan`, every array in global memory; with a `target`, blocks are within its limits.
 
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or has blocks that are too large.
@@ -122,7 +120,7 @@ def _time_tiles(
 
 
 def match_kernels(kernels: Sequence[tuple[str, ...]], plan: Plan) -> tuple[KernelPlan, ...]:
-    """The plan of each kernel, by its statements. Raises IllegalPlan when plan and schedule name other kernels."""
+    """Return the plan of each kernel, by its statements. Raises IllegalPlan if plan and schedule have other kernels."""
     have = sorted(kernels)
     given = sorted(kernel.statements for kernel in plan.kernels)
     if have != given:
@@ -131,7 +129,7 @@ def match_kernels(kernels: Sequence[tuple[str, ...]], plan: Plan) -> tuple[Kerne
 
 
 def check_block(plan: KernelPlan, target: Target | None) -> None:
-    """Raise IllegalPlan when a thread block is larger than the device allows."""
+    """Raise IllegalPlan if a thread block is larger than the device allows."""
     if target is None:
         return
     threads = 1

@@ -1,4 +1,4 @@
-"""Blocks that run one tile of a wavefront each, diagonal by diagonal: their loops."""
+"""The loops of blocks that run one tile of a wavefront each, diagonal by diagonal."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from generator.program import Program
 def diagonal_loops(
     program: Program, part: KernelPart, plan: KernelPlan, prefix: Sequence[str], leaving: bool
 ) -> tuple[Node, ...]:
-    """What a thread runs, for given host iterators, block and thread indices; statements are Instances.
+    """Return the loops of a thread, for given host iterators, block and thread indices; statements are Instances.
 
         for (diagonal = 0; diagonal < 70; ++diagonal) {
-          for (in0 = t0; in0 < 8; in0 += 4)
-            for (in1 = t1; in1 < 32; in1 += 16)
-              if (..) S(..);
-          barrier
+            for (in0 = t0; in0 < 8; in0 += 4)
+                for (in1 = t1; in1 < 32; in1 += 16)
+                    if (..) S(..);
+            barrier
         }
 
-    `leaving`: blocks whose tile is empty may skip all that.
+    `leaving`: blocks whose tile is empty may skip all of it.
 
     Raises:
         IllegalPlan: the threads of a block cannot share a tile, or sizes do not fit the kernel.
@@ -65,7 +65,9 @@ def diagonal_loops(
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Of the host loops, of the loops over diagonals and along the rows of the tile (by row), and of those below."""
+    """The names of the host loops, of the loops over diagonals and along the rows of the tile (by row), and of those
+    below.
+    """
 
     prefix: Sequence[str]
     diagonal: str
@@ -86,9 +88,9 @@ def _names(program: Program, part: KernelPart, found: Diagonals, prefix: Sequenc
 def _whole(
     part: KernelPart, plan: KernelPlan, found: Diagonals, names: _Names, bounds: Sequence[tuple[str, int, int]]
 ) -> For:
-    """The loop over the diagonals; `bounds` are those of host iterators and blocks.
+    """Return the loop over the diagonals. `bounds`: those of host iterators and blocks.
 
-    Tiles that lie in the domain as a whole have loops of their own, without the conditions of the others.
+    Tiles that are completely in the domain have their own loops, without the conditions of the others.
     """
     outside, steps = box_context(bounds), (names.diagonal, 0, found.steps - 1)
     along = [(name, 0, part.sizes[row] - 1) for row, name in names.inside.items()]
@@ -107,7 +109,7 @@ def _whole(
 def _along(
     part: KernelPart, plan: KernelPlan, found: Diagonals, names: _Names, nodes: tuple[Node, ...]
 ) -> tuple[Node, ...]:
-    """The loops in which the threads of a block take turns along the rows of the tile, around `nodes`."""
+    """Return `nodes` in loops that distribute the rows of the tile over the threads of a block."""
     threads = thread_names(len(part.parallel))
     for dim, (row, name) in reversed(list(zip(found.dims, names.inside.items(), strict=True))):
         note = "threads of the block along a row of the tile"
@@ -120,7 +122,7 @@ def _loop(iterator: str, start: Expr, end: int, step: int, body: tuple[Node, ...
 
 
 def _first_tile(part: KernelPart, prefix: Sequence[str]) -> Expr:
-    """Whether the first tiled row has a tile of the number that is left to it: the sum less the others."""
+    """Return whether the first tiled row has a tile with the remaining number: the sum minus the others."""
     low, high = first_tiles(part)
     terms: dict[Expr, int] = {Name(prefix[-1]): 1}
     terms |= {Name(name): -1 for name in block_names(len(part.parallel))}

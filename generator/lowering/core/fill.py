@@ -1,4 +1,4 @@
-"""Statements into loops: every instance becomes an assignment, every fill point its copies and barriers."""
+"""Put statements into loops: every instance becomes an assignment, every fill point its copies and barriers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Updates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filling:
-    """What the instances of one kernel turn into.
+    """How the instances of one kernel are replaced.
 
-    `registers` maps arrays to what holds them; `shared_updates` maps statements that share elements with other threads
-    to the way they update them. `outside` tells of accesses (statement, number) that may leave their array, below 0 or
-    beyond its end, in instances whose results nobody sees: they read some other element instead. `any_order` are
-    statements that update numbers by sums whose terms may change places.
+    `registers`: what holds an array. `shared_updates`: how statements that share elements with other threads update
+    them. `outside`: the accesses (statement, number) that may leave their array, below 0 or beyond its end, in
+    instances whose results are dropped: they read another element instead. `any_order`: statements that update numbers
+    by sums whose terms may be reordered.
     """
 
     program: Program
@@ -65,7 +65,7 @@ class Filler:
         self.leaving = {leave(n): n for n in range(count)}
 
     def fill(self, nodes: tuple[Node, ...], tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
-        """`nodes` with every instance replaced; `tiles` holds the tile indices of the fill points entered so far."""
+        """Return `nodes` with every instance replaced. `tiles`: the tile indices of the fill points entered so far."""
         result: list[Node] = []
         for node in nodes:
             match node:
@@ -77,7 +77,7 @@ class Filler:
                     tiles[self.entering[name]] = arguments
                     result += self._enter(self.entering[name], arguments)
                 case Instance(name, arguments) if name in self.leaving:
-                    if arguments:  # filled again in the next round of its tile loop
+                    if arguments:  # filled again in the next iteration of its tile loop
                         result.append(Barrier())
                 case Instance():
                     result += self.statement(node, tiles)
@@ -93,7 +93,7 @@ class Filler:
         yield from filling.computing.enter(at, bool(here))
 
     def statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
-        """The nodes of one instance, with those that compute what it reads before it."""
+        """Return the nodes of one instance, preceded by those that compute the values that it reads."""
         statement = self.filling.program.statement(instance.name)
         values: dict[str, Expr] = dict(zip(statement.iterators, instance.arguments, strict=True))
         copies = self._copies(instance.name, tiles)
@@ -129,7 +129,7 @@ class Filler:
         return (*before, If(guard, (store,) if inside is before else (*inside, store)))
 
     def _update(self, name: str, target: Load, value: Expr, updates: Updates) -> Node:
-        """An update of an element together with other threads: of a copy, in a register, or in one step."""
+        """Return an update of an element shared with other threads: in a copy, in a register, or atomically."""
         kind, operator = (
             self.filling.program.array(self.filling.program.statement(name).body.target.array).type,
             updates.update.operator,
@@ -144,7 +144,7 @@ class Filler:
         return replace(node, any_order=True) if name in self.filling.any_order and isinstance(node, Assign) else node
 
     def _inside(self, name: str, load: Expr) -> Expr:
-        """`load` with subscripts that exist."""
+        """Return `load` with subscripts inside the array."""
         assert isinstance(load, Load)
         flags = self.filling.outside.get((name, load.access))
         if flags is None:
@@ -156,7 +156,7 @@ class Filler:
         return Load(load.array, tuple(limited), load.access)
 
     def _store(self, target: Load, op: str, value: Expr) -> Node:
-        """An assignment, by atomic exchange where the Plan wants that for stores to global memory."""
+        """Return an assignment, or an atomic exchange if the Plan uses it for stores to global memory."""
         held = any(register.name == target.array for register in self.filling.registers.values())
         if held:
             return Assign(target, op, value)
@@ -166,20 +166,20 @@ class Filler:
         return Atomic(target, "=", Binary(op, target, value) if op else value, kind)
 
     def _copies(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[int, CopiedBox]:
-        """The shared copies that statement `name` reads, by access."""
+        """Return the shared copies that statement `name` reads, by access."""
         filling = self.filling
         copies: dict[int, CopiedBox] = {}
         for box in filling.arrays:
             point = filling.points[box.point]
             if name in point.statements:
-                if box.point not in tiles:  # isl put the copies under a condition of their own
+                if box.point not in tiles:  # isl put the copies under a separate condition
                     raise BarrierRefused("a barrier would stand under a condition")
                 here = box.at(entered(box.point, point, tiles[box.point]).tiles)
                 copies |= {number: here for reader, number in box.footprint.accesses if reader == name}
         return copies
 
     def _redirect(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr:
-        """`expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
+        """Return `expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
         if isinstance(expr, Load):
             if expr.array in self.filling.registers:
                 return self.filling.registers[expr.array].at(name)

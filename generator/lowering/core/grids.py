@@ -1,4 +1,4 @@
-"""Launches of more blocks than a device counts along y or z: all blocks in a row along x, where it counts far more."""
+"""Launches with more blocks than a device allows along y or z: number all blocks along x, which allows far more."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from generator.lowered_kernel import LoweredKernel
 
 
 def countable(kernel: LoweredKernel, most: tuple[int, int, int] | None) -> LoweredKernel:
-    """`kernel` as a device can launch it that counts `most` blocks along x, y and z (None: any number).
+    """Return `kernel` so that a device with at most `most` blocks along x, y and z can launch it (None: any number).
 
     Raises:
-        IllegalPlan: it has more blocks than the device counts along x.
+        IllegalPlan: it has more blocks than the device allows along x.
     """
     if most is None or all(n <= limit for n, limit in zip(kernel.launched, most, strict=False)):
         return kernel

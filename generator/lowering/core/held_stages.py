@@ -1,8 +1,8 @@
-"""Which stages of a kernel a warp can keep in registers and shared memory, and how far their tiles overlap.
+"""The stages of a kernel that a warp can keep in registers and shared memory, and the overlap of their tiles.
 
-All stages must lie along x at constant distances from those that read them: then the lane and the variable that hold an
-element follow from the distance alone. So they must along dimensions in which lanes have several rows; in the others
-rows may follow the tile in any way that is the same in each (`generator.lowering.memory.tile_rows`).
+All stages must be read at constant distances along x: then the distance alone determines the lane and the variable that
+hold an element. The same holds for dimensions in which lanes have several rows; in the others, rows may depend on the
+tile in any way that is the same for all (`generator.lowering.memory.tile_rows`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Sizes: TypeAlias = tuple[int, ...]
 
 @dataclass
 class Redirected(Computing):
-    """Elements of stages in blocks are where `find` says."""
+    """`find` returns the elements of stages in blocks."""
 
     find: Find
 
@@ -45,7 +45,7 @@ class Redirected(Computing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outputs:
-    """The statement of a kernel, with the dimension that each of its iterators counts; `first` values by dimension."""
+    """The statement of a kernel, with the dimension of each of its iterators; `first` values by dimension."""
 
     program: Program
     part: KernelPart
@@ -53,7 +53,7 @@ class Outputs:
     first: tuple[int, ...]
 
     def nodes(self, plan: KernelPlan, computing: Computing) -> tuple[Node, ...]:
-        """What computes the output at `point`."""
+        """Return the nodes that compute the output at `point`."""
         statement = self.program.statement(self.part.statements[0])
         places = tuple(point(self.iterators.index(name)) for name in statement.iterators)
         filling = Filling(self.program, self.part, plan, (), (), computing, {}, {}, {})
@@ -61,7 +61,7 @@ class Outputs:
 
 
 def outputs(program: Program, part: KernelPart, reductions: Sequence[str]) -> Outputs:
-    """The statement of a kernel. Raises IllegalPlan where it is no plain one, on a box."""
+    """Return the statement of a kernel. Raises IllegalPlan unless it is a single plain one, on a box."""
     along = None if reductions else iterators_along(program, part)
     if along is None:
         raise _refused(part, "it runs more than one statement once per point of a box")
@@ -79,10 +79,10 @@ class StageRead:
 
 @lru_cache(maxsize=1024)
 def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...]) -> tuple[StageRead, ...]:
-    """All reads of stages, those of the output first, then stage by stage against the order of their computation.
+    """Return all reads of stages, those of the output first, then stage by stage in reverse order of computation.
 
     Raises:
-        IllegalPlan: it is no kernel of one plain statement that computes stages at one place.
+        IllegalPlan: it is not a kernel of one plain statement that computes stages at one place.
     """
     points = fill_points(program, part)
     if len(points) != 1 or not _stages(program, part):
@@ -101,7 +101,7 @@ def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...])
 
 
 def _stages(program: Program, part: KernelPart) -> list[Stage]:
-    """Those that the kernel computes in its tiles, in the order of their computation."""
+    """Return the stages that the kernel computes in its tiles, in order of computation."""
     names = reached(program, part.statements)
     return [stage for stage in program.stages if stage.where == "block" and stage.array in names]
 
@@ -110,11 +110,12 @@ def _stages(program: Program, part: KernelPart) -> list[Stage]:
 def held_stages(
     program: Program, part: KernelPart, threads: Sizes, points: Sizes, reductions: tuple[str, ...] = ()
 ) -> tuple[HeldStage, ...]:
-    """The stages that a kernel computes in its tiles, in the order of their computation; of a warp of `threads` lanes
-    with so many `points` each per dimension.
+    """Return the stages that a kernel computes in its tiles, in order of computation.
+
+    `threads`: the lanes of a warp per dimension. `points`: those of each lane.
 
     Raises:
-        IllegalPlan: lanes cannot hold them for each other; why not.
+        IllegalPlan: lanes cannot hold them for each other; the message says why.
     """
     reads, output = stage_reads(program, part, reductions), output_of(program, part, threads, points, reductions)
     spans, readers = {OUTPUT: output.spans}, dict[str, dict[str, None]]()
@@ -148,7 +149,7 @@ def held_stages(
 def output_of(
     program: Program, part: KernelPart, threads: Sizes, points: Sizes, reductions: tuple[str, ...] = ()
 ) -> HeldStage:
-    """The tile of the output. A dimension with one tile and no lanes moves with nothing."""
+    """Return the tile of the output. A dimension with one tile and no lanes does not move."""
     tile = [n * p for n, p in zip(threads, points, strict=True)]
     count, spans = len(tile), list[Span]()
     for d, (first, size) in enumerate(zip(outputs(program, part, reductions).first, tile, strict=True)):
@@ -158,7 +159,8 @@ def output_of(
 
 
 def _spans(read: StageRead, reader: tuple[Span, ...], threads: Sizes, x: Span) -> tuple[Span, ...] | None:
-    """What is read of each dimension, along `x` with all that the output has; None where lanes would not find it."""
+    """Return the part of each dimension that is read, along `x` for all of the output; None if lanes could not find it.
+    """
     found = list[Span]()
     for index in read.index:
         try:
@@ -178,7 +180,7 @@ def _spans(read: StageRead, reader: tuple[Span, ...], threads: Sizes, x: Span) -
 
 
 def _reads(own: Outputs, stage: Stage | None) -> list[tuple[str, tuple[Expr, ...]]]:
-    """The elements of stages that are read to compute `point` of a stage (None: of the output)."""
+    """Return the elements of stages that are read to compute `point` of a stage (None: of the output)."""
     seen = list[tuple[str, tuple[Expr, ...]]]()
 
     def find(array: str, index: tuple[Expr, ...]) -> Load:

@@ -24,13 +24,12 @@ from generator.variant import Launch as LaunchOp
 
 @lru_cache(maxsize=1024)
 def host_nest(program: Program, choice: Schedule) -> tuple[Node, ...]:
-    """Loops whose instances are `K<number>` with the values of the kernel's prefix.
+    """Return loops whose instances are `K<number>` with the values of the kernel's prefix.
 
-    A few launches may find nothing to do: sums of numbers of tiles leave gaps, and stepping over these takes isl
-    seconds.
+    A few launches may have no work: sums of numbers of tiles have gaps, and isl takes seconds to skip them.
 
     Raises:
-        IllegalPlan: isl's loops do not launch what they should.
+        IllegalPlan: isl's loops do not launch the right instances.
     """
     scheduled = schedule_kernels(program, choice)
     if not any(part.prefix for part in scheduled.kernels):
@@ -44,12 +43,12 @@ def host_nest(program: Program, choice: Schedule) -> tuple[Node, ...]:
 
 
 def host_names(program: Program, choice: Schedule) -> tuple[LoopName, ...]:
-    """Names of the host loops, by depth; a kernel's prefix member k is called `host_names[k]`."""
+    """Return names of the host loops, by depth; a kernel's prefix member k has the name `host_names[k]`."""
     return loop_names(schedule_kernels(program, choice).host, program, ())
 
 
 def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[Any], depth: int) -> Tree:
-    """The host tree with every kernel's instances collapsed into one launch per prefix value."""
+    """Return the host tree with every kernel's instances collapsed into one launch per prefix value."""
     match tree:
         case Launch():
             return tree
@@ -72,7 +71,9 @@ def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[A
 
 
 def host_of(program: Program, schedule: Schedule, grids: SequenceOf[tuple[int, ...]]) -> tuple[HostOp, ...]:
-    """The host program of a schedule whose kernels, in launch order, run on `grids` (x first). Raises IllegalPlan."""
+    """Return the host program of a schedule whose kernels, in launch order, run on `grids` (x first). Raises
+    IllegalPlan.
+    """
     found: list[HostOp] = []
     first = 0
     for section in sections(program, schedule):
@@ -82,7 +83,7 @@ def host_of(program: Program, schedule: Schedule, grids: SequenceOf[tuple[int, .
 
 
 def _operations(nodes: tuple[Node, ...], grids: SequenceOf[tuple[int, ...]], first: int) -> tuple[HostOp, ...]:
-    """A host nest with `K<n>` replaced by a launch of `kernel<first + n>`."""
+    """Return a host nest with `K<n>` replaced by a launch of `kernel<first + n>`."""
     return tuple(_operation(node, grids, first) for node in nodes)
 
 

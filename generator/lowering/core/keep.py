@@ -1,4 +1,5 @@
-"""Which arrays a kernel keeps in registers, and how statements that share elements with other threads update them."""
+"""The arrays that a kernel keeps in registers, and how statements update elements that they share with other threads.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +27,16 @@ from generator.polyhedral.schedules.legality import indices
 from generator.program import ELEMENT_BYTES, Assignment, Program
 
 MAX_REGISTERS = 64
-"""Elements of one array that a thread keeps because the Plan wants registers."""
+"""The most elements of one array that a thread keeps for the Plan's decision about registers."""
 MAX_PARTIAL = 1024
-"""Elements of one array of which a thread keeps partial results: each one saves atomic updates."""
+"""The most elements of one array of which a thread keeps partial results: each one saves atomic updates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptArrays:
-    """The registers of a kernel, its statements that update elements together with other threads, copies per block.
+    """The registers of a kernel, its statements that update shared elements, and its private copies per block.
 
-    `variables` are arrays of which nothing is in global memory.
+    `variables`: arrays that are not in global memory at all.
     """
 
     registers: tuple[Register, ...]
@@ -45,21 +46,21 @@ class KeptArrays:
 
     @property
     def by_array(self) -> dict[str, Register | Variable]:
-        """The registers and variables by the array they hold."""
+        """The registers and variables by the array that they hold."""
         return {**{one.array: one for one in self.registers}, **{one.array: one for one in self.variables}}
 
     @property
     def elements(self) -> list[Kept]:
-        """What the registers and variables stand for."""
+        """The elements that the registers and variables hold."""
         return [*(one.kept for one in self.registers), *(one.kept for one in self.variables if one.kept is not None)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Threads:
-    """A mapped kernel and its surroundings; `whole`: nothing runs but its program.
+    """A mapped kernel and its context.
 
-    `prefix` names the host loops, `reductions` are relaxed statements, `loops` names the loops over the points of a
-    thread by statement.
+    `prefix`: names of the host loops. `reductions`: relaxed statements. `loops`: names of the loops over a thread's
+    points, by statement. `whole`: the kernel's program is the whole program.
     """
 
     part: KernelPart
@@ -72,7 +73,8 @@ class Threads:
 
 
 def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> KeptArrays:
-    """What a kernel keeps in registers (nothing unless `allowed`) and per block; new names are added to `taken`."""
+    """Return what a kernel keeps in registers (nothing unless `allowed`) and per block; new names are added to `taken`.
+    """
     part, plan = threads.part, threads.plan
     where = [indices(threads.mapped.tree, level) for level in ("block", "thread")]
     relaxed = [name for name in part.statements if name in threads.reductions]
@@ -100,10 +102,10 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
 
 
 def _variables(program: Program, threads: Threads, taken: set[str], allowed: bool) -> tuple[Variable, ...]:
-    """The arrays of which a thread needs nothing but a variable, one for each of its points unless it ends one before
-    the next.
+    """Return the arrays for which a thread needs only variables: one per point, or one if it runs its points one by
+    one.
 
-    Targets of relaxed reductions are left to `keepable`, whose order of updates is another one.
+    Targets of relaxed reductions are left to `keepable`, which orders updates differently.
     """
     part, plan = threads.part, threads.plan
     points = points_of(plan) if not _one_by_one(threads.mapped.tree) else ()
@@ -125,14 +127,14 @@ def _variables(program: Program, threads: Threads, taken: set[str], allowed: boo
 
 
 def _one_by_one(tree: Tree) -> bool:
-    """Whether a thread ends one of its points before it begins the next."""
+    """Return whether a thread completes one of its points before it begins the next."""
     while isinstance(tree, TreeMapping):
         tree = tree.child
     return isinstance(tree, Band) and tree.notes[:1] in (("point",), ("neighbour",))
 
 
 def _check_atomics(program: Program, together: Iterable[str]) -> None:
-    """Raise IllegalPlan if one of these statements would have to update elements that are too small for it."""
+    """Raise IllegalPlan if one of these statements would have to update elements that are too small for atomics."""
     for name in together:
         array = program.array(program.statement(name).body.target.array)
         if ELEMENT_BYTES[array.type] < 4:
@@ -141,7 +143,7 @@ def _check_atomics(program: Program, together: Iterable[str]) -> None:
 
 
 def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sharing | None:
-    """How the elements of `kept` are shared; None when they stay in global memory."""
+    """Return how the elements of `kept` are shared; None if they stay in global memory."""
     cells = prod(plan.tile[d] // plan.block[d] for d in kept.owned)
     shared = [name for name in kept.statements if name in together]
     if shared:
@@ -160,17 +162,17 @@ def _register(program: Program, threads: Threads, kept: Kept, shared: Sharing, t
     where = locate(kept, threads.part, plan, threads.prefix, numbered, every_thread)
     update = update_of(program, program.statement(kept.statements[0])) if shared != "thread" else None
     by_statement = {s: tuple(threads.loops[s][p] for p in points) for s in kept.statements}
-    loaded = any(access.kind != "write" and access.array == kept.array  # what may be written may stay as it is
+    loaded = any(access.kind != "write" and access.array == kept.array  # a possible write may not happen
                  for s in kept.statements for access in program.statement(s).accesses)
     return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,
                     where.exists, shared, update.operator if update else None, loaded)
 
 
 def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool:
-    """Whether statements may run outside of their domains without anybody noticing.
+    """Return whether statements may run outside of their domains without a visible effect.
 
-    All of them must update registers, and nothing that they evaluate may trap (a division of integers by 0) or follow
-    data (a subscript that is loaded).
+    All of them must update registers, and nothing that they evaluate may trap (an integer division by 0) or use a
+    subscript that is loaded.
     """
     statements = [program.statement(name) for name in part.statements]
     return (bool(kept.registers) and all(variable.kept is not None for variable in kept.variables)
@@ -180,7 +182,7 @@ def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool
 
 
 def _computed(body: Assignment) -> Iterator[Expr]:
-    """The lets, and the whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
+    """Yield the lets, and the whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
     yield from (value for _, value in body.lets)
     yield Binary(body.op, body.target, body.value) if body.op else body.value
 

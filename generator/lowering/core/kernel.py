@@ -1,4 +1,4 @@
-"""One kernel: map its tree, check it exactly, generate its loops, fill in the statements."""
+"""Lower one kernel: map its tree, check it exactly, generate its loops, fill in the statements."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ from generator.target import LANGUAGES, Dialect
 
 
 def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
-    """The kernel by `plan`; cached by content, since walks and schedules share kernels: then it is the same object.
+    """Return the kernel for `plan`; cached by content and returned as the same object, because walks share kernels.
 
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
@@ -90,15 +90,15 @@ def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> L
 
 @lru_cache(maxsize=4096)
 def _check_length(program: Program, statements: tuple[str, ...]) -> None:
-    """Raise IllegalPlan as `check_length`."""
+    """Raise IllegalPlan as `check_length` does; cached."""
     check_length(program, statements, reached(program, statements))
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a kernel takes from the schedule around it: names of host loops, statements that reduce in parallel.
+    """The context of a kernel in the schedule: names of host loops, statements that reduce in parallel.
 
-    `whole`: nothing runs but the program that the kernel is a part of.
+    `whole`: the kernel's program is the whole program.
     """
 
     prefix: tuple[str, ...]
@@ -107,15 +107,16 @@ class Frame:
 
 
 def frame_of(section: Section, part: KernelPart) -> Frame:
-    """The Frame of one of the kernels of a section."""
+    """Return the Frame of one of the kernels of a section."""
     prefix = tuple(loop.name for loop in host_names(section.program, section.schedule)[:len(part.prefix)])
     return Frame(prefix, tuple(name for name in section.schedule.reductions if name in part.statements), section.whole)
 
 
 @lru_cache(maxsize=1024)
 def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
-    """The kernel of `part`; without copies in shared memory where not all threads of a block would reach their
-    barriers. Raises IllegalPlan as `lower_kernel`.
+    """Return the kernel of `part`, without shared copies if not all threads of a block would reach their barriers.
+
+    Raises IllegalPlan as `lower_kernel`.
     """
     try:
         return lower_exactly(program, part, frame, plan, dialect)
@@ -127,7 +128,7 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
                   dialect: Dialect) -> LoweredKernel:
-    """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
+    """Return the kernel with exactly the copies of `plan`. Raises IllegalPlan as `lower_kernel`."""
     _check_walk(plan, frame)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     check_lanes(plan, team)
@@ -136,27 +137,27 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
         return finished(program, plan, team, _on_tensor_cores(program, part, frame, plan), dialect)
     if plan.diagonals:
         return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
-    # registers that the inner loops tell apart serve every step of the outer ones
+    # registers that are distinguished by inner loops are shared by the iterations of outer ones
     mapped = map_kernel(part, within, fill_points(program, part), summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
     if plan.in_registers:
         return finished(program, plan, team, _split(program, part, frame, within, mapped), dialect)
     try:
         made = _generated(program, part, frame, within, mapped, True)
-    except MissingLoop:  # isl has put a condition where the loop over a thread's points was
+    except MissingLoop:  # isl has put a condition in place of the loop over a thread's points
         made = _generated(program, part, frame, within, mapped, False)
     return finished(program, plan, team, made, dialect)
 
 
 def check_lanes(plan: KernelPlan, team: Team) -> None:
-    """Raise IllegalPlan where no lanes could hold the part of the tile that is to be in registers."""
+    """Raise IllegalPlan if there are no lanes to hold the part of the tile that should be in registers."""
     if plan.in_registers and team.level != "sub-group":
         raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
                           "tiles of sub-groups have lanes that hold them; use the level sub-group")
 
 
 def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan) -> TeamKernel:
-    """A block's kernel with its sums of products on tensor cores. Raises IllegalPlan as `tensor_kernel`."""
+    """Return a block's kernel with its sums of products on tensor cores. Raises IllegalPlan as `tensor_kernel`."""
     found = contraction_of(program, part, frame.reductions)
     taken = {*frame.prefix, *(array.name for array in program.arrays)}
     cores, rest = tensor_kernel(found, plan, frame.prefix, taken), rest_plan(plan)
@@ -169,7 +170,7 @@ def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: Ker
 
 
 def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel) -> TeamKernel:
-    """A warp's kernel with parts of its tile in registers. Raises IllegalPlan as `split_body`."""
+    """Return a warp's kernel with parts of its tile in registers. Raises IllegalPlan as `split_body`."""
     taken = {*frame.prefix, *(array.name for array in program.arrays)}
     boxes, body = split_body(program, part, plan, frame.reductions, taken)
     return TeamKernel(mapped.blocks, frame.prefix, boxes,
@@ -178,7 +179,7 @@ def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, m
 
 def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
                registers: bool) -> TeamKernel:
-    """The loops of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
+    """Return the loops of a kernel that is known to be legal, with results in `registers` if the Plan uses them.
 
     Raises:
         MissingLoop: results cannot be kept in registers.
@@ -213,7 +214,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 
 
 def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
-    """The loops of a kernel whose blocks run the diagonals of a tile. Raises IllegalPlan."""
+    """Return the loops of a kernel whose blocks run the diagonals of a tile. Raises IllegalPlan."""
     nest = diagonal_loops(program, part, plan, frame.prefix, LANGUAGES[dialect].uniform_branches)
     computing = Computing(program, (), plan.block, {array.name for array in program.arrays})
     inside = Filler(Filling(program, part, plan, (), (), computing, {}, {}, {})).fill(nest, {})
@@ -222,10 +223,11 @@ def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
-    """The loops of a filled-up kernel: full tiles read what is there, partial ones take care not to leave arrays."""
+    """Return the loops of a padded kernel: full tiles read unguarded, partial ones with subscripts inside the arrays.
+    """
     partial = Filler(replace(filling, outside=whole.outside, computing=filling.computing.apart())).fill(nest, {})
     full = Filler(filling).fill(nest, {})
-    barrier = any(isinstance(node, Barrier) for node in walk(partial))  # it must not stand under a condition
+    barrier = any(isinstance(node, Barrier) for node in walk(partial))  # it must not be under a condition
     if full == partial or barrier or not whole.full_tiles:
         return partial
     inside = [Binary("<", Name(block), Int(whole.full_tiles[d]))
@@ -235,9 +237,7 @@ def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, pl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Staged:
-    """A kernel as it is generated: its program and part (filled up or not), what it has in shared memory, its final
-    tree.
-    """
+    """A kernel during generation: its program and part (padded or not), its shared memory, its final tree."""
 
     program: Program
     part: KernelPart
@@ -248,8 +248,9 @@ class _Staged:
 
 
 def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
-    """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to
-    `taken`. Raises IllegalPlan.
+    """Return a kernel in blocks and threads with its shared copies and boxes, which are checked exactly.
+
+    New names are added to `taken`. Raises IllegalPlan.
     """
     points = fill_points(program, part)
     arrays = copied_boxes(program, part, plan, points, taken)
@@ -261,9 +262,7 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
 
 @dataclass(frozen=True, slots=True)
 class TeamKernel:
-    """What a team does: the number of tiles in each dimension (outermost first), host iterators that it is told,
-    boxes, loops.
-    """
+    """The kernel of a team: the number of tiles per dimension (outermost first), host iterators, boxes, loops."""
 
     tiles: tuple[int, ...]
     prefix: tuple[str, ...]
@@ -272,7 +271,7 @@ class TeamKernel:
 
 
 def _check_walk(plan: KernelPlan, frame: Frame) -> None:
-    """Raise IllegalPlan where the threads of a block that walks, or runs diagonals, would combine values over a whole
+    """Raise IllegalPlan if the threads of a block that walks, or runs diagonals, would combine values over a whole
     tile.
     """
     if plan.diagonals and frame.reductions:
@@ -284,8 +283,10 @@ def _check_walk(plan: KernelPlan, frame: Frame) -> None:
 
 
 def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
-    """The kernel in blocks. Raises IllegalPlan if not all threads of a team reach its barriers, or loops with barriers
-    are to be unrolled that cannot be.
+    """Return the kernel in blocks.
+
+    Raises IllegalPlan if not all threads of a team reach its barriers, or loops with barriers are to be unrolled
+    although the dialect does not allow it.
     """
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
@@ -306,7 +307,7 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
 
 def _for_gpus(program: Program, body: tuple[Node, ...], shared: tuple[LocalBox, ...], plan: KernelPlan,
               prefix: tuple[str, ...]) -> tuple[tuple[Node, ...], tuple[LocalBox, ...]]:
-    """The loops of a thread with copies ahead and vector accesses, if the plan wants them, and its boxes then."""
+    """Return the loops of a thread with copies ahead and vector accesses, as planned, and the resulting boxes."""
     if not plan.ahead and plan.vector == 1:
         return body, shared
     layouts = {array.name: Layout(array.type, array.extents) for array in program.arrays}
@@ -334,9 +335,9 @@ def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,
 
 def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
           names: tuple[LoopName, ...], points: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
-    """The loops of one thread, for given host iterators, block and thread indices.
+    """Return the loops of one thread, for given host iterators, block and thread indices.
 
-    `points` (by statement) names loops whose values must be those of the points; they are checked, too.
+    `points` (by statement): names of loops whose values must be those of the points, which is checked.
     """
     ranges = [dimension(member, part.domain) for member in part.prefix]
     bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
@@ -357,7 +358,7 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
 
 
 def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
-    """Arrays and scalars of the program that the loops mention, in its order."""
+    """Return the program's arrays and scalars that the loops mention, in its order."""
     used: set[str] = set()
     for node in walk(nodes):
         match node:
@@ -371,7 +372,7 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
 
 
 def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mapping[str, Mapping[Points, str]]:
-    """The loops over points that tell registers apart."""
+    """Return the loops over points that distinguish registers."""
     if not kept.registers and not any(variable.points for variable in kept.variables):
         return {}
     dims = {*(d for register in kept.registers for d in register.kept.owned),

@@ -1,11 +1,11 @@
-"""What the lanes of a warp hold of the stages of a tile, and how a lane gets an element that it reads.
+"""What the lanes of a warp hold of the stages of a tile, and how a lane receives an element that it reads.
 
     float one_0;
-    one_0 = __shfl_sync(0xffffffffu, one_k2, (t0 + 31) % 32);          element x - 1: the lane before has it ..
-    if (t0 < 1) one_0 = one_here[t0 + 63];                             .. or it is in shared memory
+    one_0 = __shfl_sync(0xffffffffu, one_k2, (t0 + 31) % 32);      element x - 1: the previous lane has it ..
+    if (t0 < 1) one_0 = one_here[t0 + 63];                         .. or it is in shared memory
 
-A stage is what a pipeline calls so (`core/split_tiles.py`), or an array after a sweep of a time step
-(`core/split_steps.py`). All lanes run all shuffles.
+A stage is one of a pipeline (`core/split_tiles.py`), or an array after a sweep of a time step (`core/split_steps.py`).
+All lanes execute all shuffles.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from generator.polyhedral.memory.mapping import block_names
 
 @dataclass(slots=True)
 class Lanes:
-    """The lanes of a warp with `tiles[d]` tiles in each dimension. By stage: its C type, and the box with its part in
-    shared memory. `variables` hold sub-tiles, `numbers` count what was brought; new names go to `taken`.
+    """The lanes of a warp with `tiles[d]` tiles in each dimension.
+
+    By stage: its C type, and the box with its part in shared memory. `variables`: those of sub-tiles. `numbers`: the
+    number of received values per array. New names are added to `taken`.
     """
 
     cut: SubTiles
@@ -47,17 +49,19 @@ class Lanes:
         )
 
     def where(self, stage: HeldStage, sub_tile: SubTile) -> Mapping[int, Expr]:
-        """The point of a stage that a lane has, by dimension."""
+        """Return the point of a stage that a lane has, by dimension."""
         firsts = [self.cut.first(stage, sub_tile, k) for k in range(len(stage.spans))]
         return {k: self._of_lane(span, firsts[k]) for k, span in enumerate(stage.spans)}
 
     def _of_lane(self, span: Span, first: int) -> Expr:
-        """The point of a lane, `first` being that of lane 0 in the first tile."""
+        """Return the point of a lane if `first` is that of lane 0 in the first tile."""
         here = from_first(span, first)
         return here if span.dim is None else simplify(Binary("+", here, self.cut.lane(span.dim)))
 
     def guard(self, stage: HeldStage, sub_tile: SubTile, ranges: Sequence[tuple[int, int]]) -> Expr | None:
-        """Which lanes have points of the tile, and within `ranges` (the first, and the one after the last)."""
+        """Return the condition for lanes with points of the tile, and within `ranges` (the first, and one after the
+        last).
+        """
         firsts = [
             (self.cut.first(stage, sub_tile, k), self.cut.lanes_along(span)) for k, span in enumerate(stage.spans)
         ]
@@ -71,8 +75,9 @@ class Lanes:
         where: Mapping[int, Expr],
         ranges: Sequence[tuple[int, int]],
     ) -> list[Expr]:
-        """What the points `where` must fulfil to be within `ranges`: so many from a first one on, in the first tile,
-        along each dimension. Nothing that is so in all tiles.
+        """Return the conditions under which the points `where` are within `ranges`, without those that always hold.
+
+        `firsts`: the first point in the first tile and the number of points, per dimension.
         """
         conditions = list[Expr]()
         for k, (span, (first, size), (low, end)) in enumerate(zip(spans, firsts, ranges, strict=True)):
@@ -84,7 +89,7 @@ class Lanes:
         return conditions
 
     def declared(self, stage: HeldStage, sub_tile: SubTile, note: str) -> Declare:
-        """A new variable for a sub-tile."""
+        """Return a new variable for a sub-tile."""
         rows = "".join(
             f"_r{row}" for k, (span, row) in enumerate(zip(stage.spans, sub_tile.rows, strict=True))
             if k != stage.x and span.dim in self.several
@@ -93,13 +98,13 @@ class Lanes:
         return Declare(name, self.types[stage.array], (), f"{note}, sub-tile {sub_tile.number}: one point per lane")
 
     def hold(self, stage: HeldStage, sub_tile: SubTile, name: str, guard: Expr | None) -> None:
-        """From now on the variable holds the sub-tile, in the lanes for which `guard` holds."""
+        """Record that the variable now holds the sub-tile, in the lanes for which `guard` holds."""
         self.variables[stage.array, sub_tile] = name
         self.check.hold(name, stage.array, tuple(self.where(stage, sub_tile).values()), guard)
 
 
 def from_first(span: Span, low: int) -> Expr:
-    """The element `low` of the first tile, in the tile at hand."""
+    """Return the element `low` of the first tile, in the current tile."""
     if span.dim is None:
         return Int(low)
     return simplify(Binary("+", Binary("*", Int(span.step), Name(block_names(span.dim + 1)[span.dim])), Int(low)))
@@ -107,7 +112,7 @@ def from_first(span: Span, low: int) -> Expr:
 
 @dataclass(slots=True)
 class Brought:
-    """What lanes have got while they compute a stage: from other lanes, and of several ways the right one."""
+    """What lanes have received for a stage: from other lanes, and combined from several ways."""
 
     received: dict[Way, Load] = field(default_factory=dict)
     chosen: dict[tuple[Way, ...], Load] = field(default_factory=dict)
@@ -115,8 +120,9 @@ class Brought:
 
 @dataclass(slots=True)
 class Moves:
-    """Where the lanes that compute sub-tile `at` of a stage find what they read; `nodes` bring what is not `brought`
-    yet. `guard`: the lanes that need it.
+    """Finds the values that the lanes computing sub-tile `at` of a stage read; `nodes` bring those not `brought` yet.
+
+    `guard`: the lanes that need them.
     """
 
     lanes: Lanes
@@ -127,15 +133,16 @@ class Moves:
     nodes: list[Node] = field(default_factory=list)
 
     def find(self, array: str, index: tuple[Expr, ...], asked: tuple[Expr, ...] = ()) -> Load:
-        """What holds an element of a stage in this lane, once `nodes` have run. `asked`: its subscripts as the program
-        has them, where `index` says them in another way.
+        """Return what holds an element of a stage in this lane, once `nodes` have run.
+
+        `asked`: its subscripts as in the program, if `index` is another form of them.
         """
         lanes, where = self.lanes, self.lanes.where(self.stage, self.at)
         sources = lanes.cut.sources(self.stage, self.at, lanes.stages[array], index)
         wanted, exactly = put(Load(array, index), where), put(Load(array, asked or index), where)
         assert isinstance(wanted, Load) and isinstance(exactly, Load)
         ways = [self._way(array, source, wanted) for source in sources]
-        ways[0] = replace(ways[0], when=None)  # for the lanes that the others leave
+        ways[0] = replace(ways[0], when=None)  # for the lanes that no other way serves
         lanes.check.read(array, exactly.index, self.guard, ways)
         if len(ways) == 1:
             return self._value(ways[0], array)
@@ -144,7 +151,7 @@ class Moves:
         return self.brought.chosen[tuple(ways)]
 
     def _chosen(self, ways: Sequence[Way], array: str, index: tuple[Expr, ...]) -> Load:
-        """A variable with what the ways bring to the lanes for which they are."""
+        """Return a variable with the value of each way in the lanes that use it."""
         [first, *others] = [(way, self._value(way, array)) for way in ways]
         held = self._variable(array, f"{array} at {_words(index)}")
         self.nodes.append(Assign(held, "", first[1]))
@@ -154,7 +161,8 @@ class Moves:
         return held
 
     def _value(self, way: Way, array: str) -> Load:
-        """What one way brings: an element in shared memory, the lane's own variable, or what it gets from another."""
+        """Return the value of one way: an element in shared memory, the lane's own variable, or that of another lane.
+        """
         if way.box:
             return Load(way.box, way.place)
         cut = self.lanes.cut
@@ -173,7 +181,7 @@ class Moves:
         return held
 
     def _way(self, array: str, source: Source, wanted: Load) -> Way:
-        """A source with its names; rows of lanes beyond the tile have no elements in shared memory."""
+        """Return a source with its names; rows of lanes beyond the tile have no elements in shared memory."""
         if source.sub_tile is not None:
             return Way(source.when, self.lanes.variables[array, source.sub_tile], "", source.place)
         beyond = self.lanes.cut.beyond(self.stage, self.at)
@@ -183,7 +191,9 @@ class Moves:
 
 
 def _words(index: Sequence[Expr]) -> str:
-    """`x - 1, y`: the dimensions are called x, y, z from the last one on; `..` where rows follow in another way."""
+    """`x - 1, y`: the dimensions are called x, y, z from the last one on; `..` for rows that are not at a constant
+    distance.
+    """
     parts = list[str]()
     for name, one in zip(("x", "y", "z", *("w" for _ in index)), reversed(index), strict=False):
         far = offset_in(one)
@@ -193,12 +203,12 @@ def _words(index: Sequence[Expr]) -> str:
 
 
 def put_in(nodes: Sequence[Node], where: Mapping[int, Expr]) -> tuple[Node, ...]:
-    """`nodes` with `point` replaced by a place."""
+    """Return `nodes` with `point` replaced by a place."""
     return map_expressions(tuple(nodes), lambda expr: put(expr, where))
 
 
 def put(expr: Expr, where: Mapping[int, Expr]) -> Expr:
-    """`expr` with the places of `point`, subscripts simplified."""
+    """Return `expr` with the places of `point`, subscripts simplified."""
     values = {point(k).name: place for k, place in where.items()}
 
     def placed(one: Expr) -> Expr:

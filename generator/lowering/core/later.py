@@ -1,16 +1,16 @@
-"""Copies of the next tile that go on by themselves, into a second place in shared memory.
+"""Asynchronous copies of the next tile, into a second buffer in shared memory.
 
-    for (k_tile ..) {                         start to fill A_shared[0] for the first tile
-      fill A_shared for k_tile                for (k_tile ..) {
-      barrier                                   wait for own copies; barrier
-      compute                          ->       if (there is another tile)
-      barrier                                     start to fill A_shared[(k_tile + 1) % 2] for it
-    }                                           compute with A_shared[k_tile % 2]
-                                              }
-                                              barrier
+    for (k_tile ..) {                  start to fill A_shared[0] for the first tile
+        fill A_shared for k_tile       for (k_tile ..) {
+        barrier                            wait for own copies; barrier
+        compute                 ->         if (there is another tile)
+        barrier                                start to fill A_shared[(k_tile + 1) % 2] for it
+    }                                      compute with A_shared[k_tile % 2]
+                                       }
+                                       barrier
 
-What a round fills was read in the round before, and its barrier lies between. An array is read a round earlier than the
-program says: nothing in the kernel may write it.
+The buffer that an iteration fills was read in the previous one, with a barrier in between. An array is read an
+iteration earlier than in the program, so nothing in the kernel may write it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from generator.nest import Assign, Barrier, For, If, Node, map_expressions
 from generator.program import ELEMENT_BYTES
 
 MOST_UNROLLED = 8
-"""Turns of a thread that are unrolled: each is text of its own, before the loop and in it."""
+"""The most iterations of a thread that are unrolled: each adds text before the loop and in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Later(Ahead):
-    """As `Ahead`; `doubled` are the copies with a second place, which grow."""
+    """Like `Ahead`. `doubled`: collects the copies with a second buffer."""
 
     doubled: set[str]
 
@@ -57,12 +57,12 @@ class Later(Ahead):
 
 
 def half(tile: Expr) -> Expr:
-    """Which of its two places a tile has; tiles are counted from 0 on."""
+    """Return the buffer of a tile; tiles are counted from 0."""
     return Int(tile.value % 2) if isinstance(tile, Int) else simplify(Binary("%", tile, Int(2)))
 
 
 def in_half(expr: Expr, names: Collection[str], place: Expr) -> Expr:
-    """`expr` with the elements of copies taken from one of their places."""
+    """Return `expr` with the elements of copies taken from one of their buffers."""
     inside = map_children(expr, lambda child: in_half(child, names, place))
     if isinstance(inside, Load) and inside.array in names:
         return Load(inside.array, (place, *inside.index), inside.access)
@@ -70,7 +70,7 @@ def in_half(expr: Expr, names: Collection[str], place: Expr) -> Expr:
 
 
 def _started(fill: Fill, iterator: str, tile: Expr) -> For:
-    """The turns in which a thread begins to copy its part of a tile."""
+    """Return the iterations in which a thread begins to copy its part of a tile."""
 
     def later(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         result: list[Node] = []
@@ -93,10 +93,11 @@ def _started(fill: Fill, iterator: str, tile: Expr) -> For:
 def with_later_copies(
     nodes: tuple[Node, ...], copies: Mapping[str, str], dims: Mapping[str, int], taken: set[str]
 ) -> tuple[tuple[Node, ...], frozenset[str]]:
-    """`nodes` with copies of the next tile that go on by themselves, wherever that is possible (else ahead through
-    registers, where that is), and the copies that have two places now.
+    """Return `nodes` with asynchronous copies of the next tile wherever possible, and the copies that have two buffers
+    now.
 
-    `copies` are the copies in shared memory with their element types, `dims` their dimensions; new names go to `taken`.
+    Where only copies ahead through registers are possible, those are made. `copies`: the copies in shared memory with
+    their element types; `dims`: their dimensions. New names are added to `taken`.
     """
     made = Later(copies, frozenset(written_in(nodes)), taken, set())
     found = made.nodes(nodes)
@@ -104,7 +105,7 @@ def with_later_copies(
     def placed(expr: Expr) -> Expr:
         inside = map_children(expr, placed)
         if isinstance(inside, Load) and inside.array in made.doubled and len(inside.index) == dims[inside.array]:
-            return Load(inside.array, (Int(0), *inside.index), inside.access)  # in a loop that is as it was
+            return Load(inside.array, (Int(0), *inside.index), inside.access)  # in an unchanged loop
         return inside
 
     return map_expressions(found, placed), frozenset(made.doubled)

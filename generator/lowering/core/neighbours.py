@@ -1,9 +1,9 @@
-"""Which elements of arrays the rounds of a loop load or store side by side, so that one instruction can do several.
+"""Elements that the iterations of a loop load or store next to each other, so that one instruction can access several.
 
-Of a load in the loop, every round has to load its own element, the neighbour of that of the round before: it stands in
-loops with constant bounds and under conditions that do not change from round to round, not in a part of an expression
-that is evaluated at times. An array that the loop writes is loaded and stored as a vector if each round uses a single
-element of it.
+A load qualifies if every iteration loads its own element, adjacent to that of the previous iteration: in loops with
+constant bounds and under conditions that do not change from iteration to iteration, and not in a conditionally
+evaluated part of an expression. An array that the loop writes is loaded and stored as a vector if each iteration uses a
+single element of it.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class Layout:
     sizes: tuple[int, ...]
 
     def lanes(self, width: int) -> int:
-        """How many of `width` neighbours an access takes."""
+        """Return how many of `width` neighbours an access transfers."""
         return most_lanes(self.type, width)
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`name` holds what `load` is in `width` rounds of a loop, `lanes` of them side by side in an access.
+    """`name` holds the values of `load` in `width` iterations of a loop, `lanes` of them per access.
 
-    There is one for each round of the loops `dims`, which are in that loop; it is loaded in `around`, these loops and
-    conditions. `stored`: each round writes its element.
+    There is one vector for each iteration of the loops `dims`, which are inside that loop. It is loaded in `around`:
+    these loops and conditions. `stored`: each iteration writes its element.
     """
 
     name: str
@@ -47,17 +47,17 @@ class Vector:
 
     @property
     def dims(self) -> tuple[For, ...]:
-        """The loops whose rounds have vectors of their own."""
+        """The loops whose iterations have separate vectors."""
         return tuple(node for node in self.around if isinstance(node, For))
 
     def element(self, lane: Expr) -> Load:
-        """What the load is in the round `lane`."""
+        """Return the element of the iteration `lane`."""
         return Load(self.name, (*(Name(loop.iterator) for loop in self.dims), lane))
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors of a loop by load and by the nodes of the loop around it; `iterator` of that loop begins at `first`."""
+    """Vectors of a loop by load and by the nodes of the loop around it. The loop's `iterator` begins at `first`."""
 
     by_place: Mapping[tuple[Load, tuple[int, ...]], Vector]
     iterator: str
@@ -72,14 +72,14 @@ class Vectors:
         return tuple(dict.fromkeys(self.by_place.values()))
 
     def loads(self) -> Iterator[Node]:
-        """What stands before the rounds."""
+        """Yield the nodes before the iterations."""
         for vector in self._each:
             yield Declare(vector.name, vector.layout.type, (*(_count(loop) for loop in vector.dims), self.width))
             if vector.loaded:
                 yield from self._moves(vector, False)
 
     def stores(self) -> Iterator[Node]:
-        """What stands behind the rounds."""
+        """Return the nodes after the iterations."""
         return (node for vector in self._each if vector.stored for node in self._moves(vector, True))
 
     def _moves(self, vector: Vector, out: bool) -> tuple[Node, ...]:
@@ -101,7 +101,7 @@ class Vectors:
         return Load(found.array, tuple(plain_form(i) or i for i in found.index), found.access)
 
     def put_into(self, nodes: tuple[Node, ...], lane: Expr, place: tuple[int, ...] = ()) -> tuple[Node, ...]:
-        """`nodes` with elements of vectors in place of what they hold, in the round `lane`."""
+        """Return `nodes` with elements of vectors in place of their loads, in the iteration `lane`."""
         result: list[Node] = []
         for node in nodes:
             match node:
@@ -125,7 +125,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """A loop whose `iterator` goes from `first` on, `width` rounds at a time; `known` is what is known of names."""
+    """A loop whose `iterator` starts at `first`, `width` iterations at a time. `known`: residues of names."""
 
     layouts: Mapping[str, Layout]
     width: int
@@ -134,7 +134,7 @@ class Neighbours:
     known: Residues
 
     def found(self, body: tuple[Node, ...], taken: set[str]) -> Vectors:
-        """The vectors of the loop's body; their names go to `taken`."""
+        """Return the vectors of the loop's body; their names are added to `taken`."""
         written = written_in(body)
         found: dict[tuple[Load, tuple[int, ...]], Vector] = {}
         named: dict[tuple[Load, tuple[int, ...]], str] = {}
@@ -153,13 +153,13 @@ class Neighbours:
         return Vectors(found, self.iterator, self.first, self.width)
 
     def _is_vector(self, load: Load, written: set[str]) -> bool:
-        """Whether the loop goes from neighbour to neighbour, beginning at a multiple of the width."""
+        """Return whether the loop goes from neighbour to neighbour, beginning at a multiple of the width."""
         if load.array not in self.layouts or not load.index or not moves_by_one(load, self.iterator):
             return False
         if any(inner.index or inner.array in written for index in load.index for inner in loads_of(index)):
             return False
         after = substitute(load.index[-1], {self.iterator: Binary("+", Name(self.iterator), Int(1))})
-        if simplify(Binary("-", after, load.index[-1])) != Int(1):  # stays where it is at a border
+        if simplify(Binary("-", after, load.index[-1])) != Int(1):  # does not move at a border
             return False
         layout = self.layouts[load.array]
         lanes, place, total = layout.lanes(self.width), 1, 0
@@ -174,7 +174,7 @@ class Neighbours:
 
 
 def _loads(nodes: tuple[Node, ...], around: tuple[For | If, ...]) -> Iterator[tuple[Load, tuple[For | If, ...]]]:
-    """The loads that are done whenever the nodes around them run, with these nodes."""
+    """Yield the loads that run whenever the nodes around them run, with these nodes."""
     for node in nodes:
         match node:
             case For(body=body):
@@ -188,12 +188,12 @@ def _loads(nodes: tuple[Node, ...], around: tuple[For | If, ...]) -> Iterator[tu
 
 
 def _stores(body: tuple[Node, ...]) -> Iterator[tuple[Load, tuple[For | If, ...]]]:
-    """What every round stores."""
+    """Return the stores of every iteration."""
     return ((bare(node.target), ()) for node in body if isinstance(node, Assign) and node.wide is None)
 
 
 def _certain(expr: Expr) -> Iterator[Load]:
-    """The loads that are done whatever the values of others are."""
+    """Yield the loads that run whatever the values of others."""
     match expr:
         case Load(index=index):
             yield bare(expr)
@@ -211,8 +211,9 @@ def _certain(expr: Expr) -> Iterator[Load]:
 
 
 def _kept(load: Load, around: tuple[For | If, ...], iterator: str, written: set[str]) -> tuple[For | If, ...] | None:
-    """The loops and conditions in which a vector is loaded before all rounds; None where that may load what the
-    program does not.
+    """Return the loops and conditions in which a vector is loaded before all iterations.
+
+    None if that might load an element that the program does not load.
     """
     needed = {name for index in load.index for name in names_of(index)}
     loops = [node for node in around if isinstance(node, For)]
@@ -228,22 +229,22 @@ def _kept(load: Load, around: tuple[For | If, ...], iterator: str, written: set[
 
 
 def _count(loop: For) -> int:
-    """The rounds of a loop with constant bounds, 0 for others."""
+    """Return the trip count of a loop with constant bounds, 0 for others."""
     return rounds(loop) or 0
 
 
 def written_in(nodes: tuple[Node, ...]) -> set[str]:
-    """The arrays and variables that the nodes write."""
+    """Return the arrays and variables that the nodes write."""
     return {node.target.array for node in walk(nodes) if isinstance(node, Assign | Atomic)}
 
 
 def bare(load: Load) -> Load:
-    """The load without the number of its access."""
+    """Return the load without the number of its access."""
     return Load(load.array, load.index)
 
 
 def _is_own(load: Load, body: tuple[Node, ...]) -> bool:
-    """Whether the body stores the element in every round, and uses no other one of its array."""
+    """Return whether the body stores the element in every iteration, and uses no other one of its array."""
     parts = [(node, one) for node in body for part in walk((node,)) for expr in expressions(part)
              for one in loads_of(expr) if one.array == load.array]
     return all(isinstance(node, Assign) and bare(one) == load for node, one in parts) and any(
@@ -251,7 +252,7 @@ def _is_own(load: Load, body: tuple[Node, ...]) -> bool:
 
 
 def _is_read(load: Load, body: tuple[Node, ...]) -> bool:
-    """Whether the body needs the element before it stores it."""
+    """Return whether the body reads the element before it stores it."""
     uses = [(any(bare(one) == load for one in loads_of(node.value)), bare(node.target) == load, node.op)
             for node in body if isinstance(node, Assign)]
     return next((read or bool(op) for read, stored, op in uses if read or stored), False)

@@ -1,4 +1,4 @@
-"""Where arrays that the whole program only reads may lie besides global memory."""
+"""Memories other than global memory for arrays that the whole program only reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ WORD_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Placeable:
-    """An array that need not lie in global memory, its size, and where else it may lie (constant memory: if alone)."""
+    """An array that can be outside of global memory, its size, and its possible memories (constant memory: if alone).
+    """
 
     array: str
     bytes: int
@@ -26,7 +27,7 @@ class Placeable:
 
 
 def placeable(program: Program, target: Target) -> tuple[Placeable, ...]:
-    """The arrays that may lie elsewhere on `target`, sorted by name."""
+    """Return the arrays that can be placed elsewhere on `target`, sorted by name."""
     found = []
     for array in sorted(program.arrays, key=lambda a: a.name):
         memories: list[Placement] = []
@@ -40,7 +41,7 @@ def placeable(program: Program, target: Target) -> tuple[Placeable, ...]:
 
 
 def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ...]:
-    """Where the arrays lie that `plan` puts elsewhere than in global memory.
+    """Return the placements of the arrays that `plan` puts outside of global memory.
 
     Raises:
         IllegalPlan: the program has no such array or writes it, or the device cannot hold it there.
@@ -59,7 +60,7 @@ def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ..
 
 
 def _refusal(array: Array) -> str:
-    """Why an array must lie in global memory, whatever the device; empty: it need not."""
+    """Return why an array must be in global memory on any device; empty if it need not."""
     if not array.extents:
         return "it is a scalar"
     if array.role != "in":
@@ -68,7 +69,7 @@ def _refusal(array: Array) -> str:
 
 
 def _texture_refusal(array: Array, target: Target) -> str:
-    """Why an array cannot be a texture; empty: it can."""
+    """Return why an array cannot be a texture; empty if it can."""
     if refusal := _refusal(array):
         return refusal
     if array.own_elements != array.elements:
@@ -93,14 +94,14 @@ def _texture(array: Array, target: Target) -> Texture:
 
 
 def _words(array: Array, target: Target) -> int:
-    """32-bit words per texel."""
+    """Return the 32-bit words per texel."""
     return 2 if ELEMENT_BYTES[array.type] == 2 * WORD_BYTES and target.image_pairs else 1
 
 
 def _shape(array: Array, target: Target) -> tuple[int, ...] | None:
-    """Texels of the image that holds `array`: rows of the last dimension if they fit, else all in one row.
+    """Return the texels of the image that holds `array`: rows of the last dimension if they fit, else all in one row.
 
-    Two dimensions are better where both are left: neighbours in a column are near each other in the cache.
+    Two dimensions are preferred: neighbours in a column are close to each other in the cache.
     """
     each = ELEMENT_BYTES[array.type] // WORD_BYTES // _words(array, target)
     width, height = array.extents[-1] * each, prod(array.extents[:-1])

@@ -1,4 +1,4 @@
-"""Loops over the points of a thread with constant bounds, so that registers get constant subscripts."""
+"""Loops over the points of a thread with constant bounds, so that registers have constant subscripts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from generator.polyhedral.memory.mapping import Points
 
 
 def over_all_points(nodes: tuple[Node, ...], loops: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
-    """The nodes, where loops over points run over all of them; a condition inside leaves out those that do not exist.
+    """Return the nodes with loops over all points; a condition inside excludes points that do not exist.
 
-    Unrolled completely, such a loop has constants for subscripts. With a bound that depends on the thread, compilers
-    put the registers into memory. `loops` names the loops over points by statement; their values must be the numbers of
-    the points.
+    Completely unrolled, such a loop has constant subscripts. If a bound depends on the thread, compilers put the
+    registers into memory. `loops` names the loops over points by statement; their values must be the numbers of the
+    points.
     """
     counts = {name: {loop: points.count for points, loop in found.items()} for name, found in loops.items()}
     return tuple(_over_all(node, counts) for node in nodes)
@@ -26,7 +26,7 @@ def _over_all(node: Node, counts: Mapping[str, Mapping[str, int]]) -> Node:
         case For(body=body):
             inside = replace(node, body=tuple(_over_all(n, counts) for n in body))
             found = {counts.get(n.name, {}).get(node.iterator) for n in walk(body) if isinstance(n, Instance)}
-            [count] = found if len(found) == 1 else [None]  # another branch may use the name for a loop of its own
+            [count] = found if len(found) == 1 else [None]  # another branch may use the name for another loop
             if count is None:
                 return inside
             inside = replace(inside, points=count)
@@ -39,7 +39,7 @@ def _over_all(node: Node, counts: Mapping[str, Mapping[str, int]]) -> Node:
 
 
 def _is_constant(loop: For) -> bool:
-    """Whether the bounds are numbers."""
+    """Return whether the bounds are numbers."""
     return isinstance(loop.start, Int) and isinstance(loop.condition, Binary) and isinstance(loop.condition.right, Int)
 
 

@@ -1,14 +1,14 @@
-"""Several time steps in the tile of a warp that lies in shared memory (left) and in registers (right).
+"""Several time steps in the tile of a warp that is in shared memory (left) and in registers (right).
 
-    all lanes fill A_here from A                             float A_s0_k2;   A_s0_k2 = A[..];
-    all lanes compute B_here where it is still needed        float B_s1_k2 = .. (A of this lane, of others, in A_here)
-    all lanes compute A_here where it is still needed        float A_s1_k2 = .. (B ..)
-    all lanes store A_here to A_next                         A_next[..] = A_s1_k2;
+    all lanes fill A_here from A                            float A_s0_k2;   A_s0_k2 = A[..];
+    all lanes compute B_here where it is still needed       float B_s1_k2 = .. (A of this lane, of others, in A_here)
+    all lanes compute A_here where it is still needed       float A_s1_k2 = .. (B ..)
+    all lanes store A_here to A_next                        A_next[..] = A_s1_k2;
 
-Every sweep of every step has variables of its own, those of B_s1 being so many points further to the right as later
-steps need of it (`HeldStage.right`): time steps are as stages are. An element that a sweep does not write keeps its
-value; in a box it just stays there, and a lane gets it from the variables of the sweep before. Launches with a step
-less skip the first one. What `LaneCheck` says of boxes changes as sweeps overwrite them.
+Every sweep of every step has its own variables; those of B_s1 are moved to the right by as many points as later steps
+need of it (`HeldStage.right`): time steps are handled like stages. An element that a sweep does not write keeps its
+value: in a box it stays unchanged, and a lane gets it from the variables of the previous sweep. Launches with one step
+less skip the first step. `LaneCheck` is updated as sweeps overwrite boxes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from generator.program import Program
 
 
 def split_steps(program: Program, copies: Copies, steps: Steps) -> tuple[Node, ...]:
-    """The loops of a warp.
+    """Return the loops of a warp.
 
     Raises:
-        IllegalPlan: the text would be too long, or a lane would not get what it reads (never seen).
+        IllegalPlan: the text would be too long, or a lane would not receive what it reads (never seen).
     """
     splitter = _StepSplitter(program, copies, steps)
     parts = [splitter.filled(), *(splitter.part(one) for one in splitter.versions if one.sweep is not None)]
@@ -46,7 +46,7 @@ def split_steps(program: Program, copies: Copies, steps: Steps) -> tuple[Node, .
 
 @dataclass(slots=True)
 class _StepSplitter:
-    """Builds the kernel, sweep by sweep. `stages` are what lanes hold of arrays, by version."""
+    """Builds the kernel, sweep by sweep. `stages`: what lanes hold of arrays, by version."""
 
     program: Program
     copies: Copies
@@ -84,7 +84,7 @@ class _StepSplitter:
         return LaneCheck(extents, numbers, ranges, {})
 
     def filled(self) -> tuple[Node, ...]:
-        """What is carried from the array that the chunk reads, of the rest what nobody writes."""
+        """Load the carried arrays from those that the chunk reads, and the unwritten elements of the others."""
         declared, even, odd, rest = list[Node](), list[Node](), list[Node](), list[Node]()
         for one in self.versions:
             if one.sweep is not None:
@@ -105,7 +105,7 @@ class _StepSplitter:
         return *self.copies.filled(self.steps.loop), *declared, *self.copies.in_turns(even, odd), *rest
 
     def _unwritten(self, version: Version, sub_tile: SubTile, loaded: Node) -> list[Node]:
-        """What loads the elements that no sweep writes: the others are stored by the last launch."""
+        """Return the nodes that load the elements that no sweep writes: the last launch stores the others."""
         stage, ranges = self.stages[version.name], dict(self.steps.loop.written)[version.array]
         inside = self.lanes.guard(stage, sub_tile, [(low, high + 1) for low, high in ranges])
         if inside is None:
@@ -113,7 +113,7 @@ class _StepSplitter:
         return [_under(self._exists(stage, sub_tile, version.array), If(Unary("!", inside), (loaded,)))]
 
     def part(self, version: Version) -> tuple[Node, ...]:
-        """A sweep: first what is in shared memory, then the sub-tiles."""
+        """Return a sweep: first its part in shared memory, then the sub-tiles."""
         assert version.sweep is not None
         stage, nodes = self.stages[version.name], list[Node]()
         box = self.steps.boxes.get(version.array)
@@ -130,7 +130,7 @@ class _StepSplitter:
         return tuple(nodes)
 
     def _in_registers(self, version: Version, sub_tile: SubTile, brought: Brought) -> list[Node]:
-        """A sweep over a sub-tile: what lanes write, and where they write nothing what was there."""
+        """Return a sweep over a sub-tile: computed where lanes write, otherwise the previous value."""
         assert version.sweep is not None
         sweep, stage = self.steps.loop.sweeps[version.sweep], self.stages[version.name]
         where, exists = self.lanes.where(stage, sub_tile), self._exists(stage, sub_tile, version.array)
@@ -148,18 +148,18 @@ class _StepSplitter:
         return [variable, *nodes, *moves.nodes, computed]
 
     def _old(self, version: Version, held: Load, kept: Moves) -> tuple[list[Node], tuple[Node, ...]]:
-        """What brings to a variable what was there before the sweep, for all lanes; for those alone that the sweep
-        leaves.
+        """Return the nodes that give a variable its value before the sweep: for all lanes, and only for unwritten
+        lanes.
         """
         index = tuple(map(point, range(len(kept.stage.spans))))
         if version.before:
             value = kept.find(version.before, index)
             return [*kept.nodes, Assign(held, "", value)], ()
-        there = put(Load(version.array, index), self.lanes.where(kept.stage, kept.at))  # nobody writes what is read
+        there = put(Load(version.array, index), self.lanes.where(kept.stage, kept.at))  # never written
         return [Assign(held, "", Int(0))], (_under(kept.guard, Assign(held, "", there)),)
 
     def _value(self, version: Version, sweep: Sweep, moves: Moves) -> Expr:
-        """What a sweep assigns at `point`."""
+        """Return the value that a sweep assigns at `point`."""
         places: dict[str, Expr] = {
             sweep.statement.iterators[position]: simplify(Binary("-", point(d), Int(constant)))
             for d, (position, constant) in enumerate(sweep.dims)
@@ -177,7 +177,7 @@ class _StepSplitter:
         return found(substitute(sweep.statement.body.value, places))
 
     def _check_shared(self, version: Version) -> None:
-        """Check that the loop over a box reads what it should, element by element."""
+        """Check that the loop over a box reads the right elements, one by one."""
         assert version.sweep is not None
         sweep, boxes = self.steps.loop.sweeps[version.sweep], self.steps.boxes
         at = self.steps.places(version.sweep, Int(version.left))
@@ -205,7 +205,7 @@ class _StepSplitter:
                 check.read(one.name, index, guard, [Way(None, "", place.array, place.index)])
 
     def stored(self) -> tuple[Node, ...]:
-        """What is carried to the array that the next chunk reads, the rest by the last chunk."""
+        """Store the carried arrays to those that the next chunk reads; the last chunk stores the others."""
         loop, tile = self.steps.loop, self.steps.tile
         moved, even, odd, last = list[Node](), list[Node](), list[Node](), list[Node]()
         newest = {one.array: one.name for one in self.versions}
@@ -228,7 +228,7 @@ class _StepSplitter:
     def _targets(
         self, array: str, even: list[Node], odd: list[Node], last: list[Node]
     ) -> list[tuple[str, list[Node]]]:
-        """Where an array is stored, and among which nodes."""
+        """Return the arrays to which an array is stored, with the node lists of the stores."""
         if array in self.copies.scratch:
             return [(self.copies.scratch[array].name, even), (array, odd)]
         return [(array, last)]
@@ -236,12 +236,12 @@ class _StepSplitter:
     def _exists(
         self, stage: HeldStage, sub_tile: SubTile, array: str, ranges: Sequence[tuple[int, int]] | None = None
     ) -> Expr | None:
-        """Which lanes have elements that there are, or those of `ranges`."""
+        """Return the condition for lanes whose elements exist, or are in `ranges`."""
         extents = self.program.array(array).extents
         return self.lanes.guard(stage, sub_tile, ranges or [(0, extent) for extent in extents])
 
     def _runs(self, version: Version) -> Expr | None:
-        """Which chunks run the step of a sweep; None for all."""
+        """Return the condition for chunks that run the step of a sweep; None for all."""
         tiling = self.steps.tiling
         skipped = version.left == tiling.least and tiling.shorter < tiling.chunks
         return Binary(">=", self.steps.names.chunk, Int(tiling.shorter)) if skipped else None
@@ -254,7 +254,7 @@ class _StepSplitter:
         return -span.low, span.low + span.size - size
 
     def _holds(self, check: LaneCheck, version: Version, overwritten: HeldStage | None = None) -> None:
-        """A box holds a version now, or what of it is beyond the x where another one was `overwritten`."""
+        """Record that a box now holds a version, or its part beyond the x to which another one was `overwritten`."""
         box, stage = self.steps.boxes.get(version.array), self.stages[version.name]
         if box is not None:
             check.now(box.name, self._held_in(box, version.name, stage, overwritten))
@@ -276,14 +276,14 @@ def _under(guard: Expr | None, node: Node) -> Node:
 
 
 def _written(sweep: Sweep) -> list[tuple[int, int]]:
-    """The first element that a sweep writes along each dimension, and the one after the last."""
+    """Return, per dimension, the first element that a sweep writes and the one after the last."""
     ranges = [(0, 0) if position is None else sweep.ranges[position] for position, _ in sweep.dims]
     shifts = [constant for _, constant in sweep.dims]
     return [(low + shift, high + shift + 1) for (low, high), shift in zip(ranges, shifts, strict=True)]
 
 
 def _relative(sweep: Sweep, index: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Subscripts at `point` as distances from it: a sweep over a side has numbers there."""
+    """Return subscripts at `point` as distances from it; a sweep over a side has numbers there."""
     found = list[Expr]()
     for d, (one, (position, constant)) in enumerate(zip(index, sweep.dims, strict=True)):
         far = one if position is not None else Binary("+", point(d), Binary("-", one, Int(constant)))
