@@ -8,7 +8,7 @@ Read the rooms in this order; each imports only those before it:
 - `analysis/`: facts about lowered kernels, and the options that a kernel offers.
 - `heuristics/`: plans chosen without measuring: the default plan, and the start plans of a search.
 
-`naming.py` (readable names for loops, new names for everything else) serves all rooms.
+`naming.py` (readable names for loops, new names for everything else) is for all rooms.
 
 May import `generator.polyhedral`, `generator.emit`, `generator.decisions` and the value types of `generator`.
 """

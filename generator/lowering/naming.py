@@ -16,24 +16,25 @@ from generator.polyhedral.schedules.kernels import dimension
 from generator.program import Program
 
 SHORT = {"neighbour": "next"}
-"""What kinds of loops are called in names."""
+"""Words for kinds of loops in names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopKey:
-    """What plans call a loop, and its kind: `tile`, `point`, `neighbour` or another note of a band; "" for none."""
+    """The name of a loop in plans, and its kind: `tile`, `point`, `neighbour` or another note of a band; "" for none.
+    """
 
     name: str
     kind: str
 
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
-    """A name and a note per schedule dimension of `tree`, outermost first; none is in `taken`."""
+    """Return a name and a note per schedule dimension of `tree`, outermost first; no name is in `taken`."""
     used = set(taken) | {array.name for array in program.arrays}
     names: list[LoopName] = []
     for depth, member, kind in _members(tree, 0):
         if depth < len(names):
-            continue  # another branch of a sequence: one name serves both
+            continue  # another branch of a sequence: one name is for both
         base = iterator_of(member, program) or "c"
         words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}",
                  "neighbour": f"neighbours of this thread along {base}",
@@ -44,9 +45,9 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
 
 
 def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], LoopKey]:
-    """What plans call the loops of a statement, by its name and the depth: `k_tile`, `i_point`, `k`.
+    """Return the names in plans of the loops of a statement, by its name and the depth: `k_tile`, `i_point`, `k`.
 
-    These are the names of `loop_names`, but where several branches share one, or a name is taken. Loops of one round
+    They are the names of `loop_names`, unless several branches share one, or a name is taken. Loops with one iteration
     are left out: the text has none.
     """
     match tree:
@@ -72,7 +73,7 @@ def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
-    """`name`, longer if it is in `taken` or reserved (generator.emit.names); added to `taken`."""
+    """Return `name`, extended if it is in `taken` or reserved (generator.emit.names); it is added to `taken`."""
     free = free_name(name, taken)
     taken.add(free)
     return free
@@ -80,9 +81,9 @@ def fresh_name(name: str, taken: set[str]) -> str:
 
 def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], points: SequenceOf[Points],
                 depth: int = 0) -> dict[str, dict[Points, str]]:
-    """The names of the loops over a thread's points, by statement.
+    """Return the names of the loops over a thread's points, by statement.
 
-    `points` are these loops, outermost first; `names` those of all loops by depth.
+    `points`: these loops, outermost first. `names`: those of all loops by depth.
     """
     match tree:
         case Band(members=members, child=child, notes=notes):
@@ -102,7 +103,7 @@ def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], points: Se
 
 
 def _members(tree: Tree, depth: int) -> Iterator[tuple[int, Any, str]]:
-    """(schedule depth, member, kind of loop) of every band member, top down."""
+    """Yield (schedule depth, member, kind of loop) of every band member, top down."""
     match tree:
         case Band(members=members, child=child, notes=notes):
             for offset, member in enumerate(members):

@@ -1,16 +1,16 @@
-"""The kernel of a warp whose tile lies in shared memory (left) and in registers (right).
+"""The kernel of a warp whose tile is in shared memory (left) and in registers (right).
 
-    for (int e0 = t0; e0 < 66; e0 += 32) blur_x_here[e0] = in[..] + ..;      the left sub-tiles and what overlaps
-    float blur_x_k2;                                                         sub-tile 2: one value per lane
+    for (int e0 = t0; e0 < 66; e0 += 32) blur_x_here[e0] = in[..] + ..;    the left sub-tiles and the overlap
+    float blur_x_k2;                                                       sub-tile 2: one value per lane
     blur_x_k2 = in[..] + ..;
     __syncwarp();
     ..
     float blur_x_0;
-    blur_x_0 = __shfl_sync(0xffffffffu, blur_x_k2, (t0 + 31) % 32);          element x - 1: the lane before has it ..
-    if (t0 < 1) blur_x_0 = blur_x_here[t0 + 63];                             .. or it is in shared memory
+    blur_x_0 = __shfl_sync(0xffffffffu, blur_x_k2, (t0 + 31) % 32);        element x - 1: the previous lane has it ..
+    if (t0 < 1) blur_x_0 = blur_x_here[t0 + 63];                           .. or it is in shared memory
     out[..] = blur_x_0 + ..;
 
-All lanes run all shuffles; only loads and stores are under conditions. `LaneCheck` reads the printed expressions.
+All lanes execute all shuffles; only loads and stores are under conditions. `LaneCheck` checks the printed expressions.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import ELEMENT_BYTES, Program
 
 HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "in_registers")
-"""What the plan of such a kernel decides besides its sizes."""
+"""The decisions of such a kernel's plan besides its sizes."""
 
 
 def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -> LaneRoom | None:
-    """What the stages take of registers and of shared memory; None where a kernel cannot be cut like that."""
+    """Return the registers and shared memory of the stages; None if the kernel cannot be cut like that."""
     try:
         stages = held_stages(program, part, cut.threads, cut.points)
         output = output_of(program, part, cut.threads, cut.points)
@@ -65,25 +65,25 @@ def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -
 
 
 def _shared_sizes(cut: SubTiles, stage: HeldStage) -> tuple[int, ...]:
-    """The part of a stage that is in shared memory."""
+    """Return the part of a stage that is in shared memory."""
     return tuple(cut.shared_size(stage, k) for k in range(len(stage.spans)))
 
 
 def split_body(
     program: Program, part: KernelPart, plan: KernelPlan, reductions: tuple[str, ...], taken: set[str]
 ) -> tuple[tuple[LocalBox, ...], tuple[Node, ...]]:
-    """The boxes and the loops of a warp; new names go to `taken`.
+    """Return the boxes and the loops of a warp; new names are added to `taken`.
 
     Raises:
-        IllegalPlan: lanes cannot hold the stages for each other, the plan wants what such kernels have not, or the text
-            would be too long.
+        IllegalPlan: lanes cannot hold the stages for each other, the plan has a decision that such kernels do not
+            support, or the text would be too long.
     """
     cut = sub_tiles_of(plan)
     stages = held_stages(program, part, cut.threads, cut.points, reductions)
     output = output_of(program, part, cut.threads, cut.points, reductions)
     check_besides(plan, "with parts of its tile in registers", HONOURED)
     check_text(cut, [*stages, output], plan.statements)
-    stage_boxes(program, part, plan.tile, 1, 0)  # the exact check that computing them once per tile is right
+    stage_boxes(program, part, plan.tile, 1, 0)  # exact check that computing them once per tile is right
     found = {stage.array: stage for stage in stages}
     splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, found, output, taken)
     body = in_turn([splitter.part(stage) for stage in (*stages, splitter.output)], list(splitter.names))
@@ -92,7 +92,7 @@ def split_body(
 
 @dataclass(slots=True)
 class _Splitter:
-    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage."""
+    """Builds the kernel, stage by stage. `boxes`: the parts of stages in shared memory, by stage."""
 
     program: Program
     outputs: Outputs
@@ -114,11 +114,11 @@ class _Splitter:
 
     @property
     def names(self) -> list[str]:
-        """Those of the boxes."""
+        """The names of the boxes."""
         return [box.name for box in self.boxes.values()]
 
     def part(self, stage: HeldStage) -> tuple[Node, ...]:
-        """What computes all of a stage, or the output."""
+        """Return the nodes that compute all of a stage, or the output."""
         brought, own = Brought(), self.cut.sub_tiles(stage)
         cut = [node for sub_tile in own for node in self._in_registers(stage, sub_tile, brought)]
         return *self._in_shared(stage), *cut
@@ -136,7 +136,7 @@ class _Splitter:
         )
 
     def _box(self, stage: HeldStage, name: str) -> LocalBox:
-        """The part of a stage, or of the output, that is in shared memory or computed from there."""
+        """Return the part of a stage, or of the output, that is in shared memory or computed from there."""
         corner = tuple(from_first(span, span.low) for span in stage.spans)
         sizes = _shared_sizes(self.cut, stage)
         kind = self.program.array(stage.array).type if stage.array else ""
@@ -153,7 +153,7 @@ class _Splitter:
         )
 
     def _in_shared(self, stage: HeldStage) -> tuple[Node, ...]:
-        """Loops in which lanes take turns over the part of a stage that reads nothing but shared memory."""
+        """Return loops that distribute the part of a stage that reads only shared memory over the lanes."""
         box = self._box(stage, "") if stage is self.output else self.boxes.get(stage.array)
         if box is None or not prod(box.box):
             return ()
@@ -175,7 +175,7 @@ class _Splitter:
         return (all_threads(box, self.cut.threads, nodes, note),)
 
     def _in_registers(self, stage: HeldStage, sub_tile: SubTile, brought: Brought) -> list[Node]:
-        """What computes a sub-tile of which each lane holds a point."""
+        """Return the nodes that compute a sub-tile of which each lane holds a point."""
         guard = self.lanes.guard(stage, sub_tile, self._exist(stage))
         moves = Moves(self.lanes, brought, stage, sub_tile, guard)
         declared = self.lanes.declared(stage, sub_tile, stage.array) if stage.array else None
@@ -188,7 +188,7 @@ class _Splitter:
         return [*moves.nodes, declared, *([Assign(target, "", Int(0))] if guard is not None else []), *inside]
 
     def _computed(self, stage: HeldStage, find: Find, target: Load | None) -> list[Node]:
-        """What assigns `point` of a stage to `target`, or stores that of the output."""
+        """Return the nodes that assign `point` of a stage to `target`, or store that of the output."""
         computing: Computing = Redirected(self.program, (), self.plan.block, self.taken, find)
         if target is None or not stage.array:
             return list(self.outputs.nodes(self.plan, computing))
@@ -198,7 +198,7 @@ class _Splitter:
         return [*nodes, Assign(target, "", value)]
 
     def _exist(self, stage: HeldStage) -> list[tuple[int, int]]:
-        """The first point that there is along each dimension, and the one after the last."""
+        """Return, per dimension, the first existing point and the one after the last."""
         if stage.array:
             return [(0, extent) for extent in self.program.array(stage.array).extents]
         dims = self.outputs.part.parallel

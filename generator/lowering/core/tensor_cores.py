@@ -1,23 +1,23 @@
 """Kernels whose sums of products are computed on tensor cores.
 
-    int antune_row = .., antune_column = ..;            which part of the tile is the warp's
+    int antune_row = .., antune_column = ..;            the warp's part of the tile
     parts[i][j] = 0;
     for (int k_tile = 0; k_tile < ..; k_tile++) {       a few terms of all sums of the tile at a time
-      A_tile[..][..] = to_fp16(A[..][..]);              all threads copy both factors, rounded; 0 where there is none
-      B_tile[..][..] = to_fp16(B[..][..]);
-      barrier
-      parts[i][j] += A_tile x B_tile                    every warp its part
-      barrier
+        A_tile[..][..] = to_fp16(A[..][..]);            all threads copy both factors, rounded; 0 outside
+        B_tile[..][..] = to_fp16(B[..][..]);
+        barrier
+        parts[i][j] += A_tile x B_tile                  every warp its part
+        barrier
     }
     sums = parts                                        in shared memory
     barrier
     C[i][j] = C[i][j] + alpha * sums[i][j];             the rest, like any kernel
 
-Of a sum of several products each has its copies and its multiplication, one after the other, in the same shared memory.
-Blocks without elements of the rest, as above the diagonal of a triangle, leave out all before it.
+In a sum of several products, each product has its own copies and multiplication, in sequence, in the same shared
+memory. Blocks without elements of the rest, as above the diagonal of a triangle, skip everything before it.
 
-That each product is computed once, and the rest may run after all of them, is proved where the sum is found
-(`generator.polyhedral.memory.contractions`); the loops of the rest are checked as those of any kernel.
+The analysis that finds the sum (`generator.polyhedral.memory.contractions`) proves that each product is computed once,
+and that the rest may run after all of them; the loops of the rest are checked as those of any kernel.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ from generator.target import LANES
 HONOURED = ("products", "order", "inner_tile", "padding", "vector", "unroll", "exchange", "columns", "cache")
 
 _TURN, _PIECE, _WORDS = "antune_turn", "antune_piece", "antune_words"
-"""Names that no program has: turns of a thread in a copy, a vector as it was loaded, and rounded."""
+"""Names that no program has: the iteration of a thread in a copy, a vector as loaded, and rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorKernel:
-    """`boxes` in shared memory, what computes the sums, and the plan of the rest; `sums` replaces them in its loops."""
+    """`boxes` in shared memory, the nodes that compute the sums, and the box of the sums, which the rest reads."""
 
     boxes: tuple[LocalBox, ...]
     body: tuple[Node, ...]
@@ -73,7 +73,7 @@ class TensorKernel:
     corner: tuple[Expr, Expr]
 
     def placed(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """The loops of the rest with the sums where they are."""
+        """Return the loops of the rest with the sums read from their box."""
         return map_expressions(nodes, self._placed)
 
     def _placed(self, expr: Expr) -> Expr:
@@ -84,7 +84,7 @@ class TensorKernel:
 
 
 def rest_plan(plan: KernelPlan) -> KernelPlan:
-    """How the rest is lowered: what is for copies and fragments means nothing there."""
+    """Return the plan of the rest, without the decisions about copies and fragments."""
     return KernelPlan(plan.statements, plan.tile, plan.block, unroll=plan.unroll, exchange=plan.exchange,
                       columns=plan.columns)
 
@@ -92,10 +92,10 @@ def rest_plan(plan: KernelPlan) -> KernelPlan:
 def tensor_kernel(
     found: Contraction, plan: KernelPlan, prefix: tuple[str, ...], taken: set[str]
 ) -> TensorKernel:
-    """What computes the sums; new names go to `taken`.
+    """Return the computation of the sums; new names are added to `taken`.
 
     Raises:
-        IllegalPlan: sizes do not fit fragments and warps, or the plan wants what such kernels have not.
+        IllegalPlan: sizes do not fit fragments and warps, or the plan has a decision that such kernels do not support.
     """
     check_besides(plan, "on tensor cores", HONOURED)
     check_fits(found.part, plan)
@@ -109,7 +109,7 @@ def tensor_kernel(
 
 
 def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTile:
-    """How warps share the tile. Raises IllegalPlan."""
+    """Return how warps share the tile. Raises IllegalPlan."""
     assert plan.products != "full", "it is for tensor cores"
     what = f"{', '.join(plan.statements)} on tensor cores"
     rows, columns, threads = plan.tile[found.rows], plan.tile[found.columns], prod(plan.block)
@@ -143,25 +143,25 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
 
 
 def _inner(found: Contraction) -> int:
-    """Which of the iterators that are summed over is tiled: the one that takes the most values."""
+    """Return which summation iterator is tiled: the one with the most values."""
     extents = [index.extent for index in found.depth]
     return max(range(len(extents)), key=lambda k: (extents[k], k))
 
 
 def _array(side: Expr) -> str:
-    """The first array in a factor; empty where it is computed from iterators alone."""
+    """Return the first array in a factor; empty if it is computed from iterators only."""
     return next((load.array for load in loads_of(side)), "")
 
 
 def _is_turned(side: Expr, own: str) -> bool:
-    """Whether neighbours in memory are neighbouring rows (columns) of the sums, which `own` counts."""
+    """Return whether elements adjacent in memory belong to adjacent rows (columns) of the sums, counted by `own`."""
     last = [load.index[-1] for load in loads_of(side) if load.index]
     return any(own in names_of(index) for index in last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """An iterator's value in the generated code, and the least and greatest one that it takes there."""
+    """An iterator's value in the generated code, with its least and greatest value there."""
 
     index: Index
     value: Expr
@@ -181,7 +181,7 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Builds the loops of a thread; `loops` are the names of those over the terms of a sum."""
+    """Builds the loops of a thread. `loops`: the names of those over the terms of a sum."""
 
     found: Contraction
     plan: KernelPlan
@@ -196,17 +196,17 @@ class _Maker:
 
     @property
     def inner(self) -> int:
-        """Which of the iterators that are summed over is tiled."""
+        """Which summation iterator is tiled."""
         return _inner(self.found)
 
     def corner(self, dim: int) -> Expr:
-        """The iterator of a parallel dimension at the first point of a block's tile."""
+        """Return the iterator of a parallel dimension at the first point of a block's tile."""
         first = Int(self.found.parallel[dim][0].least)
         here = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
         return simplify(Binary("+", first, here))
 
     def boxes(self) -> tuple[LocalBox, ...]:
-        """Both factors and the sums."""
+        """Return the boxes of both factors and the sums."""
         rows, columns = self.tile.sizes
         word = WORD[self.tile.precision]
         found = []
@@ -220,7 +220,7 @@ class _Maker:
                         "copy", "block")
 
     def body(self, boxes: tuple[LocalBox, ...]) -> tuple[Node, ...]:
-        """Everything up to where the sums are in shared memory."""
+        """Return everything until the sums are in shared memory."""
         body: list[Node] = [node for product in self.found.products
                             for node in (*self._copies(boxes, product), Barrier(), self._step("multiply"), Barrier())]
         others = [k for k in reversed(range(len(self.found.depth))) if k != self.inner]
@@ -229,7 +229,7 @@ class _Maker:
         return (self._step("clear"), *body, self._step("store"), Barrier())
 
     def _loop(self, k: int, body: list[Node]) -> Node:
-        """The loop over one of the iterators that are summed over, or over its tiles."""
+        """Return the loop over one of the summation iterators, or over its tiles."""
         index = self.found.depth[k]
         count, name = index.extent, Name(self.loops[k])
         if k == self.inner:
@@ -246,7 +246,7 @@ class _Maker:
         return _number(thread_names(len(self.plan.block)), self.plan.block)
 
     def _divided(self, by: int) -> tuple[Expr, Expr]:
-        """The quotient and the remainder of the number of a thread."""
+        """Return the quotient and the remainder of the number of a thread."""
         names, block = thread_names(len(self.plan.block)), self.plan.block
         if by == block[-1]:
             return _number(names[:-1], block[:-1]), Name(names[-1])
@@ -257,13 +257,13 @@ class _Maker:
         return [self._copy(box, *side) for box, side in zip(boxes, sides, strict=False)]
 
     def _copy(self, box: LocalBox, side: Expr, dim: int, factor: SharedFactor) -> Node:
-        """All threads fill the tile of a factor."""
+        """Fill the tile of a factor with all threads."""
         own, deep = (box.index[1], box.index[0]) if factor.turned else (box.index[0], box.index[1])
         found = self._values(dim, own, deep)
         wanted = self.found.parallel[dim][0] if factor.turned else self.found.depth[self.inner]
         [across] = [value for value in found if value.index is wanted]
         lanes = self.plan.vector if self._in_vectors(side, across) else 1
-        tiled = self.found.depth[self.inner]  # beyond its end both factors are 0: 0 * Inf is NaN
+        tiled = self.found.depth[self.inner]  # beyond its end both factors are 0, because 0 * Inf is NaN
         conditions = [one for value in found if value.index is tiled or value.index.iterator in names_of(side)
                       for one in value.exists]
         exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
@@ -278,8 +278,7 @@ class _Maker:
         return self._in_turn(box, (Assign(Load(box.name, box.index), "", stored),), note)
 
     def _in_vectors(self, side: Expr, across: _Value) -> bool:
-        """Whether neighbours in a row of a copy are so in memory, begin at multiples of a vector, and are all there or
-        none.
+        """Return whether copies of a row can be vectors: contiguous in memory, aligned, and entirely inside or outside.
         """
         lanes, index = self.plan.vector, across.index
         if not isinstance(side, Load) or not side.index or side.index[-1] != Name(index.iterator):
@@ -290,7 +289,7 @@ class _Maker:
         return whole and not elsewhere and all(end % lanes == 0 for end in ends)
 
     def _vector(self, box: LocalBox, source: Load, exists: Expr | None, lanes: int) -> tuple[Node, ...]:
-        """The copy of so many neighbours: loaded at once, rounded, stored at once."""
+        """Copy so many neighbours: load at once, round, store at once."""
         given, words = Load(_PIECE, (Int(0),)), Load(_WORDS, (Int(0),))
         load: Node = Assign(given, "", source, wide=Wide("float", lanes))
         if exists is not None:
@@ -302,7 +301,7 @@ class _Maker:
         return Declare(_PIECE, "float", (lanes,)), Declare(_WORDS, box.type, (lanes,)), load, *rounded, store
 
     def _in_turn(self, box: LocalBox, nodes: tuple[Node, ...], note: str, lanes: int = 1) -> Node:
-        """`nodes` for every vector of a box: neighbouring threads have neighbours in a row."""
+        """Return `nodes` for every vector of a box: neighbouring threads have neighbours in a row."""
         (rows, row), count, turn = box.box, prod(self.plan.block), Name(_TURN)
         row //= lanes
         first: Expr = Int(0)
@@ -323,7 +322,7 @@ class _Maker:
         return For(turn.name, first, Binary("<", turn, Int(end)), step, inside, note, unroll=0)
 
     def _values(self, dim: int, own: Name, deep: Name) -> list[_Value]:
-        """All iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
+        """Return all iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
         found = [_Value(index, simplify(Binary("-", Name(name), Int(index.shift))), index.least, index.most)
                  for index, name in zip(self.found.outer, self.prefix, strict=True)]
         for d, (one, behind) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
@@ -341,7 +340,7 @@ class _Maker:
         return found
 
     def _of_batches(self, dim: int, behind: Sequence[Index]) -> list[_Value]:
-        """Iterators of which a block has one value each: the dimension counts those of the whole kernel row by row."""
+        """Return iterators with one value per block: the dimension counts those of the whole kernel row by row."""
         first, second = behind
         count = second.most - second.least + 1
         skipped = self.part.parallel[dim].low - (first.least + first.shift) * count
@@ -357,7 +356,7 @@ class _Maker:
 
 
 def _number(names: Sequence[str], sizes: Sequence[int]) -> Expr:
-    """The number of a place in a box of `sizes`, counted row by row; `names` are its indices."""
+    """Return the number of a place in a box of `sizes`, counted row by row. `names`: its indices."""
     places = zip(names[1:], sizes[1:], strict=True)
     number: Expr = Name(names[0])
     for name, size in places:

@@ -1,6 +1,4 @@
-"""What kernels that run several time steps consist of: loops that fill boxes, sweep over them and store what is in
-them.
-"""
+"""The parts of kernels with several time steps: loops that fill boxes, sweep over them and store their contents."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from generator.program import Array, Program
 
 @dataclass(frozen=True, slots=True)
 class TimeNames:
-    """What is called how in the kernel: of arrays their boxes and copies, of sweeps the iterators but that of time."""
+    """Names in the kernel: the boxes and copies of arrays, the iterators of sweeps except that of time."""
 
     chunk: Name
     left: Name
@@ -33,7 +31,7 @@ class TimeNames:
 
     @classmethod
     def fresh(cls, program: Program, loop: TimeLoop, count: int) -> TimeNames:
-        """None of them is a name of the program or of a block or thread index."""
+        """Return names that are new: neither of the program nor of a block or thread index."""
         taken = {*(array.name for array in program.arrays), *block_names(count), *thread_names(count)}
         own = dict.fromkeys(name for sweep in loop.sweeps for name in sweep.statement.iterators[1:])
         return cls(Name(fresh_name("chunk", taken)), Name(fresh_name("left", taken)),
@@ -43,16 +41,14 @@ class TimeNames:
                    tuple(Name(fresh_name(f"at{d}", taken)) for d in range(count)))
 
     def taken(self, program: Program) -> set[str]:
-        """All of them, and the names of arrays."""
+        """Return all of them, and the names of arrays."""
         iterators = (name.name for name in (self.chunk, self.left, *self.iterators.values(), *self.index))
         return {*iterators, *self.boxes.values(), *self.scratch.values(), *(array.name for array in program.arrays)}
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Builds the loops that fill the boxes, and those that store what is in them; `scratch` are the copies of
-    carried arrays.
-    """
+    """Builds the loops that fill the boxes and store their contents. `scratch`: the copies of carried arrays."""
 
     tile: TeamTile
     boxes: Mapping[str, TimeBox]
@@ -61,7 +57,8 @@ class Copies:
     tiling: TimeTiling
 
     def filled(self, loop: TimeLoop) -> list[Node]:
-        """What is carried from the array that the chunk reads, of the rest what nobody writes."""
+        """Fill the boxes of carried arrays from those that the chunk reads, and the unwritten elements of the others.
+        """
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
         return [*self.in_turns([self._fill(box, box.array) for box in carried],
                                 [self._fill(box, self.scratch[box.array].name) for box in carried]),
@@ -69,7 +66,7 @@ class Copies:
                   for strip in self._fill_rim(self.boxes[name], written))]
 
     def stored(self, loop: TimeLoop) -> list[Node]:
-        """What is carried to the array that the next chunk reads, the rest by the last chunk."""
+        """Store the boxes of carried arrays to those that the next chunk reads; the last chunk stores the others."""
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
         others = tuple(self._store(self.boxes[name], name, written) for name, written in loop.written
                        if name in self.boxes)
@@ -78,11 +75,11 @@ class Copies:
                 *self.in_last(list(others))]
 
     def in_last(self, nodes: list[Node]) -> list[Node]:
-        """What the last chunk does."""
+        """Return the nodes for the last chunk only."""
         return [If(Binary("==", self.chunk, Int(self.tiling.chunks - 1)), tuple(nodes))] if nodes else []
 
     def in_turns(self, even: list[Node], odd: list[Node]) -> list[Node]:
-        """What even chunks do and what odd ones do."""
+        """Return a branch between the nodes of even chunks and those of odd ones."""
         return [If(Binary("==", Binary("%", self.chunk, Int(2)), Int(0)), tuple(even), tuple(odd))] if even else []
 
     def _fill(self, box: TimeBox, source: str) -> Node:
@@ -94,7 +91,7 @@ class Copies:
         )
 
     def _fill_rim(self, box: TimeBox, written: Limits) -> list[Node]:
-        """Fill the part of a box that nobody writes; few blocks have one."""
+        """Fill the part of a box that is never written; few blocks have one."""
         return [
             self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}")
             for strip in _around(written, box.whole)
@@ -107,7 +104,7 @@ class Copies:
         return self.tile.over(((0, 0),) * len(box.box), limits, store, f"all threads store their tile of {box.name}")
 
     def storing(self, target: Load, value: Load, kind: str) -> Node:
-        """What stores an element, of this C type."""
+        """Return the node that stores an element of this C type."""
         if exchanges(self.tile.plan, kind):
             return Atomic(target, "=", value, kind)
         return Assign(target, "", value)
@@ -115,8 +112,8 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a sweep runs: by dimension, the name and the bounds of its loop over places; `conditions` on the tile; what
-    the sweep's iterators are.
+    """Where a sweep runs: per dimension, the name and the bounds of its loop; `conditions` on the tile; the values of
+    the sweep's iterators.
     """
 
     bounds: Mapping[int, tuple[str, Bounds]]
@@ -126,8 +123,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Builds the loops that compute: the time steps of a chunk, and in each the sweeps over what is still needed of
-    them.
+    """Builds the loops that compute: the time steps of a chunk, and in each the sweeps over the elements still needed.
     """
 
     loop: TimeLoop
@@ -138,7 +134,7 @@ class Steps:
     names: TimeNames
 
     def loops(self) -> Node:
-        """All of them."""
+        """Return all of them."""
         least, shorter, left = self.tiling.least, self.tiling.shorter, self.names.left
         before_last: Expr = Int(least - 1)
         if shorter < self.tiling.chunks:
@@ -157,7 +153,7 @@ class Steps:
         )
 
     def time(self, left: Expr) -> Expr:
-        """The time step: as many before the first one of the next chunk as are `left`, and one more."""
+        """Return the time step if `left` steps follow before the first one of the next chunk."""
         after: Expr = Binary("+", self.names.chunk, Int(1))
         begin: Expr = Binary("*", Int(self.tiling.least), after)
         if self.tiling.shorter < self.tiling.chunks:
@@ -165,7 +161,7 @@ class Steps:
         return simplify(Binary("-", Binary("+", begin, Int(self.loop.first - 1)), left))
 
     def sweep(self, number: int, left: Expr) -> Node:
-        """A sweep over what is still needed of it when so many steps are `left`."""
+        """Return a sweep over the elements that are still needed when so many steps are `left`."""
         sweep, where = self.loop.sweeps[number], self.places(number, left)
         inside = self.tile.shared_out(
             where.bounds,
@@ -178,7 +174,7 @@ class Steps:
         return If(reduce(lambda a, b: Binary("&&", a, b), conditions), (inside,)) if conditions else inside
 
     def places(self, number: int, left: Expr) -> Places:
-        """Where a sweep runs."""
+        """Return where a sweep runs."""
         sweep = self.loop.sweeps[number]
         bounds: dict[int, tuple[str, Bounds]] = {}
         conditions: list[Expr] = []
@@ -197,7 +193,7 @@ class Steps:
         return Places(bounds, tuple(conditions), iterators)
 
     def _needed(self, number: int, dim: int, left: Expr) -> Bounds:
-        """The places of the first and the last element of a sweep's array that the block still computes."""
+        """Return the places of the first and the last element of a sweep's array that the block still computes."""
         (low, high), (by_low, by_high) = self.around.sweeps[number][dim], self.around.slope[dim]
         return (simplify(Binary("-", Int(-low), Binary("*", Int(by_low), left))),
                 simplify(Binary("+", Int(self.tile.kept(dim) - 1 + high), Binary("*", Int(by_high), left))))
@@ -210,7 +206,7 @@ class Steps:
         return Assign(target, body.op, value)
 
     def _placed(self, expr: Expr) -> Expr:
-        """`expr` with the elements of held arrays where the block holds them."""
+        """Return `expr` with elements of arrays that have boxes taken from there."""
         expr = map_children(expr, self._placed)
         if isinstance(expr, Load) and expr.array in self.boxes:
             return self.boxes[expr.array].element(expr.index)
@@ -218,7 +214,7 @@ class Steps:
 
 
 def _around(written: Limits, whole: Limits) -> list[Limits]:
-    """What is left of an array without the box `written`: up to two boxes per dimension."""
+    """Return the parts of an array outside of the box `written`: up to two boxes per dimension."""
     found = list[Limits]()
     for d, ((begin, end), (low, high)) in enumerate(zip(whole, written, strict=True)):
         found += [

@@ -1,15 +1,14 @@
-"""The kernel of a `TimeTiles` schedule: blocks that hold a tile with its surroundings, and run several time steps
-there.
+"""The kernel of a `TimeTiles` schedule: blocks hold a tile with its margins, and run several time steps on it.
 
     // launched for chunk = 0, 1, ..
     all threads fill A_here from A (an even chunk) or A_next (an odd one)
     for (left = time steps of this chunk - 1; left >= 0; --left)
-      all threads compute B_here where it is still needed;   barrier
-      all threads compute A_here where it is still needed;   barrier
+        all threads compute B_here where it is still needed;   barrier
+        all threads compute A_here where it is still needed;   barrier
     all threads store the tile of A_here to A_next or A
 
-What every time step writes anew (B) stays in shared memory; its elements that nobody writes are read where they are,
-and the last chunk stores it. The tile of a warp may be partly in registers (`split_steps.py`).
+An array that every time step writes anew (B) stays in shared memory; its unwritten elements are read from global
+memory, and the last chunk stores it. The tile of a warp may be partly in registers (`split_steps.py`).
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch, kernel_name
 
 HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "cache", "in_registers")
-"""What the plan of such a kernel decides besides its sizes: its arrays are in shared memory."""
+"""The decisions of such a kernel's plan besides its sizes: its arrays are in shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeKernel:
-    """The kernel with what launches it; `scratch` are the arrays in which odd chunks find what even ones have left."""
+    """The kernel with its launches. `scratch`: the arrays in which even chunks leave their results for odd ones."""
 
     lowered: LoweredKernel
     host: tuple[HostOp, ...]
@@ -58,14 +57,14 @@ class TimeKernel:
 
 @dataclass(frozen=True, slots=True)
 class TimeBoxes:
-    """What a search needs to know of the boxes: with the dimensions of the arrays in `order`, their size."""
+    """The sizes of the boxes for a search, with the dimensions of the arrays in `order`."""
 
     program: Program
     steps: int
     order: tuple[int, ...] = ()
 
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-        """What they take in shared memory; there are no inner tiles."""
+        """Return their shared memory; there are no inner tiles."""
         del inner_tile
         around = overlap(required_time_loop(self.program), self.steps)
         return sum(
@@ -76,10 +75,10 @@ class TimeBoxes:
 
 
 def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect: Dialect) -> TimeKernel:
-    """The kernel that runs all of `program`.
+    """Return the kernel that runs all of `program`.
 
     Raises:
-        IllegalPlan: the program is no loop over time, or the plan decides what this kernel has not.
+        IllegalPlan: the program is not a loop over time, or the plan has a decision that this kernel does not support.
     """
     loop = required_time_loop(program)
     _check_plan(plan, loop)

@@ -1,5 +1,4 @@
-"""Loops whose iterations work on neighbours in memory, so that a compiler for CPUs may run all of them as one vector.
-"""
+"""Loops whose iterations access neighbours in memory, so that a compiler for CPUs can run them as one vector."""
 
 from __future__ import annotations
 
@@ -8,15 +7,14 @@ from generator.linear import simplify, substitute
 from generator.nest import Assign, Declare, For
 
 _LONGEST = 64
-"""What LLVM takes for the length of a vector at most."""
+"""The longest vector that LLVM supports."""
 
 
 def is_vector(loop: For, count: int) -> bool:
-    """Whether an innermost loop has `count` iterations, which write neighbours and read neighbours, or all the same
-    element.
+    """Return whether an innermost loop has `count` iterations that write neighbours and read neighbours or one element.
 
     Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that
-    all iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
+    all iterations write would be a sum, whose terms a compiler with a vector pragma may add in any order.
     """
     own = {node.name for node in loop.body if isinstance(node, Declare) and not node.sizes}
     every = [node for node in loop.body if isinstance(node, Assign)]
@@ -37,21 +35,20 @@ def is_vector(loop: For, count: int) -> bool:
 
 
 def _runs(loop: For, count: int) -> bool:
-    """Whether it counts from 0 to `count`."""
+    """Return whether it counts from 0 to `count`."""
     name = Name(loop.iterator)
     ends = (Binary("<", name, Int(count)), Binary("<=", name, Int(count - 1)))
     return loop.start == Int(0) and loop.step == 1 and loop.condition in ends
 
 
 def _apart(target: Load, name: str) -> bool:
-    """Whether each value of `name` has an element of its own: at a border that clamps subscripts several have the
-    same.
+    """Return whether each value of `name` has its own element; at a border that clamps subscripts, several share one.
     """
     return moves_by_one(target, name) and _by_one(target.index[-1], name)
 
 
 def moves_by_one(load: Load, name: str) -> bool:
-    """Whether the next value of `name` is the next element in memory, apart from borders at which it stays."""
+    """Return whether the next value of `name` is the next element in memory, except at borders, where it stays."""
     *rows, last = load.index or (Int(0),)
     return _step(last, name) and not any(name in names_of(index) for index in rows)
 

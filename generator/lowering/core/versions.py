@@ -1,9 +1,9 @@
-"""The arrays of a loop over time as stages: what a sweep of a step of a launch makes of one is a *version* of it.
+"""The arrays of a loop over time as stages: each array after a sweep of a step of a launch is a *version* of it.
 
-    A_s0 -> B_s1 -> A_s1 -> B_s2 -> A_s2          jacobi-1d, two steps per launch
+    A_s0 -> B_s1 -> A_s1 -> B_s2 -> A_s2      jacobi-1d, two steps per launch
 
-Each is needed some elements beyond the tile, the fewer the later it is (`Overlap`), so that a warp can hold it as it
-holds a stage: the left part in shared memory, the right one in registers.
+Each version is needed some elements beyond the tile, fewer for later ones (`Overlap`), so a warp can hold it like a
+stage: the left part in shared memory, the right one in registers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from generator.program import ELEMENT_BYTES, Program
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What `array` is after sweep number `sweep` of a step (None: before all steps), with `left` steps to come.
+    """`array` after sweep number `sweep` of a step (None: before all steps), with `left` steps to come.
 
-    `margin`: what is needed of it around the tile. `before`: the version from which it has what the sweep does not
-    write ("": from global memory, since nobody writes that). `reads`: the versions that the sweep reads, by array.
+    `margin`: the elements needed around the tile. `before`: the version that provides what the sweep does not write
+    ("": global memory, which nothing writes there). `reads`: the versions that the sweep reads, by array.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Version:
 
 
 def versions(loop: TimeLoop, around: Overlap, tiling: TimeTiling, taken: set[str]) -> tuple[Version, ...]:
-    """All versions of a launch with the most steps, in the order in which they come to be; new names go to `taken`."""
+    """Return all versions of a launch with the most steps, in order of computation; new names are added to `taken`."""
     margins, found = dict(around.arrays), list[Version]()
     newest = dict[str, str]()
     for array in loop.arrays:
@@ -73,7 +73,7 @@ def versions(loop: TimeLoop, around: Overlap, tiling: TimeTiling, taken: set[str
 
 
 def _read_early(loop: TimeLoop, array: str) -> bool:
-    """Whether a sweep reads an array of which only an own or a later sweep of the step writes elements."""
+    """Return whether a sweep reads an array whose elements only it or a later sweep of the step writes."""
     for sweep in loop.sweeps:
         if array in (name for name, _ in sweep.reads):
             return True
@@ -85,7 +85,7 @@ def _read_early(loop: TimeLoop, array: str) -> bool:
 def held_versions(
     found: Sequence[Version], sizes: tuple[int, ...], dims: tuple[int, ...]
 ) -> tuple[HeldStage, ...]:
-    """The versions as stages, of a tile of these `sizes`; `dims` are the arrays' dimensions in the plan's order."""
+    """Return the versions as stages of a tile of these `sizes`. `dims`: the arrays' dimensions in the plan's order."""
     readers: dict[str, dict[str, None]] = {one.name: {} for one in found}
     newest = {one.array: one.name for one in found}
     for one in found:
@@ -97,7 +97,7 @@ def held_versions(
 
 
 def output_stage(sizes: tuple[int, ...], dims: tuple[int, ...]) -> HeldStage:
-    """The tile, as it is stored."""
+    """Return the tile as it is stored."""
     return _stage("", ((0, 0),) * len(sizes), sizes, dims, ())
 
 
@@ -112,7 +112,7 @@ def _stage(
 
 
 def time_room(program: Program, steps: int, order: tuple[int, ...], cut: SubTiles, padding: int) -> LaneRoom | None:
-    """What the tile of a warp takes that runs so many steps at a time; None where that is too much text."""
+    """Return the resources of a warp's tile with so many steps at a time; None if the text would be too long."""
     loop = required_time_loop(program)
     around, tiling = overlap(loop, steps), time_tiling(loop, steps)
     tile = tuple(n * points for n, points in zip(cut.threads, cut.points, strict=True))

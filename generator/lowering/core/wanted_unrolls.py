@@ -18,12 +18,12 @@ from generator.program import Program
 from generator.target import LANGUAGES, Dialect
 
 Keys: TypeAlias = Mapping[tuple[str, int], LoopKey]
-"""What plans call loops, by statement and depth (`naming.loop_keys`)."""
+"""The names of loops in plans, by statement and depth (`naming.loop_keys`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named:
-    """A kernel whose loops plans name: its `tree` of blocks and threads."""
+    """A kernel with named loops. `tree`: that of blocks and threads."""
 
     program: Program
     part: KernelPart
@@ -32,7 +32,7 @@ class Named:
 
 def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Named,
                 plan: KernelPlan) -> tuple[Node, ...]:
-    """Loops of generated code with the factors that `plan` has for them; `names` are those of loops by depth.
+    """Return loops of generated code with the factors of `plan`. `names`: those of loops by depth.
 
     Raises:
         IllegalPlan: the plan names a loop that the kernel does not have.
@@ -46,7 +46,7 @@ def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Name
 
 
 def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect) -> None:
-    """Raise IllegalPlan where the plan wants a loop unrolled that `dialect` leaves as it is, since it has barriers."""
+    """Raise IllegalPlan if the plan unrolls a loop with barriers, which `dialect` does not allow."""
     if not plan.unrolls or LANGUAGES[dialect].unrolled_barriers:
         return
     for node in walk(body):
@@ -56,8 +56,10 @@ def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect)
 
 
 def with_factors(node: Node, factor: int, whole: bool) -> Node:
-    """Innermost loops get the unroll factor, but for those with one of their own; those over points are unrolled
-    completely if `whole`. Raises IllegalPlan where one of those is to have a factor of its own.
+    """Give innermost loops the unroll factor, except those with their own; unroll those over points completely if
+    `whole`.
+
+    Raises IllegalPlan if a completely unrolled loop has its own factor.
     """
     match node:
         case For(unroll=0):

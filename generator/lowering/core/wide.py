@@ -1,15 +1,16 @@
-"""Vector accesses: neighbours in memory that a thread loads or stores in one instruction, where that is the same.
+"""Vector accesses: adjacent elements that a thread loads or stores in one instruction, where that is equivalent.
 
-                                                 float B_wide[4];
-                                                 *(float4 *)&B_wide[0] = *(const float4 *)&B[4 * t1];
-    for (int j = 0; j < 4; ++j) {                for (int j = 0; j < 4; ++j) {
-      c[j] += a * B[4 * t1 + j];             ->    c[j] += a * B_wide[j];
-    }                                            }
+                                       float B_wide[4];
+                                       *(float4 *)&B_wide[0] = *(const float4 *)&B[4 * t1];
+    for (int j = 0; j < 4; ++j) {      for (int j = 0; j < 4; ++j) {
+        c[j] += a * B[4 * t1 + j];  ->     c[j] += a * B_wide[j];
+    }                                  }
 
-Two kinds of loops qualify: those over a run of neighbours of a thread, and loops that the plan unrolls by the width or
-more, which are cut into steps of the width. What they load has to be a multiple of the width away from the beginning of
-its array, which rows have to be, too; nothing in the loop may write it, unless each round writes what it reads; and
-every round has to load it, or none. A loop that may end earlier stands beside its vector version, under a condition.
+Two kinds of loops qualify: those over a run of neighbours of a thread, and loops that the plan unrolls by at least the
+width, which are split into steps of the width. The first element of a vector and the rows of its array must be
+multiples of the width; nothing in the loop may write the array, unless each iteration writes the element that it reads;
+and either every iteration loads its element or none does. A loop that may end earlier is kept beside its vector
+version, under a condition.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from generator.nest import Assign, Barrier, For, If, Node, Shuffle, map_expressi
 
 def with_vectors(nodes: tuple[Node, ...], layouts: Mapping[str, Layout], width: int,
                  taken: set[str]) -> tuple[Node, ...]:
-    """`nodes` with vector accesses of `width` elements at most to the arrays `layouts`; new names go to `taken`."""
+    """Return `nodes` with vector accesses to the arrays `layouts`, of at most `width` elements; new names go to
+    `taken`.
+    """
     return _Widener(layouts, width, taken).nodes(nodes, {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """A loop of `count` rounds from `start` on, if `whole` holds (None: always)."""
+    """A loop of `count` iterations from `start` on, if `whole` holds (None: always)."""
 
     loop: For
     start: Expr
@@ -48,7 +51,7 @@ class _Widener:
     taken: set[str]
 
     def nodes(self, nodes: tuple[Node, ...], known: Residues) -> tuple[Node, ...]:
-        """`nodes` with vectors; `known` is what is known of names."""
+        """Return `nodes` with vectors. `known`: residues of names."""
         return tuple(new for node in nodes for new in self._node(node, known))
 
     def _node(self, node: Node, known: Residues) -> tuple[Node, ...]:
@@ -69,7 +72,7 @@ class _Widener:
         return (replace(loop, body=self.nodes(loop.body, inside)),)
 
     def _cut(self, loop: For, known: Residues) -> tuple[Node, ...] | None:
-        """The loop with vectors in it; None where it has none."""
+        """Return the loop with vectors; None if there are none."""
         if loop.step != 1 or any(_stays(node) for node in walk(loop.body)):
             return None
         apart = _apart(loop)
@@ -86,7 +89,7 @@ class _Widener:
         return None
 
     def _vectors(self, steps: _Steps, width: int, known: Residues) -> tuple[Node, ...] | None:
-        """The rounds of a loop, `width` at a time, with vectors; None where there are none."""
+        """Return the iterations of a loop, `width` at a time, with vectors; None if there are none."""
         loop, once = steps.loop, steps.count == width
         if not once and (loop.unroll < width or loop.unroll % width):
             return None
@@ -106,12 +109,12 @@ class _Widener:
 
 
 def _stays(node: Node) -> bool:
-    """Whether rounds with this node are run one by one."""
+    """Return whether iterations with this node must run one by one."""
     return isinstance(node, Barrier | Shuffle) or (isinstance(node, Assign) and node.later)
 
 
 def _apart(loop: For) -> tuple[Expr, For, For | None] | None:
-    """A condition that all rounds of a loop share, with the loop where it holds and where not."""
+    """Return a condition that is the same in all iterations, with the loops where it holds and where not."""
     match loop.body:
         case (If(condition, then, otherwise),):
             pass
@@ -126,7 +129,7 @@ def _apart(loop: For) -> tuple[Expr, For, For | None] | None:
 
 
 def _steps(loop: For, width: int) -> _Steps | None:
-    """The loop as rounds of which `width` divides the number."""
+    """Return the loop as steps, if `width` divides the number of iterations."""
     match loop.condition:
         case Binary("<" | "<=" as op, Name(name), bound) if name == loop.iterator:
             pass
@@ -143,7 +146,7 @@ def _steps(loop: For, width: int) -> _Steps | None:
 
 
 def _least(bound: Expr) -> Iterator[Expr]:
-    """The parts of a minimum."""
+    """Yield the operands of a minimum."""
     match bound:
         case Binary("min", left, right):
             yield from _least(left)
@@ -153,7 +156,7 @@ def _least(bound: Expr) -> Iterator[Expr]:
 
 
 def _plain(expr: Expr) -> Expr:
-    """`expr` with simple subscripts."""
+    """Return `expr` with simplified subscripts."""
     if isinstance(expr, Load):
         return Load(expr.array, tuple(plain_form(i) or _plain(i) for i in expr.index), expr.access)
     return map_children(expr, _plain)

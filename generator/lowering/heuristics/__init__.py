@@ -1,7 +1,7 @@
-"""Plans that are chosen without measuring.
+"""Plans chosen without measuring.
 
-Read `neighbours.py` (which dimension is x), `default.py` (PPCG's plan), `usual.py` (which plan is the default on a
-device), `starts.py` with `warps.py` and `tensor.py` (plans that are worth measuring first).
+Read `neighbours.py` (the x dimension), `default.py` (PPCG's plan), `usual.py` (the default plan on a device),
+`starts.py` with `warps.py` and `tensor.py` (plans to measure first).
 
 May import `lowering.core` and `lowering.analysis`.
 """

@@ -1,11 +1,11 @@
-"""PPCG's plan, the default of GPUs (`usual.py` has that of CPUs): what PPCG does without tuning (0.09; facts measured
-on its output).
+"""PPCG's plan, the default on GPUs (`usual.py` has that of CPUs): PPCG's choices without tuning (0.09; measured on its
+output).
 
 Pluto-like schedule with outer coincidence and maximal band depth, tiles of 32, blocks of 512 / 32x16 / 32x4x4 threads
-cut to the tile, shared memory wherever the copies fit, no unrolling.
+limited to the tile, shared memory if the copies fit, no unrolling.
 
-On GPUs it differs in two points, so that neighbouring threads touch neighbours in memory wherever a mapping allows
-that: another parallel dimension may be x (`neighbours`), and blocks of three dimensions have their 32 threads along x
+On GPUs it differs in two points, so that neighbouring threads access neighbours in memory wherever a mapping allows it:
+another parallel dimension may be x (`neighbours`), and blocks of three dimensions have their 32 threads along x
 (4x4x32).
 """
 
@@ -28,9 +28,9 @@ _GPU_BLOCKS: dict[int, tuple[int, ...]] = {**_BLOCKS, 3: (4, 4, 32)}
 
 
 def default_plan(program: Program, target: Target, size: int = TILE, choice: Schedule = _PLUTO) -> Plan:
-    """The plan of PPCG within the target's limits; with another tile `size`, it is that of PPCG's --tile-size.
+    """Return PPCG's plan within the target's limits, with the tile `size` of its option --tile-size.
 
-    `choice` is another schedule than PPCG's.
+    `choice`: a schedule other than PPCG's.
 
     Raises:
         IllegalPlan: isl gives up.
@@ -51,7 +51,7 @@ def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
 
 
 def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[int, ...]:
-    """`tile`, halved in its largest dimension until what a block computes of other stages fits its shared memory."""
+    """Return `tile`, halved in its largest dimension until the stages of a block fit in its shared memory."""
     while (
         shape.computes and shape.shared_bytes(tile, 1, copies=False) > target.local_bytes and max(tile, default=1) > 1
     ):
@@ -61,8 +61,8 @@ def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[
 
 
 def within_limits(block: tuple[int, ...], target: Target) -> tuple[int, ...]:
-    """`block` cut to what the device allows in each dimension, then halved in its largest one until it allows all of
-    it.
+    """Return `block` limited by the device in each dimension, then halved in its largest one until all of it is
+    allowed.
     """
     block = tuple(reversed([min(size, most) for size, most in zip(reversed(block), target.max_block, strict=False)]))
     while prod(block) > target.max_threads:

@@ -1,6 +1,6 @@
-"""Which parallel dimension of a kernel should be x, so that neighbouring threads touch neighbours in memory.
+"""The parallel dimension of a kernel that should be x, so that neighbouring threads access neighbours in memory.
 
-PPCG takes the innermost one, and so does every schedule here. That is wrong where the source runs along columns, as in
+PPCG takes the innermost one, and so does every schedule here. That is wrong if the source runs along columns, as in
 gramschmidt and symm.
 """
 
@@ -21,10 +21,10 @@ Statements: TypeAlias = tuple[str, ...]
 
 
 def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
-    """`plan` with the x dimension of each kernel that spreads the fewest transfers.
+    """Return `plan` with the x dimension of each kernel that has the fewest uncoalesced transfers.
 
-    Only kernels that spread any are looked at, and only a dimension that is better than the schedule's own is taken.
-    Any parallel dimension may be x, so that every one that fits the device is tried. An illegal plan is left as it is.
+    Only kernels with uncoalesced transfers are examined, and only a dimension that is better than the schedule's is
+    taken. Any parallel dimension may be x, so all that fit the device are tried. An illegal plan is returned unchanged.
     """
     try:
         every = kernel_facts(program, plan, target)
@@ -42,16 +42,16 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
 
 
 def spread(facts: KernelFacts) -> float:
-    """Transfers per thread between the kernel and global memory that neighbours along x do not share."""
+    """Return transfers per thread between the kernel and global memory that neighbours along x do not share."""
     return sum(a.transfers for a in facts.accesses if a.space == "global" and not a.coalesced)
 
 
 def _facts_of(program: Program, plan: Plan, target: Target,
               others: Mapping[Statements, KernelPlan]) -> Mapping[Statements, KernelFacts]:
-    """What is known of the kernels `others` in `plan`, as far as they fit the device.
+    """Return the facts of the kernels `others` in `plan`, as far as they fit the device.
 
-    Kernels do not depend on each other's order, so that all are lowered at once. Where one is illegal - other arrays
-    want shared copies, whose barriers its loops do not allow - the others are lowered one by one.
+    The orders of kernels are independent, so all are lowered at once. If one is illegal (shared copies of other arrays,
+    whose barriers its loops do not allow), the others are lowered one by one.
     """
     try:
         found = kernel_facts(program, _with_kernels(plan, others), target)
@@ -63,7 +63,7 @@ def _facts_of(program: Program, plan: Plan, target: Target,
 
 
 def _orders(count: int) -> tuple[tuple[int, ...], ...]:
-    """Permutations that put another dimension than the last one last and leave the rest as it is."""
+    """Return permutations that move another dimension to the end and keep the order of the rest."""
     return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1)))
 
 

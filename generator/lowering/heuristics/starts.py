@@ -1,19 +1,19 @@
-"""Plans worth measuring first: shapes of kernels that people write by hand, one per kind of device.
+"""Plans to measure first: shapes of hand-written kernels, for several kinds of devices.
 
     rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
-    bands     on CPUs: slabs of few rows, with what they need of other stages, and whole in short dimensions (colours)
-    steps     on CPUs: bands of more rows, one after the other, which keep the rows of other stages that are read again
+    bands     on CPUs: slabs of few rows with the stages that they need, whole in short dimensions (colours)
+    steps     on CPUs: bands of more rows, one after the other, which keep the rows of stages that are read again
     vectors   on CPUs: strips in one thread, whose points along x are a vector (PoCL), one block below the other
-    sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
+    sums      on CPUs: whole rows that are summed up, several of them in one thread (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
-    multiplication
-    warps     where sub-groups exchange values: tiles of stages of their own, half of each in registers
+              multiplication
+    warps     where sub-groups exchange values: tiles of stages per warp, half of each in registers
     outer     on GPUs: blocked, with 8 x 8 points per thread in runs, vector accesses and copies a tile ahead
 
-Which one pays differs by device and program; a search starts from all of them.
+Which one is best depends on device and program; a search starts with all of them.
 """
 
 from __future__ import annotations
@@ -85,15 +85,15 @@ _OUTER = _Style(
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
-"""Tile sizes of slabs at most, and below the most points of a tile and the least size along x."""
+"""The largest tile sizes of slabs; below, the most points of a tile and the smallest size along x."""
 _SLAB_POINTS, _LEAST_X = 65536, 8
 _BAND_ROWS, _LEAST_ROWS, _LEAST_BAND_X, _SHORT, _BAND_BYTES = 32, 8, 64, 16, 256 * 1024
-"""Of bands: the most rows, and how few before rows are cut; the shortest pieces of rows; the longest dimension that is
-short; what a core's second-level cache has room for.
+"""For bands: the most rows, and the least before rows are split; the shortest pieces of rows; the longest dimension
+that is called short; the size of a core's second-level cache.
 """
 
 _STEPS, _PARTS = 128, 4
-"""Of a block that walks down its tile: its most rows, and how many of its tiles there are for each core at least."""
+"""For a block that walks down its tile: its most rows, and the least number of its tiles per core."""
 
 _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
 """Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search
@@ -101,16 +101,16 @@ offers on CPUs.
 """
 
 _MOST_IN_TILE = 256
-"""Threads of a block that runs one tile of a wavefront."""
+"""The most threads of a block that runs one tile of a wavefront."""
 
 _ALONE_ON_CPUS, _ALONE_ON_GPUS = 1024, 64
-"""Instances of statements that one thread runs in the time of a launch, carefully: some 20 and 5 us."""
+"""Instances of statements that one thread runs in the time of a launch, about 20 and 5 us; conservative."""
 
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
-    """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
+    """Return plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     shapes = kernel_shapes(program, choice, target.dialect)
-    default = default_plan(program, target, choice=choice)  # x as there
+    default = default_plan(program, target, choice=choice)  # for the same x
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
         partial(_kernel, _POINTS),
@@ -133,7 +133,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
 
 
 def serial_schedule(program: Program, target: Target, choice: Schedule) -> Schedule:
-    """`choice` with the loops in one thread, and not on the host, whose launches take longer than their work there."""
+    """Return `choice` with loops in one thread instead of the host if their launches would take longer than their work.
+    """
     if isinstance(choice, Stages | TimeTiles):
         return choice
     most = _ALONE_ON_CPUS if target.shares_host_cores else _ALONE_ON_GPUS
@@ -142,15 +143,15 @@ def serial_schedule(program: Program, target: Target, choice: Schedule) -> Sched
 
 
 def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
-    """One for CPUs, with one thread per block. Raises IllegalPlan if isl gives up."""
-    default = default_plan(program, target, choice=choice)  # x as there
+    """Return a plan for CPUs with one thread per block. Raises IllegalPlan if isl gives up."""
+    default = default_plan(program, target, choice=choice)  # for the same x
     return Plan(choice, tuple(_vectors(program, shape, target, default.kernel(shape.statements).order)
                               for shape in kernel_shapes(program, choice, target.dialect)))
 
 
 def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
-    """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if
-    isl gives up.
+    """Return a plan that sums up rows in vectors, where `choice` lets terms be reordered. Raises IllegalPlan if isl
+    gives up.
     """
     default = default_plan(program, target, choice=choice)
     return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order)
@@ -158,17 +159,17 @@ def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
 
 
 def row_sums(program: Program, reductions: Iterable[str]) -> tuple[str, ...]:
-    """Those of `reductions` whose terms lie next to each other in memory, wherever they come from, sorted."""
+    """Return those of `reductions` whose terms are adjacent in memory, sorted."""
     return tuple(sorted(name for name in sums(program, reductions) if _along_rows(program.statement(name))))
 
 
 def _along_rows(statement: Statement) -> bool:
-    """Whether some iterator is summed over and moves what is read by one element, if at all."""
+    """Return whether the terms along some summation iterator are adjacent in memory."""
     return any(name not in _owned(statement) and _reads_neighbours(statement, name) for name in statement.iterators)
 
 
 def _across_rows(statement: Statement) -> bool:
-    """Whether neighbours are updated again and again, from neighbours or from what is the same for all of them."""
+    """Return whether adjacent elements are updated repeatedly, from adjacent elements or from values common to all."""
     target, owned = statement.body.target, _owned(statement)
     return not owned.issuperset(statement.iterators) and any(
         moves_by_one(target, name) and _reads_neighbours(statement, name)
@@ -177,13 +178,13 @@ def _across_rows(statement: Statement) -> bool:
 
 
 def _owned(statement: Statement) -> set[str]:
-    """The iterators that tell the elements apart that are written."""
+    """Return the iterators that distinguish the written elements."""
     return {name for index in statement.body.target.index for name in statement.body.variables(index)}
 
 
 def _reads_neighbours(statement: Statement, name: str) -> bool:
-    """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and
-    some are not.
+    """Return whether the next value of `name` reads the next elements; common ones are ignored, but there must be
+    others.
     """
     body = statement.body
     read = [load for value in body.computed for load in loads_of(value) if load.array != body.target.array]
@@ -192,15 +193,17 @@ def _reads_neighbours(statement: Statement, name: str) -> bool:
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
-    """One that runs `steps` time steps per launch. Raises IllegalPlan if the program has none."""
+    """Return a plan with `steps` time steps per launch. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
     return Plan(choice, (_kernel(_SURROUNDED if target.shares_host_cores else _POINTS, shape, target, ()),))
 
 
 def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None:
-    """`time_plan` with tiles of warps, half of each in registers; None where lanes cannot hold the sweeps for each
-    other, or a block has no room for so many steps. Raises IllegalPlan if the program has none.
+    """Return `time_plan` with tiles of warps, half of each in registers.
+
+    None if lanes cannot hold the sweeps for each other, or a block has no room for so many steps. Raises IllegalPlan if
+    the program has no time steps.
     """
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
@@ -209,7 +212,7 @@ def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None
 
 
 def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """One part of the outermost dimension per core, whole in the others as far as blocks may be so large."""
+    """Return a kernel with one part of the outermost dimension per core, whole in the others as far as blocks allow."""
     shape = shape.ordered(order)
     tile = [min(most, _cover(e)) for most, e in zip(_WHOLE[len(shape.extents)], shape.extents, strict=True)]
     if tile:
@@ -225,8 +228,9 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Rows as long as they are, some below each other, so that what a thread computes of stages stays in its cache;
-    kernels that compute none are slabs.
+    """Return a kernel with whole rows, a few below each other, so that the stages of a thread stay in its cache.
+
+    Kernels without stages are slabs.
     """
     if not shape.computes or not shape.extents:
         return _slab(shape, target, order)
@@ -247,7 +251,7 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Rows as long as they are, one after the other: of the stages a thread keeps the rows that it needs again."""
+    """Return a kernel that walks over whole rows: a thread keeps the rows of stages that it needs again."""
     band, shape = _band(shape, target, order), shape.ordered(order)
     if not shape.walkable or shape.extents[-2] < 2:
         return band
@@ -263,7 +267,9 @@ def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """A thread keeps some vectors in registers; kernels that update no neighbours again and again are slabs."""
+    """Return a kernel whose threads keep vectors in registers; kernels without repeated updates of neighbours are
+    slabs.
+    """
     updates = (
         shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
     )
@@ -271,8 +277,9 @@ def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes)
 
 
 def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """A thread sums up some rows, as long as tiles may be; kernels without such sums keep results in registers, or
-    are slabs.
+    """Return a kernel whose threads sum up some rows of maximal length.
+
+    Kernels without such sums keep results in registers, or are slabs.
     """
     count, owned = len(shape.extents), {d for kept in shape.kept for d in kept}
     summed = [d for d in range(count) if d not in owned]
@@ -290,12 +297,14 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _warps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Tiles of warps, half in registers; kernels whose stages lanes cannot hold are points."""
+    """Return a kernel with tiles of warps, half in registers; kernels whose stages lanes cannot hold are points."""
     return warps_kernel(shape, target, order) or _kernel(_POINTS, shape, target, order)
 
 
 def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Outer products of registers, in runs; kernels in which a step serves no rectangle of points are blocked."""
+    """Return a kernel of outer products in registers, in runs; kernels without a rectangle of points per step are
+    blocked.
+    """
     made = _kernel(_OUTER, shape, target, order)
     return made if made.points_inside and len(made.tile) > 1 else _kernel(_BLOCKED, shape, target, order)
 
@@ -335,7 +344,9 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
 
 
 def _in_tiles(shape: KernelShape, target: Target) -> KernelPlan:
-    """Blocks that run the diagonals of a wavefront's tile, with a thread for each place along its rows if possible."""
+    """Return a kernel that runs the diagonals of a wavefront's tile, with a thread per place along its rows if
+    possible.
+    """
     block = list(shape.diagonals)
     while prod(block) > min(_MOST_IN_TILE, target.max_threads):
         block[block.index(max(block))] //= 2
@@ -343,13 +354,13 @@ def _in_tiles(shape: KernelShape, target: Target) -> KernelPlan:
 
 
 def _threads(block: Sizes, tile: Sizes, target: Target) -> Sizes:
-    """`block` within the device's limits; on GPUs with MIN_THREADS at least, where the tile has points for them."""
+    """Return `block` within the device's limits; on GPUs with at least MIN_THREADS, if the tile has enough points."""
     most = tuple(min(size, limit) for size, limit in zip(reversed(tile), target.max_block, strict=False))[::-1]
     return _grown(within_limits(block, target), most, target)
 
 
 def _grown(sizes: Sizes, most: Sizes, target: Target) -> Sizes:
-    """`sizes` that are MIN_THREADS together on GPUs, x first, where `most` allows that."""
+    """Return `sizes` with a product of at least MIN_THREADS on GPUs, grown along x first, if `most` allows it."""
     found = list(sizes)
     for d in reversed(range(len(found))):
         while not target.shares_host_cores and prod(found) < MIN_THREADS and 2 * found[d] <= most[d]:
@@ -358,13 +369,12 @@ def _grown(sizes: Sizes, most: Sizes, target: Target) -> Sizes:
 
 
 def _cover(extent: int) -> int:
-    """The least power of two that is at least `extent`."""
+    """Return the least power of two that is at least `extent`."""
     return 1 << max(0, extent - 1).bit_length()
 
 
 def default_partition(program: Program) -> Partition:
-    """The statements that isl's scheduler brings together by default, in its order; raises IllegalPlan if it gives
-    up.
+    """Return the groups of statements of isl's scheduler by default, in its order; raises IllegalPlan if it gives up.
     """
     scheduled = schedule_kernels(program, ScheduleChoice())
     kernels = [part.statements for part in scheduled.kernels]

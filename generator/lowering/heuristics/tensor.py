@@ -1,4 +1,4 @@
-"""Plans to start with whose sums of products are computed on tensor cores."""
+"""Start plans whose sums of products are computed on tensor cores."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DEPTH = 32
 
 
 def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]:
-    """`plan` with all its sums of products on tensor cores, in tiles of several sizes; none where the target does not
-    allow that.
+    """Yield `plan` with all its sums of products on tensor cores, in tiles of several sizes; none if the target refuses
+    it.
     """
     if target.products == "full" or not target.multiplies(target.products) or plan.schedule is None:
         return
@@ -31,7 +31,9 @@ def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]
 
 
 def _kernel(kernel: KernelPlan, shape: KernelShape, target: Target, rows: int, warps: int) -> KernelPlan:
-    """The kernel with the largest tile on offer that has at most so many rows and columns, and nearly so many warps."""
+    """Return the kernel with the largest offered tile of at most so many rows and columns, and the nearest number of
+    warps.
+    """
     shape = shape.ordered(kernel.order)
     if shape.contraction is None:
         return kernel

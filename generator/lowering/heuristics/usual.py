@@ -1,9 +1,9 @@
-"""The plan that a run begins with, chosen by what kind of device there is, without a measurement.
+"""The plan that a run begins with, chosen by the kind of device, without a measurement.
 
-A loop of the host whose launches take longer than their work runs in one thread (`serial_schedule`). For the rest: on
-GPUs it is PPCG's choice (`default.py`). On CPUs, where a block's threads run one after the other, it is the plan of
-`starts.py` with one thread per block, which runs whole rows, or keeps vectors of results in registers where neighbours
-are updated again and again; PPCG's choice is called `gpu-default` there.
+Host loops whose launches take longer than their work run in one thread (`serial_schedule`). Apart from that, the plan
+on GPUs is PPCG's choice (`default.py`). On CPUs, where a block's threads run in sequence, it is the plan of `starts.py`
+with one thread per block, which runs whole rows, or keeps vectors of results in registers if neighbours are updated
+repeatedly; PPCG's choice is called `gpu-default` there.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from generator.schedules.schedule import Schedule
 from generator.target import Target
 
 GPU_DEFAULT = "gpu-default"
-"""What PPCG's choice is called on CPUs."""
+"""The name of PPCG's choice on CPUs."""
 _PLUTO = ScheduleChoice()
 
 
 def usual_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
-    """The default plan: evaluation 0 of a run on `target`. PPCG's choice is also that of CPUs where the other one is
-    illegal.
+    """Return the default plan: evaluation 0 of a run on `target`. On CPUs, PPCG's choice replaces an illegal plan.
 
     Raises:
         IllegalPlan: isl gives up.

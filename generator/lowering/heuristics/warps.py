@@ -1,4 +1,4 @@
-"""A kernel to start with whose stages lie in tiles of warps, half of each in registers (`in_registers`)."""
+"""A start kernel whose stages are in tiles of warps, half of each in registers (`in_registers`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _POINTS: tuple[Sizes, ...] = ((), (8,), (2, 4), (1, 2, 4))
 
 
 def warps_kernel(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan | None:
-    """Blocks of 4 warps below each other, each with rows of 32 lanes; None where lanes cannot hold the stages for each
-    other, or a block has no room for that.
+    """Return a kernel with blocks of 4 warps below each other, each with rows of 32 lanes.
+
+    None if lanes cannot hold the stages for each other, or a block has no room for them.
     """
     count = len(shape.extents)
     if target.sub_group < LANES or not shape.computes or not 0 < count < len(_POINTS):

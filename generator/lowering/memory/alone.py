@@ -1,12 +1,12 @@
-"""A thread that is alone in its block: its number is 0, it waits for nobody, and its boxes are plain rows of elements.
+"""A thread that is alone in its block: its index is 0, it needs no barriers, and its boxes are one-dimensional.
 
-    barrier(..);                                    (nothing)
-    for (int e1 = t1; ..; e1 += 1)              ->  for (int e1 = 0; ..; ++e1)
-      .. gray_here[e0][e1] + gray_here[e0][e1 + 2]    .. gray_here[e0 * 260 + e1] + gray_here[e0 * 260 + e1 + 2]
+    barrier(..);                                           (nothing)
+    for (int e1 = t1; ..; e1 += 1)                    ->   for (int e1 = 0; ..; ++e1)
+        .. gray_here[e0][e1] + gray_here[e0][e1 + 2]          .. gray_here[e0 * 260 + e1] + gray_here[e0 * 260 + e1 + 2]
 
-Compilers for CPUs turn a loop along such a row into vectors. With two subscripts LLVM first keeps what the next round
-reads again in scalar variables (partial redundancy elimination of loads), and then finds a loop that carries values
-from round to round, of which it makes no vectors: harris takes 3 times as long. In a sum it does not see that.
+Compilers for CPUs vectorize a loop along such a row. With two subscripts, LLVM first keeps values that the next
+iteration reads again in scalar variables (partial redundancy elimination of loads), and then does not vectorize the
+loop-carried values: harris takes 3 times as long. It does not do so for a sum.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from generator.nest import Barrier, Declare, For, If, Node, map_expressions
 
 
 def one_thread(body: tuple[Node, ...], threads: Collection[str], boxes: Sequence[LocalBox]) -> tuple[Node, ...]:
-    """The loops of a thread whose block has no other one; `threads` are the names of its numbers."""
+    """Return the loops of a thread that is alone in its block. `threads`: the names of its indices."""
     rows = {box.name: box.sizes for box in boxes if len(box.sizes) > 1}
     return _without_barriers(map_expressions(body, lambda expr: _placed(expr, frozenset(threads), rows)), rows)
 
 
 def in_a_row(box: LocalBox) -> LocalBox:
-    """The box as it is declared then."""
+    """Return the box as it is declared then."""
     return replace(box, sizes=(prod(box.sizes),)) if len(box.sizes) > 1 else box
 
 
@@ -45,7 +45,7 @@ def _placed(expr: Expr, threads: frozenset[str], rows: Mapping[str, tuple[int, .
 
 
 def _sum(left: Expr, right: Expr) -> Expr:
-    """`left + right` without parentheses."""
+    """Return `left + right` without parentheses."""
     match right:
         case Binary("+" | "-" as op, first, second):
             return Binary(op, _sum(left, first), second)

@@ -1,9 +1,9 @@
-"""Where barriers stand, and the rules for them, enforced on the final loops of a kernel.
+"""Where barriers are needed, and their rules, enforced on the final loops of a kernel.
 
 Threads wait before they use what others wrote to a box, and before they overwrite what others may still read.
 
 All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads.
-In OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in CUDA in one that all threads take.
+In OpenCL it must not be in a branch (PoCL 3 miscompiles even a uniform one), in CUDA only in one that all threads take.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class BarrierRefused(IllegalPlan):
 
 
 def in_turn(parts: Iterable[tuple[Node, ...]], boxes: Collection[str]) -> list[Node]:
-    """All nodes, with a barrier between parts of which one writes a box that the other one uses."""
+    """Return all nodes, with a barrier between parts of which one writes a box that the other one uses."""
     nodes, written, read = list[Node](), set[str](), set[str]()
     for part in parts:
         writes, reads = _written(part) & set(boxes), _read(part) & set(boxes)
@@ -45,9 +45,9 @@ def _read(nodes: tuple[Node, ...]) -> set[str]:
 
 
 def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...], branches: bool = False) -> None:
-    """Raise IllegalPlan when a barrier stands under a branch or in a loop whose bounds depend on the thread.
+    """Raise IllegalPlan if a barrier is under a branch or in a loop whose bounds depend on the thread.
 
-    `branches`: conditions that are the same in all threads of a block, on block indices and loops, are no obstacle.
+    `branches`: allow conditions that are the same in all threads of a block (on block indices and loops).
     """
     _check(nodes, frozenset(threads), branches)
 
@@ -74,5 +74,5 @@ def _has_barrier(nodes: tuple[Node, ...]) -> bool:
 
 
 def _is_uniform(condition: Expr, varying: frozenset[str]) -> bool:
-    """Whether all threads of a block find the same; what they load may differ."""
+    """Return whether all threads of a block get the same result, without loads, which may differ."""
     return not names_of(condition) & varying and not any(loads_of(condition))

@@ -1,6 +1,6 @@
-"""A box of an array that threads keep beside global memory: where it begins, subscripts into it, what is declared.
+"""A box of an array that threads keep outside of global memory: its corner, its subscripts, its declaration.
 
-    int a_at0 = max(0, 8 * b0 - 1);                                             the box does not begin at a sum
+    int a_at0 = max(0, 8 * b0 - 1);        the corner is not a sum
     a[a_at0 + e0][4 * b1 + e1]  ->  a_here[e0][e1]
 """
 
@@ -24,7 +24,7 @@ Filled: TypeAlias = Literal["copy", "compute"]
 class Ring:
     """Rows of a box, in dimension `dim`, that stay from step to step of a block: row `r` is at `r & (rows - 1)`.
 
-    A step fills those from `first` on, an index of the whole array: the others are there.
+    A step fills those from `first` on, an index of the whole array; the others are already filled.
     """
 
     dim: int
@@ -36,10 +36,10 @@ class Ring:
 class LocalBox:
     """The array `name` holds the `box[d]` elements of `array` from index `corner[d]` on.
 
-    `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts. `variables[d]` holds
-    the corner in dimension d; None where that is a sum that can stand in subscripts. The threads of a `level` fill it
-    together, with copies or with what they compute, and only they read it. No `array`: threads combine values there.
-    In the dimension of a `ring`, loops over the box count the rows of the whole array.
+    `sizes`: as declared; rows may be longer than those of the box, against bank conflicts. `variables[d]`: holds the
+    corner in dimension d; None if it is a sum that can be in subscripts. The threads of a `level` fill the box
+    together, with copies or computed values, and only they read it. Without `array`, it is for combining values of
+    threads. In the dimension of a `ring`, loops over the box count the rows of the whole array.
     """
 
     name: str
@@ -70,8 +70,7 @@ class LocalBox:
 
     @property
     def bounds(self) -> tuple[tuple[Expr, Expr], ...]:
-        """The first element of each dimension that is filled, in the counting of the loops, and the one after the last.
-        """
+        """Per dimension, the first element to fill, as counted by the loops, and the one after the last."""
         return tuple((self.ring.first, simplify(Binary("+", self._first[d], Int(n)))) if self.ring and d == self._around
                      else (Int(0), Int(n)) for d, n in enumerate(self.box))
 
@@ -81,12 +80,13 @@ class LocalBox:
         return self.ring.dim if self.ring else None
 
     def _round(self, dim: int, index: Expr) -> Expr:
-        """Where the row `index` of the whole array is, in the dimension of a ring; else `index`, one of the box."""
+        """Return where the row `index` of the whole array is in the dimension of a ring; else `index`, one of the box.
+        """
         return Binary("&", index, Int(self.ring.rows - 1)) if self.ring and dim == self._around else index
 
     @property
     def declared(self) -> list[Node]:
-        """What gives the variables their values."""
+        """The nodes that initialize the variables."""
         return [node for name, first in zip(self.variables, self.corner, strict=True) if name is not None
                 for node in (Declare(name, "int", ()), Assign(Load(name), "", first))]
 
@@ -103,28 +103,29 @@ class LocalBox:
         )
 
     def at(self, tiles: Mapping[str, Expr]) -> Self:
-        """The box with its corner in names of the generated code: `tiles` are the numbers of the tiles around it."""
+        """Return the box with its corner in names of the generated code. `tiles`: the numbers of the tiles around it.
+        """
         ring = self.ring and replace(self.ring, first=simplify(substitute(self.ring.first, tiles)))
         return replace(self, corner=tuple(simplify(substitute(first, tiles)) for first in self.corner), ring=ring)
 
     def element(self, index: tuple[Expr, ...]) -> Load:
-        """The element of the box that stands for the element `index` of the whole array."""
+        """Return the element of the box that holds the element `index` of the whole array."""
         return Load(self.name, tuple(self._round(d, i) if d == self._around else _minus(i, first)
                                      for d, (i, first) in enumerate(zip(index, self._first, strict=True))))
 
 
 def padded_rows(box: tuple[int, ...], padding: int) -> tuple[int, ...]:
-    """What is declared for a box: its rows are longer by `padding`."""
+    """Return the declared sizes of a box, whose rows are longer by `padding`."""
     return (*box[:-1], box[-1] + padding)
 
 
 def corner_variables(array: str, corner: tuple[Expr, ...], word: str, taken: set[str]) -> tuple[str | None, ...]:
-    """Names for the variables of a box: `a_word0`, .. where its corner is no sum; they go to `taken`."""
+    """Return names for the variables of a box: `a_word0`, .. where its corner is not a sum; added to `taken`."""
     return tuple(None if is_sum(first) else fresh_name(f"{array}_{word}{d}", taken) for d, first in enumerate(corner))
 
 
 def _minus(index: Expr, first: Expr) -> Expr:
-    """The difference; what data decide is left as it is, whatever its type."""
+    """Return the difference; a data-dependent index is not simplified, whatever its type."""
     if is_plain(index):
         return simplify(Binary("-", index, first))
     return index if first == Int(0) else Binary("-", index, first)

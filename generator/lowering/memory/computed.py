@@ -1,4 +1,5 @@
-"""Stages inside of kernels: boxes in shared memory that a block computes, elements that a thread computes for itself.
+"""Stages inside of kernels: boxes in shared memory that a block computes, and elements that a thread computes for
+itself.
 
     // all threads compute blur_x_here (10 x 32 elements)
     for (e0 = t0; e0 < 10; e0 += 8) for (e1 = t1; ..) blur_x_here[e0][e1] = in[blur_x_at0 + e0][..] + ..;
@@ -39,7 +40,7 @@ class ComputedBox(LocalBox):
 
 def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[FillPoint],
                     taken: set[str]) -> tuple[ComputedBox, ...]:
-    """The boxes that a kernel computes, point by point, in the order of computation; new names go to `taken`.
+    """Return the boxes that a kernel computes, point by point, in order of computation; new names are added to `taken`.
 
     Raises:
         IllegalPlan: as `stage_boxes`.
@@ -59,7 +60,7 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
 
 
 def _ring(box: TileBox, dim: int) -> Ring:
-    """The rows of a box that slides along `dim`: those that the step before had are there."""
+    """Return the rows of a box that slides along `dim`: those of the previous step are kept."""
     corner, step = box.corner[dim], Name(STEP)
     before = substitute(corner, {STEP: Binary("-", step, Int(1))})
     end, moved = simplify(Binary("+", before, Int(box.sizes[dim]))), simplify(Binary("-", corner, before))
@@ -69,20 +70,20 @@ def _ring(box: TileBox, dim: int) -> Ring:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A fill point at which loops are: its number, and the numbers of the tiles around it by name."""
+    """A fill point inside its loops: its number, and the numbers of the tiles around it by name."""
 
     number: int
     tiles: Mapping[str, Expr]
 
 
 def entered(number: int, point: FillPoint, tiles: Sequence[Expr], walk: int = 0) -> Entered:
-    """Fill point `number`, where the numbers of the steps (with `walk`) or tiles around it are `tiles`."""
+    """Return fill point `number` if the numbers of the steps (with `walk`) or tiles around it are `tiles`."""
     return Entered(number, dict(zip(tile_names(point, walk), tiles, strict=False)))
 
 
 @dataclass
 class Computing:
-    """Turns reads of stages into what computes them. `taken` are names that something has; new ones are added."""
+    """Replaces reads of stages by their computation. `taken`: names in use; new ones are added."""
 
     program: Program
     arrays: tuple[ComputedBox, ...]
@@ -95,7 +96,9 @@ class Computing:
         self.stages = {stage.array: stage for stage in self.program.stages}
 
     def enter(self, at: Entered, filled: bool) -> list[Node]:
-        """What fills the boxes of a fill point, up to the barrier; `filled`: copies before it await one, too."""
+        """Return the nodes that fill the boxes of a fill point, up to the barrier; `filled`: preceding copies also need
+        one.
+        """
         here = [box.at(at.tiles) for box in self.arrays if box.point == at.number]
         together: dict[tuple[str, ...], list[ComputedBox]] = {}
         for box in here:
@@ -106,7 +109,9 @@ class Computing:
         return [*nodes, Barrier()] if here or filled else nodes
 
     def _fill(self, boxes: Sequence[ComputedBox], at: Entered) -> Node:
-        """The loops in which the threads of the block share out boxes of one place, which the same steps compute."""
+        """Return the loops that distribute boxes of one place, which the same steps compute, over the threads of the
+        block.
+        """
         nodes: list[Node] = []
         local, stage = boxes[0], self.stages[boxes[0].array]
         verb = " ".join(["compute" if local.ring is None else "compute what is new of",
@@ -121,13 +126,13 @@ class Computing:
 
     def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
                names: Mapping[str, Expr] = NOTHING) -> Expr:
-        """`expr` with stages read from where they are; what has to run before it goes to `before`.
+        """Return `expr` with stages read from where they are; nodes that must run first are appended to `before`.
 
-        `known` maps elements to the variables that hold them already; `at` is the fill point above; `names` says what
-        is written for names.
+        `known` maps elements to the variables that already hold them. `at`: the enclosing fill point. `names`:
+        expressions that replace names.
 
         Raises:
-            IllegalPlan: there is none, where a block computes a stage.
+            IllegalPlan: there is no fill point, but a block computes a stage.
         """
         if isinstance(expr, Name):
             return names.get(expr.name, expr)
@@ -146,41 +151,41 @@ class Computing:
         return known[element]
 
     def kept(self, array: str, index: tuple[Expr, ...], at: Entered | None) -> Load:
-        """The element `index` of a stage that threads compute together, from where they keep it. Raises IllegalPlan."""
-        if at is None:  # isl put what fills the box under a condition of its own
+        """Return the element `index` of a stage that threads compute together, from its box. Raises IllegalPlan."""
+        if at is None:  # isl put the filling of the box under a separate condition
             raise IllegalPlan("a barrier would stand under a condition")
         local = next(a for a in self.arrays if a.array == array and a.point == at.number)
         return local.at(at.tiles).element(index)
 
     def value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
-        """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
+        """Return the value of one element, in the stage's type: an expression, or the variable that holds it."""
         return self._values(stage, element, before, known, at)[stage.array]
 
     def _values(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                 at: Entered | None) -> Mapping[str, Expr]:
-        """The same for all arrays that the stage's steps compute."""
+        """Return the same for all arrays that the stage's steps compute."""
         if len(stage.steps) > 1:
             return self._held(stage, element, before, known, at)
         return {stage.array: self._first(stage.steps[0], element, before, known, at)}
 
     def _first(self, step: Step, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
-        """The value that a step without loops assigns to an element."""
+        """Return the value that a step without loops assigns to an element."""
         names = iterators_at(step, element)
         for name, value in step.statement.body.lets:
             names[name.name] = self.named(name, self.placed(value, before, known, at, names), before)
         return self.placed(step.statement.body.value, before, known, at, names)
 
     def named(self, name: Name, value: Expr, before: list[Node]) -> Load:
-        """A variable of the kernel for the let `name` of a statement, which gets its `value` in `before`."""
+        """Return a variable of the kernel for the let `name` of a statement; its `value` is assigned in `before`."""
         held = Load(self._variable(name.name.partition("_")[0]))
         before += [Declare(held.array, name.type, ()), Assign(held, "", value)]
         return held
 
     def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
               at: Entered | None) -> Mapping[str, Load]:
-        """Variables with the values of one element of each array that the stage's steps compute."""
+        """Return variables with the values of one element of each array that the stage's steps compute."""
         if stage.steps[0].nest is not None:
             held = {array: self._declared(array, before) for array in stage.arrays}
             before += [node for nest in stage.nests for node in self._nest(nest, element, held, known, at)]
@@ -194,29 +199,29 @@ class Computing:
         return held
 
     def _declared(self, array: str, before: list[Node]) -> Load:
-        """A new variable for an element of an array, declared in `before`."""
+        """Return a new variable for an element of an array, declared in `before`."""
         held = Load(self._variable(array))
         before.append(Declare(held.array, self.program.array(array).type, ()))
         return held
 
     def _variable(self, base: str) -> str:
-        """A name for a variable that holds an element of the stage `base`, or for an iterator."""
+        """Return a name for a variable that holds an element of the stage `base`, or for an iterator."""
         self.variables[base] = self.variables.get(base, -1) + 1
         return fresh_name(f"{base}_{self.variables[base]}", self.taken)
 
     def apart(self) -> Computing:
-        """The same, with names of its own: for nodes that stand elsewhere than what this one makes."""
+        """Return the same with separate names, for nodes in another branch than those made by this one."""
         return Computing(self.program, self.arrays, self.block, set(self.taken))
 
     def _nest(self, steps: Sequence[Step], element: tuple[Expr, ...], own: Mapping[str, Load | LocalBox],
               known: dict[Load, Load], at: Entered | None) -> list[Node]:
-        """The loops of steps that share them; `own` are the variables or boxes of what they compute."""
+        """Return the loops of steps that share them. `own`: the variables or boxes of the computed arrays."""
         iterators, nodes = steps[0].statement.iterators, list[Node]()
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in steps[0].loops}
         values: dict[str, Expr] = {**names, **iterators_at(steps[0], element)}
         local = dict.fromkeys(step.statement.body.target.array for step in steps if step.local)
         held = {**own, **{array: self._declared(array, nodes) for array in local}}
-        inside = dict(known)  # what is declared inside of loops is unknown outside
+        inside = dict(known)  # variables declared inside of loops are unknown outside
         for step in steps:
             there = inside if step.statement.body.guard is None else dict(inside)
             nodes += self._statement(step, dict(values), held, there, at)
@@ -230,8 +235,9 @@ class Computing:
 
     def _statement(self, step: Step, values: dict[str, Expr], own: Mapping[str, Load | LocalBox],
                    known: dict[Load, Load], at: Entered | None) -> list[Node]:
-        """One instance of a step, for iterators with these values; what a condition decides about is computed where it
-        holds.
+        """Return one instance of a step, for iterators with these values.
+
+        Values that are conditional are computed only where the condition holds.
         """
         body, outer = step.statement.body, list[Node]()
 
@@ -253,20 +259,20 @@ class Computing:
 
 
 def iterators_at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
-    """The iterators of a step that computes an element of its target, as far as they follow from it."""
+    """Return the iterators of a step that computes an element of its target, as far as the element determines them."""
     return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
             for index, (position, constant) in zip(element, step.dims, strict=True) if position >= 0}
 
 
 def _forget(known: dict[Load, Load], written: Load | LocalBox) -> None:
-    """Take out of `known` the elements that other values of what is `written` choose now."""
+    """Remove elements from `known` whose subscripts depend on what is `written` now."""
     name = written.array if isinstance(written, Load) else written.name
     for element in [element for element in known if any(load.array == name for load in loads_of(element))]:
         del known[element]
 
 
 def _replaced(expr: Expr, own: Mapping[str, Load | LocalBox]) -> Expr:
-    """`expr` with loads of the arrays in `own` from there."""
+    """Return `expr` with loads of the arrays in `own` taken from there."""
     if not isinstance(expr, Load):
         return map_children(expr, lambda child: _replaced(child, own))
     index = tuple(_replaced(i, own) for i in expr.index)

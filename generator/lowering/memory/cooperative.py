@@ -1,9 +1,8 @@
-"""Loops in which threads take turns over the elements of a box: to copy them, to compute them, to add them to global
-memory.
+"""Loops that distribute the elements of a box over threads: to copy, compute, or add them to global memory.
 
-for (int e0 = t0; e0 < 10; e0 += 8) { // all threads fill a_here (10 x 32 elements of a)
-  for (int e1 = t1; e1 < 32; e1 += 4) {
-    a_here[e0][e1] = a[8 * b0 + e0][32 * b1 + e1];
+    for (int e0 = t0; e0 < 10; e0 += 8) { // all threads fill a_here (10 x 32 elements of a)
+        for (int e1 = t1; e1 < 32; e1 += 4) {
+            a_here[e0][e1] = a[8 * b0 + e0][32 * b1 + e1];
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ from generator.nest import For, If, Node, map_expressions
 
 def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str, of: str = "",
              lanes: int = 1, equally: bool = False) -> Node:
-    """The loops in which threads `fill` or `compute` (`verb`) a box; `body` is for its element `index`, `of` for
-    the comment. With several `lanes` it is for as many neighbours; `equally`: all threads have
-    a constant number of turns.
+    """Return the loops in which threads `fill` or `compute` (`verb`) a box.
+
+    `body`: for its element `index`, or for so many neighbours with several `lanes`. `of`: the end of the comment.
+    `equally`: all threads have a constant number of iterations.
     """
     note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements{of})"
     one_by_one = lanes == 1 and not equally
@@ -32,10 +32,10 @@ def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], ve
 
 def _in_a_row(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str, lanes: int,
               equally: bool) -> Node:
-    """`body` for every vector of a box: the threads, in one row, take turns over the vectors, in one row, too.
+    """Return `body` for every vector of a box: the linearized threads take turns over the linearized vectors.
 
-    Where all threads have equally many turns, their number is a constant. If that is wanted anyway, some have turns in
-    which they do nothing.
+    If all threads have equally many iterations, their number is a constant. With `equally` it is always constant, and
+    some iterations do nothing.
     """
     total, count = prod(box.box) // lanes, prod(threads)
     thread: Expr = Name("t0") if threads else Int(0)
@@ -55,7 +55,7 @@ def _in_a_row(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], n
 
 
 def _vector_at(box: LocalBox, number: Expr, lanes: int) -> dict[str, Expr]:
-    """The subscripts in a box of the first element of a vector, by the number of the vector."""
+    """Return the subscripts in a box of the first element of a vector, by the number of the vector."""
     index, place = dict[str, Expr](), prod(box.box) // lanes
     for d, size in enumerate((*box.box[:-1], box.box[-1] // lanes)):
         place //= size
@@ -66,9 +66,9 @@ def _vector_at(box: LocalBox, number: Expr, lanes: int) -> dict[str, Expr]:
 
 
 def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str) -> Node:
-    """`body` for every element of a box: `threads` (in each dimension, the outermost first) take turns.
+    """Return `body` for every element of a box; `threads` (per dimension, the outermost first) take turns.
 
-    Compilers unroll loops that copy as they like: what is inside is one load and one store.
+    Compilers may unroll copying loops: the body is one load and one store.
     """
     loops = []
     for d, (name, (first, end)) in enumerate(zip(box.index, box.bounds, strict=True)):
@@ -80,8 +80,9 @@ def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...],
 
 def all_lines(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str,
               lines: Collection[int]) -> Node:
-    """`body`, which computes all elements along the dimensions `lines` of a box, for every line: `threads` take turns;
-    the first one alone computes a box of one line.
+    """Return `body`, which computes all elements along the dimensions `lines` of a box, for every line.
+
+    `threads` take turns; the first one alone computes a box of one line.
     """
     free = [d for d in range(len(box.box)) if d not in lines]
     note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements), whole lines"
@@ -100,7 +101,7 @@ def all_lines(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], v
 
 
 def nested(loops: Sequence[For], body: tuple[Node, ...], note: str, unroll: int = 1) -> Node:
-    """`body` in these loops, the outermost first: `note` stands at that one, the innermost is unrolled."""
+    """Return `body` in these loops, the outermost first, which gets the note; the innermost is unrolled."""
     for d in reversed(range(len(loops))):
         body = (
             replace(
@@ -111,11 +112,10 @@ def nested(loops: Sequence[For], body: tuple[Node, ...], note: str, unroll: int 
 
 
 def share(dim: int, count: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:
-    """First element and step of a thread in dimension `dim` of a box with `count`; the block is `sizes`, outermost
-    first.
+    """Return the first element and step of a thread in dimension `dim` of a box with `count` dimensions.
 
-    The last dimensions are shared out. The outer ones of a block that has more than the box are flattened into the
-    first.
+    `sizes`: the block, outermost first. The last dimensions are distributed. If a block has more dimensions than the
+    box, its outer ones are flattened into the first.
     """
     spread = min(count, len(sizes))
     dim -= count - spread

@@ -1,6 +1,6 @@
-"""How often the expressions of inline stages stand in the text of a kernel, before it is made.
+"""Count the expressions of inline stages in the text of a kernel, before it is generated.
 
-Each thread computes the elements that it reads, every one once, so its text has an expression for each of them.
+Each thread computes every element that it reads once, so its text has an expression for each of them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from generator.lowering.memory.computed import iterators_at
 from generator.program import Program, Stage
 
 MOST = 20_000
-"""Different elements of stages that are looked at for one value; what reads more is not counted on."""
+"""The most different elements of stages that are counted for one value."""
 MOST_PARTS = 20_000
-"""Operators, numbers and names of all that is inline in one place; they take some 10 characters each."""
+"""The most operators, numbers and names of inline stages in one place; each takes about 10 characters."""
 
 
 def inlined_elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str]:
-    """How many different elements of stages that are inline it takes to compute `exprs` once, by array."""
+    """Return how many different elements of inline stages are needed to compute `exprs` once, by array."""
     found: Counter[str] = Counter()
     seen: set[Load] = set()
     todo = [load for expr in exprs for load in loads_of(expr)]
@@ -45,9 +45,9 @@ def inlined_elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Coun
 
 
 def check_length(program: Program, names: Collection[str], computed: Collection[str]) -> None:
-    """Raise IllegalPlan where the text for an element of what a kernel stores or its blocks compute would be too long.
+    """Raise IllegalPlan if the text of an element that a kernel stores or its blocks compute would be too long.
 
-    `names` are the statements of the kernel, `computed` the stages that it computes on its way.
+    `names`: the statements of the kernel. `computed`: the stages that it computes.
     """
     stages = {stage.array: stage for stage in program.stages if stage.array in computed}
     if not any(stage.where == "inline" for stage in stages.values()):
@@ -66,7 +66,7 @@ def check_length(program: Program, names: Collection[str], computed: Collection[
 
 def _places(program: Program, names: Collection[str], stages: Mapping[str, Stage]) -> Iterator[tuple[str,
                                                                                                     Sequence[Expr]]]:
-    """What is computed element by element, with the expressions for one element."""
+    """Yield what is computed element by element, with the expressions for one element."""
     for statement in program.statements:
         if statement.name in names:
             yield statement.name, (*statement.body.computed, *statement.body.target.index)

@@ -1,4 +1,4 @@
-"""How much of registers, shared memory and text the tile of a warp takes that is partly in registers."""
+"""Registers, shared memory and text of a warp's tile that is partly in registers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from generator.errors import IllegalPlan
 from generator.lowering.memory.sub_tiles import HeldStage, SubTiles, most_words
 
 MOST_SUB_TILES = 160
-"""Sub-tiles in registers, of all stages and the output together: each is text of its own."""
+"""The most sub-tiles in registers, of all stages and the output together: each is a separate piece of text."""
 
 
 def room_of(
     cut: SubTiles, stages: Sequence[HeldStage], outputs: Sequence[HeldStage], sizes: Sequence[int], shared: int
 ) -> LaneRoom | None:
-    """What the stages take, with elements of these `sizes` in bytes, and boxes of `shared` bytes; None where that
-    would be too much text.
+    """Return the resources of the stages, with elements of `sizes` bytes and boxes of `shared` bytes; None for too much
+    text.
     """
     if sub_tiles_in(cut, [*stages, *outputs]) > MOST_SUB_TILES:
         return None
@@ -25,7 +25,7 @@ def room_of(
 
 
 def check_text(cut: SubTiles, stages: Sequence[HeldStage], statements: Sequence[str]) -> None:
-    """Raise IllegalPlan where so many sub-tiles, those of outputs among them, would be too much text."""
+    """Raise IllegalPlan if so many sub-tiles, including those of outputs, would be too much text."""
     if (count := sub_tiles_in(cut, stages)) > MOST_SUB_TILES:
         raise IllegalPlan(
             f"{', '.join(statements)}: {count} sub-tiles in registers would be as many pieces of "
@@ -34,5 +34,5 @@ def check_text(cut: SubTiles, stages: Sequence[HeldStage], statements: Sequence[
 
 
 def sub_tiles_in(cut: SubTiles, stages: Sequence[HeldStage]) -> int:
-    """How many sub-tiles are in registers, or go from there to global memory."""
+    """Return how many sub-tiles are in registers, or stored from there to global memory."""
     return sum(len(list(cut.sub_tiles(stage))) for stage in stages)

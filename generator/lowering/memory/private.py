@@ -1,4 +1,4 @@
-"""Arrays that every block updates in a copy of its own, in shared memory, and adds to global memory at its end.
+"""Arrays that every block updates in a private copy, in shared memory, and adds to global memory at its end.
 
     // all threads fill hist_block (256 elements)
     for (e0 = t0; e0 < 256; e0 += 64) hist_block[e0] = 0;
@@ -30,16 +30,16 @@ from generator.program import Program
 
 @dataclass(frozen=True, slots=True)
 class PrivateBox(LocalBox):
-    """What a block adds to the elements of a box.
+    """A block's updates of the elements of a box.
 
-    `operator` combines it with them; `atomic`: several threads of the block update the same element.
+    `operator` combines them with the elements; `atomic`: several threads of the block update the same element.
     """
 
     operator: Operator
     atomic: bool
 
     def update(self, target: Load, value: Expr) -> Node:
-        """The update of the copy that stands for one of `target`, an element of the array."""
+        """Return the update of the private copy of `target`, an element of the array."""
         mine = self.element(target.index)
         if self.atomic:
             return Atomic(mine, self.operator, value, self.type, shared=True)
@@ -48,9 +48,9 @@ class PrivateBox(LocalBox):
 
 def private_arrays(program: Program, part: KernelPart, plan: KernelPlan, prefix: Sequence[str],
                    shares: Mapping[str, Sharing], taken: set[str]) -> dict[str, PrivateBox]:
-    """The copies that the blocks of a kernel keep, by the relaxed reductions that update them.
+    """Return the private copies of a kernel's blocks, by the relaxed reductions that update them.
 
-    `shares` has all relaxed reductions, and who updates one element. New names go to `taken`.
+    `shares`: all relaxed reductions, with the threads that update one element. New names are added to `taken`.
 
     Raises:
         IllegalPlan: as `update_box`.
@@ -81,14 +81,14 @@ def private_arrays(program: Program, part: KernelPart, plan: KernelPlan, prefix:
 
 
 def filled(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Node]:
-    """What stands before the loops of a kernel: all copies become neutral."""
+    """Yield the nodes before the loops of a kernel: all copies become neutral."""
     for array in arrays:
         yield from array.declared
         yield all_fill(array, block, (Assign(array.here, "", neutral(array.operator, array.type)),), "fill")
 
 
 def combined(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Node]:
-    """What stands behind them: the elements that the block updated go to global memory, one atomic update each."""
+    """Yield the nodes after the loops: one atomic update in global memory per element that the block updated."""
     for array in arrays:
         update = Atomic(Load(array.array, array.outside), array.operator, array.here, array.type)
         changed = Binary("!=", array.here, neutral(array.operator, array.type))

@@ -1,8 +1,8 @@
 """Elements that a thread keeps in registers: loaded or set to neutral before its loops, stored or combined after them.
 
-    sharing by one thread     load, update in registers, store
-    sharing by several        start from the neutral element, then combine: by atomic updates, or in shared memory or by
-                              shuffles first and one atomic update per block or warp
+    used by one thread    load, update in registers, store
+    shared by several     start from the neutral element, then combine: by atomic updates, or in shared memory or by
+                          shuffles first and one atomic update per block or warp
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from generator.target import LANES
 class Register:
     """An array kept in registers: variable `name` with one element per point in `points`.
 
-    `loops` gives, per statement, the names of the loops over these points. `sharing` tells who else updates an element;
-    `operator` combines their values. `element` and `exists` are subscripts and existence of the element of point
-    `names`.
+    `loops`: per statement, the names of the loops over these points. `sharing`: the other threads that update an
+    element; `operator` combines their values. `element`, `exists`: the subscripts of the element of point `names`, and
+    whether it exists.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Register:
     loaded: bool
 
     def at(self, statement: str) -> Load:
-        """The register that `statement` means inside its loops."""
+        """Return the register that `statement` uses inside its loops."""
         return Load(self.name, tuple(Name(n) for n in self.loops[statement]))
 
     @property
@@ -62,9 +62,9 @@ class Register:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A variable of a thread that stands for `array`, which nobody else sees: one element per point in `points`.
+    """A variable of a thread that replaces `array`, which is not visible outside: one element per point in `points`.
 
-    `points` and `loops` are as in Register. `kept`: the elements that it stands for, where a point has only one.
+    `points`, `loops`: as in Register. `kept`: the elements that it holds, if a point has only one.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Variable:
     kept: Kept | None
 
     def at(self, statement: str) -> Load:
-        """The variable that `statement` means inside its loops."""
+        """Return the variable that `statement` uses inside its loops."""
         return Load(self.name, tuple(Name(n) for n in self.loops[statement]))
 
     @property
@@ -85,7 +85,7 @@ class Variable:
 
 
 def opening(register: Register) -> Iterator[Node]:
-    """Declaration and first values."""
+    """Yield the declaration and the initial values."""
     yield Declare(register.name, register.type, tuple(p.count for p in register.points))
     first: Expr = Int(0)
     if register.sharing != "thread":
@@ -97,7 +97,7 @@ def opening(register: Register) -> Iterator[Node]:
 
 
 def neutral(operator: Operator, kind: str) -> Expr:
-    """The value of type `kind` that changes nothing when combined."""
+    """Return the neutral element of type `kind`."""
     match operator:
         case "+":
             return Int(0)
@@ -108,22 +108,22 @@ def neutral(operator: Operator, kind: str) -> Expr:
 
 
 def extreme(kind: str, greatest: bool) -> Expr:
-    """The greatest (least) value of a C type."""
+    """Return the greatest (least) value of a C type."""
     if kind in ("float", "double"):
         return Real("INFINITY" if greatest else "-INFINITY")
     if kind.startswith("unsigned"):
-        return Unary("~", Int(0)) if greatest else Int(0)  # all bits set, without a literal that only fits by luck
+        return Unary("~", Int(0)) if greatest else Int(0)  # all bits set, in any width
     low, high = integer_limits(kind)
     return Int(high) if greatest else Binary("-", Int(low + 1), Int(1))
 
 
 def exchanges(plan: KernelPlan, kind: str) -> bool:
-    """Whether elements of this type are stored by atomic exchange: devices have none for small ones."""
+    """Return whether elements of this type are stored by atomic exchange: devices have none for small ones."""
     return plan.exchange and ELEMENT_BYTES[kind] >= 4
 
 
 def closing(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
-    """What brings the values back to global memory after the loops."""
+    """Yield the nodes that bring the values back to global memory after the loops."""
     if register.sharing == "thread":
         store: Node = Assign(register.target, "", register.here)
         if exchanges(plan, register.type):
@@ -134,12 +134,12 @@ def closing(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> I
 
 
 def reducing(register: Register, plan: KernelPlan) -> tuple[int, ...]:
-    """The thread dimensions along which several threads update the same element."""
+    """Return the thread dimensions along which several threads update the same element."""
     return tuple(d for d, size in enumerate(plan.block) if size > 1 and d not in register.kept.owned)
 
 
 def can_shuffle(register: Register, plan: KernelPlan) -> bool:
-    """Whether whole warps lie along x and update the same element."""
+    """Return whether whole warps lie along x and update the same element."""
     return bool(plan.block) and len(plan.block) - 1 in reducing(register, plan) and plan.block[-1] % LANES == 0
 
 
@@ -158,7 +158,9 @@ def _combine(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> 
 
 
 def _tree(register: Register, plan: KernelPlan, scratch: LocalBox) -> Iterator[Node]:
-    """Half of the threads add the values of the other half until one is left, which updates the element."""
+    """Yield a tree reduction: half of the threads add the values of the other half, until one thread is left and
+    updates.
+    """
     assert register.operator is not None
     dims = reducing(register, plan)
     lane, width = _flat(dims, plan.block)
@@ -178,7 +180,7 @@ def _tree(register: Register, plan: KernelPlan, scratch: LocalBox) -> Iterator[N
 
 
 def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable[[str], str]) -> tuple[LocalBox, ...]:
-    """One shared array per element type that is combined in shared memory."""
+    """Return one shared array per element type that is combined in shared memory."""
     found: dict[str, tuple[int, int]] = {}
     for register in registers:
         if register.sharing == "thread" or plan.combine == "atomic" or not reducing(register, plan):
@@ -194,7 +196,7 @@ def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable
 
 
 def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
-    """A number for the threads along `dims`, x fastest, and how many there are."""
+    """Return a number for the threads along `dims`, x fastest, and their count."""
     names = thread_names(len(block))
     number: Expr = Int(0)
     count = 1
@@ -205,7 +207,7 @@ def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
 
 
 def _over_points(register: Register, body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """`body` for every point of the thread."""
+    """Return `body` for every point of the thread."""
     for name, points in reversed(list(zip(register.names, register.points, strict=True))):
         body = (For(name, Int(0), Binary("<", Name(name), Int(points.count)), 1, body, "", points.count),)
     return body

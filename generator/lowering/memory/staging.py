@@ -22,10 +22,10 @@ from generator.program import Program
 
 @dataclass(frozen=True, slots=True)
 class CopiedBox(LocalBox):
-    """A copy, made at fill point `point`, of what the accesses of `footprint` read.
+    """A copy, made at fill point `point`, of the elements that the accesses of `footprint` read.
 
-    Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the
-    array, whose extent that is. Such elements do not exist and are skipped. `extent` is that of the array's rows.
+    Where `below[d]`, the box may begin before the array; where `above[d]` is a number, it may end after the array,
+    whose extent that is. Such elements do not exist and are skipped. `extent`: that of the array's rows.
     """
 
     point: int
@@ -35,8 +35,9 @@ class CopiedBox(LocalBox):
     extent: int
 
     def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False) -> Node:
-        """The loops in which threads copy it, `width` neighbours at once where that is possible; `equally`: all of
-        them have a constant number of turns.
+        """Return the loops in which threads copy it, `width` neighbours at once if possible.
+
+        `equally`: all threads have a constant number of iterations.
         """
         lanes = self._lanes(width)
         wide = Wide(self.type, lanes) if lanes > 1 else None
@@ -48,27 +49,25 @@ class CopiedBox(LocalBox):
         return all_fill(self, threads, (node,), "fill", f" of {self.array}", lanes, equally)
 
     def _lanes(self, width: int) -> int:
-        """How many neighbours a thread copies at once: they all exist, or none of them, and begin at a multiple of
-        their number in both arrays.
-        """
+        """Return how many neighbours a thread copies at once: aligned in both arrays, and all inside or all outside."""
         lanes = most_lanes(self.type, width)
         aligned = (self.box[-1], self.sizes[-1], self.extent, residue(self.corner[-1], lanes, {}))
         return lanes if all(n is not None and n % lanes == 0 for n in aligned) else 1
 
 
 def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
-    """Tile sizes cut to the extents: what a block really touches."""
+    """Return tile sizes limited to the extents: what a block really accesses."""
     return tuple(min(t, d.extent) for t, d in zip(plan.tile, part.parallel, strict=True))
 
 
 def inner_sizes(point: FillPoint, inner_tile: int) -> tuple[int, ...]:
-    """Values that each tiled member takes below the fill point; everything when untiled."""
+    """Return the number of values of each tiled member below the fill point; all of them if untiled."""
     return tuple(d.extent if inner_tile == 1 else min(inner_tile, d.extent) for d in point.tiled)
 
 
 def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
                  points: tuple[FillPoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
-    """The copies of a kernel, by fill point; () when the plan wants none. Their names are added to `taken`."""
+    """Return the copies of a kernel, by fill point; () if the plan has none. Their names are added to `taken`."""
     if not plan.shared:
         return ()
     known = {a.array for point in points for a in point.arrays}
@@ -114,7 +113,7 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint,
 
 
 def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> Expr:
-    """The first index of the box in one array dimension, from block indices and the numbers of tiles."""
+    """Return the first index of the box in one array dimension, from block indices and the numbers of tiles."""
     terms: dict[Expr, int] = {}
     constant = extent.low
     outer = zip(
@@ -142,7 +141,7 @@ def _steps(point: FillPoint, plan: KernelPlan) -> tuple[int, ...]:
 
 
 def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> tuple[int, int]:
-    """Least and greatest value of `_corner` over all blocks and tiles."""
+    """Return the least and the greatest value of `_corner` over all blocks and tiles."""
     low = high = extent.low
     outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), strict=True)
     inner = zip(extent.tiled, point.tiled, _steps(point, plan), inner_sizes(point, plan.inner_tile), strict=True)

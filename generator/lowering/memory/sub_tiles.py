@@ -1,17 +1,17 @@
 """The overlapped tile of a warp, cut along x into sub-tiles: the left ones in shared memory, the right ones in
 registers (Jangda & Guha 2020, section 4.2; specs/polymage_gpu.md, section 3).
 
-    x of a stage     -left .. | sub-tile 0 | 1 |  ..  | S - 1 | S |  ..  | T - 1 |
-                     shared memory, `S * W + left + right`     registers, one value per lane
+    x of a stage   -left .. | sub-tile 0 | 1 |  ..  | S - 1 | S |  ..  | T - 1 |
+                   shared memory, `S * W + left + right`      registers, one value per lane
 
-A sub-tile has one point per lane. Those of a stage lie `right` points further than those of the output, `right` being
-what tiles of it need beyond their right end: then none needs what stands in one further to the right. A lane that reads
-`x + offset` finds that `offset + right of the reader - right of the stage` lanes away: in its own variable, in that of
-another lane, in a variable for the sub-tile before, or in shared memory where that sub-tile is there.
+A sub-tile has one point per lane. Those of a stage are `right` points further than those of the output, where `right`
+is the number of elements needed beyond the right end of its tiles: then no sub-tile needs a later one. A lane that
+reads `x + offset` finds it `offset + right of the reader - right of the stage` lanes away: in its own variable, in that
+of another lane, in a variable for the previous sub-tile, or in shared memory if that sub-tile is there.
 
-Rows have no such slant: row `r` of a stage is the r-th from its first one. Where lanes have several rows they take
-turns, and stages lie at constant distances; where a lane has all rows, any rows may be read, as long as they are the
-same in each tile (`2 * y + 1`, `y / 2`).
+Rows are not shifted: row `r` of a stage is the r-th from its first one. If lanes have several rows, they take turns,
+and stages are at constant distances. If a lane has all rows, any rows may be read, as long as they are the same in each
+tile (`2 * y + 1`, `y / 2`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from generator.polyhedral.memory.mapping import thread_names
 
 @dataclass(frozen=True, slots=True)
 class HeldStage:
-    """A stage of which a warp keeps an overlapped tile: what it needs along each dimension of the stage, of which `x`
-    is the one along the kernel's x, `left` and `right` the points there beyond the tile of the output. `readers` are
+    """A stage of which a warp keeps an overlapped tile: the span along each dimension of the stage.
+
+    `x`: the dimension along the kernel's x; `left`, `right`: the points there beyond the tile of the output. `readers`:
     the stages that read it ("": the output).
     """
 
@@ -55,8 +56,8 @@ class SubTile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where lanes find an element: those `when` it holds (None: all others), in the variable of a sub-tile of the
-    lane at `place` (one number per dimension), or in shared memory (no sub-tile).
+    """Where lanes find an element: those for which `when` holds (None: all others), in the variable of a sub-tile of
+    the lane at `place` (one number per dimension), or in shared memory (no sub-tile).
     """
 
     when: Expr | None
@@ -76,42 +77,42 @@ class SubTiles:
 
     @property
     def in_shared(self) -> int:
-        """How many sub-tiles are in shared memory."""
+        """The number of sub-tiles in shared memory."""
         return self.points[-1] - self.in_registers
 
     def lane(self, dim: int) -> Expr:
-        """The lane's number in a dimension."""
+        """Return the lane's number in a dimension."""
         return Name(thread_names(len(self.threads))[dim]) if self.threads[dim] > 1 else Int(0)
 
     def lanes_along(self, span: Span) -> int:
-        """How many lanes share out the elements of a stage in a dimension."""
+        """Return the number of lanes over which the elements of a stage are distributed in a dimension."""
         return self.threads[span.dim] if span.dim is not None else 1
 
     def sub_tiles(self, stage: HeldStage) -> Iterator[SubTile]:
-        """Those in registers, row by row in each."""
+        """Yield those in registers, row by row in each."""
         counts = [range(self.rows_of(stage, k)) for k in range(len(stage.spans))]
         for number in range(self.in_shared, self.points[-1]):
             yield from (SubTile(number, rows) for rows in product(*counts))
 
     def rows_of(self, stage: HeldStage, k: int) -> int:
-        """How many rows a lane has of a stage in a dimension; 1 along x."""
+        """Return the number of rows of a stage per lane in a dimension; 1 along x."""
         return 1 if k == stage.x else -(-stage.spans[k].size // self.lanes_along(stage.spans[k]))
 
     def shared_size(self, stage: HeldStage, k: int) -> int:
-        """Elements of the part in shared memory along a dimension."""
+        """Return the elements of the part in shared memory along a dimension."""
         if k != stage.x:
             return stage.spans[k].size
         return self.in_shared * self.threads[-1] + stage.left + stage.right
 
     def first(self, stage: HeldStage, sub_tile: SubTile, k: int) -> int:
-        """The point that lane 0 has in the first tile."""
+        """Return the point of lane 0 in the first tile."""
         span = stage.spans[k]
         if k == stage.x:
             return span.low + stage.left + stage.right + sub_tile.number * self.threads[-1]
         return span.low + sub_tile.rows[k] * self.lanes_along(span)
 
     def beyond(self, stage: HeldStage, sub_tile: SubTile) -> list[Expr]:
-        """What lanes must fulfil for their rows to be those of the tile; nothing where all of them are."""
+        """Return the conditions for lanes whose rows are in the tile; none if all are."""
         found = list[Expr]()
         for k, (span, row) in enumerate(zip(stage.spans, sub_tile.rows, strict=True)):
             lanes = self.lanes_along(span)
@@ -121,13 +122,14 @@ class SubTiles:
         return found
 
     def linear(self, place: Sequence[Expr]) -> Expr:
-        """The number of a lane in its sub-group: x first."""
+        """Return the number of a lane in its sub-group: x first."""
         terms = [Binary("*", one, Int(prod(self.threads[d + 1 :]))) for d, one in enumerate(place)]
         return simplify(reduce(lambda a, b: Binary("+", a, b), terms))
 
     def sources(self, reader: HeldStage, at: SubTile, stage: HeldStage, index: Sequence[Expr]) -> tuple[Source, ...]:
-        """Where the lanes that compute sub-tile `at` of `reader` find the element `index` of `stage`; the later ones
-        win.
+        """Return where the lanes that compute sub-tile `at` of `reader` find the element `index` of `stage`.
+
+        Later sources take precedence.
         """
         far = offset_in(index[stage.x])
         assert far is not None, "along x distances are constant"
@@ -151,7 +153,7 @@ class SubTiles:
     def _rows_at(
         self, reader: HeldStage, at: SubTile, stage: HeldStage, k: int, index: Expr
     ) -> Sequence[tuple[int, Expr | None, Expr | None]]:
-        """The rows that come into question in a dimension: for which lanes, and whose (None: each lane's own)."""
+        """Return the possible rows in a dimension: for which lanes, and whose (None: each lane's own)."""
         span = stage.spans[k]
         if k == stage.x:
             return [(0, None, None)]
@@ -167,7 +169,7 @@ class SubTiles:
         return [one for one in self._candidates(span.dim, at.rows[far[0]], distance) if one[0] < self.rows_of(stage, k)]
 
     def _candidates(self, dim: int, number: int, distance: int) -> list[tuple[int, Expr | None, Expr]]:
-        """What is `distance` further: the number of the sub-tile or row, for which lanes, and whose."""
+        """Return what is at `distance`: the number of the sub-tile or row, for which lanes, and whose."""
         width, lane = self.threads[dim], self.lane(dim)
         whole, rest = divmod(distance, width)
         if not rest:
@@ -178,19 +180,20 @@ class SubTiles:
 
 
 def sub_tiles_of(plan: KernelPlan) -> SubTiles:
-    """How the plan of a kernel whose blocks are warps cuts its tile."""
+    """Return how the plan of a kernel whose blocks are warps cuts its tile."""
     points = tuple(tile // threads for tile, threads in zip(plan.tile, plan.block, strict=True))
     return SubTiles(plan.block, points, in_registers(points[-1], plan.in_registers))
 
 
 def all_of(conditions: Sequence[Expr]) -> Expr | None:
-    """All of them; None for none."""
+    """Return the conjunction of the conditions; None if there are none."""
     return reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
 
 
 def most_words(stages: Sequence[HeldStage], words: Sequence[int]) -> int:
-    """The most registers that are alive at once, of stages in the order of their computation that take so many each:
-    a stage until the last one that reads it is computed.
+    """Return the most registers that are live at once, for stages in order of computation with these numbers of words.
+
+    A stage is live until its last reader is computed.
     """
     order = {stage.array: k for k, stage in enumerate(stages)}
     last = [

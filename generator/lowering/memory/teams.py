@@ -1,13 +1,12 @@
-"""Whose tile it is: a block's, a sub-group's (a warp's) or a single thread's. One lowering makes kernels for all of
-them.
+"""Who shares a tile: a block, a sub-group (warp) or a single thread. One lowering makes kernels for all of them.
 
-It sees a *team*: the threads that share a tile, fill boxes together and wait for each other. `b0`, .. number tiles,
-`t0`, .. the threads of a team. What it made is put into blocks at the end:
+It works on a *team*: the threads that share a tile, fill boxes together and wait for each other. `b0`, .. number tiles,
+`t0`, .. the threads of a team. The result is put into blocks at the end:
 
-    level       the threads of a team               its boxes                            how it waits
-    block       all of a block                      shared memory                        barrier of the block
-    sub-group   32 in a row, or in several rows     its part of every shared array       barrier of the sub-group
-    thread      one                                 arrays of the thread                 it need not
+    level       the threads of a team              its boxes                        how it waits
+    block       all of a block                     shared memory                    barrier of the block
+    sub-group   32 in a row, or in several rows    its part of every shared array   barrier of the sub-group
+    thread      one                                arrays of the thread             not needed
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ class Team:
     count: tuple[int, ...]
 
     def plan(self, plan: KernelPlan) -> KernelPlan:
-        """The plan of a kernel whose blocks are the teams."""
+        """Return the plan of a kernel whose blocks are the teams."""
         tile = tuple(size // count for size, count in zip(plan.tile, self.count, strict=True))
         return replace(plan, tile=tile, block=self.threads, level="block") if self.level != "block" else plan
 
     def grid(self, tiles: Sequence[int]) -> tuple[int, ...]:
-        """The blocks in x, y and z for so many tiles (outermost dimension first)."""
+        """Return the blocks in x, y and z for so many tiles (outermost dimension first)."""
         return tuple(-(-tiles[d] // self.count[d]) for d in reversed(range(len(tiles)))) or (1,)
 
     def in_blocks(
         self, body: tuple[Node, ...], boxes: Sequence[LocalBox], tiles: Sequence[int]
     ) -> tuple[tuple[Node, ...], tuple[LocalBox, ...]]:
-        """The loops of a team's thread as those of a block's thread, and what the block has in shared memory."""
+        """Return the loops of a team's thread as those of a block's thread, and the shared memory of the block."""
         if self.level == "block":
             return body, tuple(boxes)
         alone = self.level == "thread"
@@ -67,7 +66,7 @@ class Team:
         return body, () if alone else shared
 
     def _placed(self, expr: Expr, boxes: Collection[str]) -> Expr:
-        """`expr` with the indices of a block, and in `boxes` the part of the team."""
+        """Return `expr` with the indices of a block, and in `boxes` the part of the team."""
         if isinstance(expr, Name):
             return self._index(expr)
         placed = map_children(expr, lambda child: self._placed(child, boxes))
@@ -93,7 +92,7 @@ class Team:
         return name
 
     def _tile(self, dim: int) -> Expr:
-        """The number of the team's tile."""
+        """Return the number of the team's tile."""
         block = Name(block_names(len(self.count))[dim])
         return (
             block
@@ -102,7 +101,7 @@ class Team:
         )
 
     def _in_block(self, dim: int) -> Expr:
-        """The number of the team among those of its block."""
+        """Return the number of the team among those of its block."""
         thread = Name(thread_names(len(self.count))[dim])
         return thread if self.threads[dim] == 1 else Binary("/", thread, Int(self.threads[dim]))
 
@@ -118,7 +117,7 @@ class Team:
 
 
 def team_of(plan: KernelPlan, dialect: Dialect) -> Team:
-    """The team that shares a tile. Raises IllegalPlan where the threads of a block are no whole sub-groups."""
+    """Return the team that shares a tile. Raises IllegalPlan if the threads of a block are not whole sub-groups."""
     if plan.level == "block":
         return Team("block", plan.block, (1,) * len(plan.block))
     check_sizes(replace(plan, walk=0))  # steps are those of a team's tile
@@ -127,7 +126,7 @@ def team_of(plan: KernelPlan, dialect: Dialect) -> Team:
 
 
 def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
-    """The threads of a sub-group in each dimension."""
+    """Return the threads of a sub-group in each dimension."""
     called = f"block {plan.block} of {', '.join(plan.statements)}"
     found = sub_group(plan.block)
     if found is None:
@@ -141,7 +140,7 @@ def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
 
 
 def _waiting(nodes: tuple[Node, ...], level: Level) -> tuple[Node, ...]:
-    """`nodes` with the barriers of a level."""
+    """Return `nodes` with the barriers of a level."""
     result: list[Node] = []
     for node in nodes:
         match node:

@@ -1,8 +1,8 @@
-"""Which rows of a stage a tile needs: the same number in each, from one that moves with the tile.
+"""The rows of a stage that a tile needs: equally many for each tile, from a first row that moves with the tile.
 
-A subscript is read as a function of one `point`, a place along a dimension of the stage (or output) that reads. In tile
-`b` the row `r` of that dimension is at `step * b + low + r`, so that `2 * point + 1` is at `2 * step * b + ..`, and
-`point / 2` at `step / 2 * b + ..` where the step is even.
+A subscript is interpreted as a function of one `point`, a place along a dimension of the reading stage (or output). In
+tile `b` the row `r` of that dimension is at `step * b + low + r`, so that `2 * point + 1` is at `2 * step * b + ..`,
+and `point / 2` at `step / 2 * b + ..` if the step is even.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ _POINT = "point "
 
 
 def point(k: int) -> Name:
-    """A place along dimension `k` of what is computed, in the counting of arrays; no program has such a name."""
+    """Return a place along dimension `k` of what is computed, as an array index; no program has such a name."""
     return Name(f"{_POINT}{k}")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`size` elements from `step * b + low` on, `b` being the number of the tile along dimension `dim` of the kernel;
-    the same ones in all tiles where that is None.
+    """`size` elements from `step * b + low` on, where b is the number of the tile along dimension `dim` of the kernel.
+
+    They are the same in all tiles if `dim` is None.
     """
 
     dim: int | None
@@ -32,7 +33,7 @@ class Span:
     size: int
 
     def hull(self, other: Span) -> Span | None:
-        """Both, and what is between them; None where they do not move alike."""
+        """Return the hull of both; None if they move differently."""
         if (self.dim, self.step) != (other.dim, other.step):
             return None
         low = min(self.low, other.low)
@@ -40,8 +41,9 @@ class Span:
 
 
 def point_in(index: Expr) -> int | None:
-    """The dimension whose point a subscript depends on; None for a number. Raises ValueError for other names, and
-    several points.
+    """Return the dimension whose point a subscript depends on; None for a number.
+
+    Raises ValueError for other names, and for several points.
     """
     names = sorted(names_of(index))
     if not names:
@@ -52,14 +54,14 @@ def point_in(index: Expr) -> int | None:
 
 
 def offset_in(index: Expr) -> tuple[int, int] | None:
-    """The dimension and the distance of a subscript `point + distance`; None for any other."""
+    """Return the dimension and the distance of a subscript `point + distance`; None for any other."""
     k = point_in(index)
     far = simplify(Binary("-", index, point(k))) if k is not None else None
     return (k, far.value) if k is not None and isinstance(far, Int) else None
 
 
 def needed(index: Expr, spans: tuple[Span, ...]) -> Span | None:
-    """What is read by a subscript over all rows of its point; None where that moves in another way than tiles do."""
+    """Return what a subscript reads over all rows of its point; None if that moves differently from tiles."""
     k = point_in(index)
     if k is None:
         value = value_in(index, None, 0)
@@ -75,7 +77,7 @@ def needed(index: Expr, spans: tuple[Span, ...]) -> Span | None:
 
 
 def value_in(index: Expr, span: Span | None, row: int) -> tuple[int, int] | None:
-    """A subscript at a row, as the factor of the tile's number and a constant; None where it is no such sum."""
+    """Return a subscript at a row, as the factor of the tile's number and a constant; None if it is no such sum."""
     match index:
         case Int(value):
             return 0, value
@@ -92,7 +94,7 @@ def value_in(index: Expr, span: Span | None, row: int) -> tuple[int, int] | None
 
 
 def _combined(op: str, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int] | None:
-    """Quotients and remainders as for numbers from 0 on: there are no elements before the first one."""
+    """Combine values; quotients and remainders as for numbers from 0 on, because there are no negative indices."""
     match op:
         case "+":
             return a[0] + b[0], a[1] + b[1]
