@@ -180,7 +180,7 @@ class WarpTile:
 
     `warps`: their numbers along rows and columns, each with `each` fragments of SIDE x SIDE sums; the factors have
     `precision`. `parts`: the fragment variables of a warp. `sums`: the array that receives them, declared with rows of
-    `row` elements.
+    `row` elements. `raw`: factors are in shared memory as in the program, in two places, and are rounded after loading.
     """
 
     precision: Precision
@@ -192,6 +192,7 @@ class WarpTile:
     parts: str
     sums: str
     row: int
+    raw: bool = False
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -215,12 +216,13 @@ class Fragments:
     """A step of all warps of a block on fragments of a `tile`. `warp`: the number of the warp.
 
     `clear` declares the sums and sets them to 0; `multiply` adds the products of the factors in shared memory; `store`
-    writes the sums to shared memory.
+    writes the sums to shared memory. `place`: which of two places has the factors (None: there is one).
     """
 
     step: Literal["clear", "multiply", "store"]
     tile: WarpTile
     warp: Expr
+    place: Expr | None = None
 
 
 Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle | Receive | Fragments
@@ -271,7 +273,7 @@ def expressions(node: Node) -> tuple[Expr, ...]:
         case Receive():
             return node.variable, node.source, node.lane
         case Fragments():
-            return (node.warp,)
+            return (node.warp,) if node.place is None else (node.warp, node.place)
         case Barrier() | Declare():
             return ()
         case _:
@@ -299,7 +301,8 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
         case Receive(variable, source, lane):
             return Receive(_load(function(variable)), _load(function(source)), function(lane))
         case Fragments():
-            return replace(node, warp=function(node.warp))
+            place = None if node.place is None else function(node.place)
+            return replace(node, warp=function(node.warp), place=place)
         case Barrier() | Declare():
             return node
         case _:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from generator.decisions.ahead import AHEAD
 from generator.decisions.base import KernelDecision, Known, Offer, Row, switch
+from generator.decisions.fragments import ROUNDED_LATER, tensor_depths
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.padding import PADDING
+from generator.decisions.products import PRODUCTS
 from generator.decisions.registers import REGISTERS
 from generator.decisions.shared import SHARED
 from generator.decisions.size_lists import Sizes
@@ -27,11 +29,20 @@ def _offer(known: Known) -> Offer[bool]:
     """Offered if a next tile of large enough elements is loaded ahead, and the memory is sufficient."""
     if not (known[AHEAD] and known.target.copies_asynchronously):
         return Offer((False,))
+    if known[PRODUCTS] != PRODUCTS.default:
+        return _on_tensor_cores(known)
     elements = known.shape.next_copies(known[INNER_TILE], known[UNCOPIED])
     if all(element * known[VECTOR] < LEAST_BYTES for element in elements):
         return Offer((False,))
     room = _bytes(known, known[SIZES].tile, False, twice=True) <= known.target.local_bytes
     return switch(room, ((AHEAD.name, True), ("room", room)))
+
+
+def _on_tensor_cores(known: Known) -> Offer[bool]:
+    """Offered if factors need no rounding on the way to shared memory, and two tiles fit."""
+    room = tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile, known[PADDING], twice=True)
+    fits = known[PRODUCTS] in ROUNDED_LATER and known[INNER_TILE] in room
+    return switch(fits, ((AHEAD.name, True), (PRODUCTS.name, known[PRODUCTS]), ("room", fits)))
 
 
 def kept_bytes(known: Known, tile: Sizes, private: bool) -> int:
@@ -61,7 +72,8 @@ ASYNCHRONOUS = KernelDecision(
     Row(
         "no, yes",
         "copies the next tile from global to shared memory while threads compute, without using registers "
-        "(`cp.async`): one barrier per tile instead of two, twice the shared memory; for elements of 4 bytes and more",
+        "(`cp.async`): one barrier per tile instead of two, twice the shared memory; for elements of 4 bytes and more "
+        "(on tensor cores, factors of tf32)",
         "wide, NVIDIA GPUs from compute capability 8.0 on, with the next tile ahead",
     ),
     lambda _: "",

@@ -18,6 +18,12 @@ WARPS = (1, 2, 4, 8, 16)
 """Numbers of warps per block."""
 PADDINGS = (0, 8)
 """Elements added to rows; multiples of 16 bytes."""
+MOST_HELD = 32
+"""The most elements of the next tile that a thread holds in registers."""
+ROUNDED_LATER = ("tf32",)
+"""Precisions with words as large as a float: factors may be in shared memory as in the program, and warps round their
+fragments after loading them.
+"""
 
 
 def warp_grid(rows: int, columns: int, warps: int) -> tuple[int, int] | None:
@@ -38,14 +44,19 @@ def warp_grid(rows: int, columns: int, warps: int) -> tuple[int, int] | None:
     return min(found)[1], warps // min(found)[1]
 
 
-def tile_bytes(precision: str, rows: int, columns: int, depth: int, padding: int) -> int:
+def tile_bytes(precision: str, rows: int, columns: int, depth: int, padding: int, twice: bool = False) -> int:
     """Return the shared memory of a block: both factors of a tile, `depth` terms at a time, and its sums.
 
-    Rows of factors are counted in the longer of the two layouts.
+    Rows of factors are counted in the longer of the two layouts. `twice`: also the factors of the next tile.
     """
-    word = ELEMENT_BYTES[WORD[precision]]
+    word = ELEMENT_BYTES[WORD[precision]] * (2 if twice else 1)
     factors = sum(max(depth * (n + padding), n * (depth + padding)) for n in (rows, columns))
     return word * factors + ELEMENT_BYTES["float"] * rows * (columns + padding)
+
+
+def held(rows: int, columns: int, depth: int, threads: int) -> int:
+    """Return the number of elements of both factors of a tile that each of `threads` copies."""
+    return sum(-(-depth * n // threads) for n in (rows, columns))
 
 
 def depths(precision: str) -> Sizes:
@@ -69,12 +80,20 @@ def tensor_tiles(shape: Shape, target: Target, precision: str) -> tuple[tuple[Si
     return tuple(found)
 
 
-def tensor_depths(shape: Shape, target: Target, precision: str, tile: Sizes, padding: int = 0) -> Sizes:
-    """Return the numbers of terms of a tile's sums that fit in shared memory at a time."""
+def tensor_depths(shape: Shape, target: Target, precision: str, tile: Sizes, padding: int = 0,
+                  twice: bool = False) -> Sizes:
+    """Return the numbers of terms of a tile's sums that fit in shared memory at a time, or `twice` in two places."""
     assert shape.contraction is not None
     rows, columns = (tile[d] for d in shape.contraction)
-    sizes = {depth: tile_bytes(precision, rows, columns, depth, padding) for depth in depths(precision)}
+    sizes = {depth: tile_bytes(precision, rows, columns, depth, padding, twice) for depth in depths(precision)}
     return tuple(depth for depth, size in sizes.items() if size <= target.local_bytes)
+
+
+def can_hold(shape: Shape, tile: Sizes, block: Sizes, depth: int) -> bool:
+    """Whether the registers of a block's threads can hold the next tile, with `depth` terms."""
+    assert shape.contraction is not None
+    rows, columns = (tile[d] for d in shape.contraction)
+    return held(rows, columns, depth, prod(block)) <= MOST_HELD
 
 
 def _sides(shape: Shape, dim: int) -> Sizes:

@@ -83,11 +83,15 @@ class BodyWriter:
                 case Receive():
                     yield pad + self._receive(node)
                 case Fragments():
-                    yield from (pad + line for line in fragment_lines(node, self.printer.text(node.warp, FACTOR)))
+                    yield from (pad + line for line in self._fragments(node))
                 case Instance(name, _):
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:
                     assert_never(node)
+
+    def _fragments(self, node: Fragments) -> Iterator[str]:
+        place = "" if node.place is None else f"[{self.printer.text(node.place)}]"
+        return fragment_lines(node, self.printer.text(node.warp, FACTOR), place)
 
     def _receive(self, node: Receive) -> str:
         variable, source, lane = map(self.printer.text, expressions(node))

@@ -41,12 +41,14 @@ def fragment_functions(precisions: Collection[Precision]) -> str:
     return "".join(["#include <mma.h>\n", *functions])
 
 
-def fragment_lines(node: Fragments, warp: str) -> Iterator[str]:
-    """Yield the text of a step. `warp`: the number of the warp, as an operand of any operator."""
+def fragment_lines(node: Fragments, warp: str, place: str) -> Iterator[str]:
+    """Yield the text of a step. `warp`: the number of the warp, as an operand of any operator. `place`: the subscript
+    that selects one of two places of the factors; empty if they have one.
+    """
     if node.step == "clear":
         yield from _clear(node.tile, warp)
     elif node.step == "multiply":
-        yield from _multiply(node.tile)
+        yield from _multiply(node.tile, place)
     else:
         yield from _store(node.tile)
 
@@ -60,7 +62,7 @@ def _clear(tile: WarpTile, warp: str) -> Iterator[str]:
     yield from _over(tile, [f"nvcuda::wmma::fill_fragment({tile.parts}[i][j], 0.0f);"])
 
 
-def _multiply(tile: WarpTile) -> Iterator[str]:
+def _multiply(tile: WarpTile, where: str) -> Iterator[str]:
     element, step = _ELEMENT[tile.precision], DEPTH[tile.precision]
     yield "#pragma unroll"
     yield f"for (int step = 0; step < {tile.depth}; step += {step}) {{"
@@ -70,21 +72,31 @@ def _multiply(tile: WarpTile) -> Iterator[str]:
     ):
         along = turned if factor.turned else {"col_major": "row_major", "row_major": "col_major"}[turned]
         yield f"  {_fragment(kind, tile, f'{element}, nvcuda::wmma::{along}')} {name}[{count}];"
-    yield from (f"  {line}" for line in _load(tile, _LEFT, tile.left, tile.each[0], _ROW))
-    yield from (f"  {line}" for line in _load(tile, _RIGHT, tile.right, tile.each[1], _COLUMN))
+    yield from (f"  {line}" for line in _load(tile, _LEFT, tile.left, tile.each[0], (where, _ROW)))
+    yield from (f"  {line}" for line in _load(tile, _RIGHT, tile.right, tile.each[1], (where, _COLUMN)))
     product = f"nvcuda::wmma::mma_sync({tile.parts}[i][j], {_LEFT}[i], {_RIGHT}[j], {tile.parts}[i][j]);"
     yield from (f"  {line}" for line in _over(tile, [product]))
     yield "}"
 
 
-def _load(tile: WarpTile, name: str, factor: SharedFactor, count: int, first: str) -> Iterator[str]:
-    """Load one fragment of a factor per row (column) of fragments of sums."""
+def _load(tile: WarpTile, name: str, factor: SharedFactor, count: int, at: tuple[str, str]) -> Iterator[str]:
+    """Load one fragment of a factor per row (column) of fragments of sums; `at`: the place, and the first row."""
+    where, first = at
     place = f"{first} + {SIDE} * i"
     index = f"[step][{place}]" if factor.turned else f"[{place}][step]"
+    pointer = f"{_POINTER[tile.precision]}&{factor.name}{where}{index}"
+    load = f"nvcuda::wmma::load_matrix_sync({name}[i], {pointer}, {factor.row});"
     yield "#pragma unroll"
-    yield f"for (int i = 0; i < {count}; ++i)"
-    pointer = f"{_POINTER[tile.precision]}&{factor.name}{index}"
-    yield f"  nvcuda::wmma::load_matrix_sync({name}[i], {pointer}, {factor.row});"
+    if not tile.raw:
+        yield f"for (int i = 0; i < {count}; ++i)"
+        yield f"  {load}"
+        return
+    yield f"for (int i = 0; i < {count}; ++i) {{"
+    yield f"  {load}"
+    yield "  #pragma unroll"
+    yield f"  for (int e = 0; e < {name}[i].num_elements; ++e)"
+    yield f"    {name}[i].x[e] = {TO_WORD[tile.precision]}({name}[i].x[e]);"
+    yield "}"
 
 
 def _store(tile: WarpTile) -> Iterator[str]:

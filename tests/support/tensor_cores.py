@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
+from typing import Literal, get_args
 
 import numpy as np
 
+from generator.decisions.fragments import MOST_HELD, ROUNDED_LATER, held
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
@@ -30,11 +33,21 @@ def float_problem(name: str) -> Problem:
     return problem(name, (*ODD_SIZES[name], FLOAT))
 
 
-def tensor_plan(program: Program, target: Target, precision: Precision, number: int = 0) -> Plan:
-    """The default plan, all sums of products on tensor cores, with one of TILES."""
+Way = Literal["at once", "ahead", "later"]
+WAYS: tuple[Way, ...] = get_args(Way)
+
+
+def tensor_plan(program: Program, target: Target, precision: Precision, number: int = 0,
+                way: Way = "at once") -> Plan:
+    """The default plan, all sums of products on tensor cores, with one of TILES. The next tile is fetched `ahead` where
+    registers can take it, and by itself (`later`) where it need not be rounded.
+    """
     plan = default_plan(program, target)
     shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
     rows, columns, threads, depth, padding = TILES[number]
+    depth = max(depth, DEPTH[precision])
+    later = way == "later" and precision in ROUNDED_LATER
+    ahead = later or (way != "at once" and held(rows, columns, depth, prod(threads)) <= MOST_HELD)
 
     def changed(kernel: KernelPlan) -> KernelPlan:
         shape = shapes[kernel.statements].ordered(kernel.order)
@@ -44,8 +57,9 @@ def tensor_plan(program: Program, target: Target, precision: Precision, number: 
         sizes = [1] * count, [1] * count
         for d, size, block in zip(shape.contraction, (rows, columns), threads, strict=True):
             sizes[0][d], sizes[1][d] = size, block
-        return KernelPlan(kernel.statements, tuple(sizes[0]), tuple(sizes[1]), inner_tile=max(depth, DEPTH[precision]),
-                          padding=padding, order=kernel.order, products=precision, vector=(4, 1, 2)[number % 3])
+        return KernelPlan(kernel.statements, tuple(sizes[0]), tuple(sizes[1]), inner_tile=depth,
+                          padding=padding, order=kernel.order, products=precision, vector=(4, 1, 2)[number % 3],
+                          ahead=ahead, asynchronous=later)
 
     kernels = tuple(map(changed, plan.kernels))
     if kernels == plan.kernels:

@@ -14,7 +14,8 @@
     C[i][j] = C[i][j] + alpha * sums[i][j];             the rest, like any kernel
 
 In a sum of several products, each product has its own copies and multiplication, in sequence, in the same shared
-memory. Blocks without elements of the rest, as above the diagonal of a triangle, skip everything before it.
+memory. Copies may be a tile ahead (`tile_rounds.py` with `factor_copies.py`). Blocks without elements of the rest, as
+above the diagonal of a triangle, skip everything before it.
 
 The analysis that finds the sum (`generator.polyhedral.memory.contractions`) proves that each product is computed once,
 and that the rest may run after all of them; the loops of the rest are checked as those of any kernel.
@@ -23,44 +24,39 @@ and that the rest may run after all of them; the loops of the rest are checked a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
-from typing import Literal
+from typing import Literal, cast
 
-from generator.decisions.fragments import MOST_PARTS, depths, warp_grid
-from generator.emit.tensor_cores import TO_WORD
+from generator.decisions.fragments import MOST_HELD, MOST_PARTS, ROUNDED_LATER, depths, held, warp_grid
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Call, Expr, Int, Load, Name, Real, Select, loads_of, map_children, names_of
+from generator.expr import Binary, Call, Expr, Int, Load, Name, loads_of, map_children, names_of
 from generator.linear import simplify, substitute
+from generator.lowering.core.factor_copies import FactorCopy, divided, quotient, remainder
+from generator.lowering.core.tile_rounds import TileRounds
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.naming import fresh_name
 from generator.nest import (
-    Assign,
     Barrier,
-    Declare,
     For,
     Fragments,
-    If,
     Node,
     SharedFactor,
     WarpTile,
-    Wide,
     map_expressions,
 )
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.contractions import SUMS, Contraction, Index
-from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits, thread_names
+from generator.polyhedral.memory.mapping import block_names, check_besides, check_fits
 from generator.polyhedral.memory.products import Product
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.precision import WORD
 from generator.program import ELEMENT_BYTES
 from generator.target import LANES
 
-HONOURED = ("products", "order", "inner_tile", "padding", "vector", "unroll", "exchange", "columns", "cache")
-
-_TURN, _PIECE, _WORDS = "antune_turn", "antune_piece", "antune_words"
-"""Names that no program has: the iteration of a thread in a copy, a vector as loaded, and rounded."""
+HONOURED = ("products", "order", "inner_tile", "padding", "vector", "ahead", "asynchronous", "unroll", "exchange",
+            "columns", "cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,8 @@ def tensor_kernel(
     tile = _warp_tile(found, plan, taken)
     maker = _Maker(found, plan, prefix, tile, loops)
     boxes = maker.boxes()
-    return TensorKernel(boxes, maker.body(boxes), boxes[-1], (maker.corner(found.rows), maker.corner(found.columns)))
+    corner = maker.corner(found.rows), maker.corner(found.columns)
+    return TensorKernel(boxes, maker.body(boxes, taken), boxes[-1], corner)
 
 
 def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTile:
@@ -127,6 +124,7 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     bytes_ = ELEMENT_BYTES[WORD[plan.products]]
     if plan.padding * bytes_ % 16:
         raise IllegalPlan(f"{what}: rows that are longer by {plan.padding} elements; use a multiple of {16 // bytes_}")
+    _check_next(plan, what, held(rows, columns, plan.inner_tile, threads))
     each = rows // 16 // warps[0], columns // 16 // warps[1]
 
     def factor(side: Expr, base: str, own: str, size: int) -> SharedFactor:
@@ -139,7 +137,18 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     left = factor(first.left, "left", found.parallel[found.rows][0].iterator, rows)
     right = factor(first.right, "right", found.parallel[found.columns][0].iterator, columns)
     parts, sums = fresh_name("parts", taken), fresh_name("sums", taken)
-    return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, columns + plan.padding)
+    row = columns + plan.padding
+    return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, row, plan.asynchronous)
+
+
+def _check_next(plan: KernelPlan, what: str, elements: int) -> None:
+    """Raise IllegalPlan if the next tile cannot be fetched as the plan says. `elements`: how many a thread copies."""
+    if plan.asynchronous and plan.products not in ROUNDED_LATER:
+        raise IllegalPlan(f"{what}: asynchronous copies round nothing, and {plan.products} is rounded before it is in "
+                          f"shared memory; use {' or '.join(ROUNDED_LATER)}, or tiles that are only ahead")
+    if plan.ahead and not plan.asynchronous and elements > MOST_HELD:
+        raise IllegalPlan(f"{what}: a thread would hold {elements} elements of the next tile in registers, at most "
+                          f"{MOST_HELD} are allowed; use more threads or a smaller inner tile")
 
 
 def _inner(found: Contraction) -> int:
@@ -212,70 +221,55 @@ class _Maker:
         found = []
         for factor, size in ((self.tile.left, rows), (self.tile.right, columns)):
             sizes = (self.tile.depth, size) if factor.turned else (size, self.tile.depth)
-            found.append(self._box(factor.name, word, sizes))
+            box = self._box(factor.name, word, sizes)
+            found.append(replace(box, sizes=(2, *box.sizes)) if self.plan.asynchronous else box)
         return *found, self._box(self.tile.sums, "float", (rows, columns))
 
     def _box(self, name: str, kind: str, sizes: tuple[int, int]) -> LocalBox:
         return LocalBox(name, "", kind, (Int(0), Int(0)), sizes, padded_rows(sizes, self.plan.padding), (None, None),
                         "copy", "block")
 
-    def body(self, boxes: tuple[LocalBox, ...]) -> tuple[Node, ...]:
-        """Return everything until the sums are in shared memory."""
-        body: list[Node] = [node for product in self.found.products
-                            for node in (*self._copies(boxes, product), Barrier(), self._step("multiply"), Barrier())]
+    def body(self, boxes: tuple[LocalBox, ...], taken: set[str]) -> tuple[Node, ...]:
+        """Return everything until the sums are in shared memory; new names are added to `taken`."""
         others = [k for k in reversed(range(len(self.found.depth))) if k != self.inner]
-        for k in (self.inner, *others):
-            body = [self._loop(k, body)]
+        index = self.found.depth[self.inner]
+        rounds = TileRounds(
+            self.loops[self.inner],
+            -(-index.extent // self.tile.depth),
+            f"{self.tile.depth} values of {index.iterator}",
+            len(self.found.products),
+            lambda product, tile: self._copies(boxes, self.found.products[product], tile),
+            self._step("multiply"),
+            bool(others),
+            taken,
+        )
+        body = rounds.nodes("later" if self.plan.asynchronous else "ahead" if self.plan.ahead else "at once")
+        for k in others:
+            end = Binary("<", Name(self.loops[k]), Int(self.found.depth[k].extent))
+            body = (For(self.loops[k], Int(0), end, 1, body, unroll=0),)
         return (self._step("clear"), *body, self._step("store"), Barrier())
 
-    def _loop(self, k: int, body: list[Node]) -> Node:
-        """Return the loop over one of the summation iterators, or over its tiles."""
-        index = self.found.depth[k]
-        count, name = index.extent, Name(self.loops[k])
-        if k == self.inner:
-            count = -(-count // self.tile.depth)
-        note = f"{self.tile.depth} values of {index.iterator}" if k == self.inner else ""
-        return For(name.name, Int(0), Binary("<", name, Int(count)), 1, tuple(body), note, unroll=0)
-
     def _step(self, step: Literal["clear", "multiply", "store"]) -> Fragments:
-        return Fragments(step, self.tile, self._divided(LANES)[0])
+        return Fragments(step, self.tile, divided(self.plan.block, LANES)[0])
 
-    @property
-    def _thread(self) -> Expr:
-        """The number of a thread in its block."""
-        return _number(thread_names(len(self.plan.block)), self.plan.block)
-
-    def _divided(self, by: int) -> tuple[Expr, Expr]:
-        """Return the quotient and the remainder of the number of a thread."""
-        names, block = thread_names(len(self.plan.block)), self.plan.block
-        if by == block[-1]:
-            return _number(names[:-1], block[:-1]), Name(names[-1])
-        return _div(self._thread, by), _mod(self._thread, by)
-
-    def _copies(self, boxes: tuple[LocalBox, ...], product: Product) -> list[Node]:
+    def _copies(self, boxes: tuple[LocalBox, ...], product: Product, tile: Expr) -> tuple[FactorCopy, ...]:
         sides = ((product.left, self.found.rows, self.tile.left), (product.right, self.found.columns, self.tile.right))
-        return [self._copy(box, *side) for box, side in zip(boxes, sides, strict=False)]
+        return tuple(self._copy(box, *side, tile) for box, side in zip(boxes, sides, strict=False))
 
-    def _copy(self, box: LocalBox, side: Expr, dim: int, factor: SharedFactor) -> Node:
-        """Fill the tile of a factor with all threads."""
+    def _copy(self, box: LocalBox, side: Expr, dim: int, factor: SharedFactor, tile: Expr) -> FactorCopy:
+        """Return what fills the tile of a factor."""
         own, deep = (box.index[1], box.index[0]) if factor.turned else (box.index[0], box.index[1])
-        found = self._values(dim, own, deep)
+        found = self._values(dim, own, deep, tile)
         wanted = self.found.parallel[dim][0] if factor.turned else self.found.depth[self.inner]
         [across] = [value for value in found if value.index is wanted]
         lanes = self.plan.vector if self._in_vectors(side, across) else 1
         tiled = self.found.depth[self.inner]  # beyond its end both factors are 0, because 0 * Inf is NaN
         conditions = [one for value in found if value.index is tiled or value.index.iterator in names_of(side)
                       for one in value.exists]
-        exists = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
+        exist = reduce(lambda a, b: Binary("&&", a, b), conditions) if conditions else None
         source = substitute(side, {one.index.iterator: one.value for one in found})
         what = f"{array} " if len(self.found.products) > 1 and (array := _array(side)) else ""
-        note = f"all threads copy {what}to {box.name} ({' x '.join(map(str, box.box))} elements)"
-        if lanes > 1 and isinstance(source, Load):
-            return self._in_turn(box, self._vector(box, source, exists, lanes), note, lanes)
-        value = Call(TO_WORD[self.tile.precision], (source,))
-        zero: Expr = Real("0.0f") if box.type == "float" else Int(0)
-        stored = Select(exists, value, zero) if exists is not None else value
-        return self._in_turn(box, (Assign(Load(box.name, box.index), "", stored),), note)
+        return FactorCopy(box, source, exist, lanes, self.tile.precision, self.plan.block, what)
 
     def _in_vectors(self, side: Expr, across: _Value) -> bool:
         """Return whether copies of a row can be vectors: contiguous in memory, aligned, and entirely inside or outside.
@@ -288,41 +282,10 @@ class _Maker:
         ends = [index.low] * (across.least < index.low) + [index.high + 1] * (across.most > index.high)
         return whole and not elsewhere and all(end % lanes == 0 for end in ends)
 
-    def _vector(self, box: LocalBox, source: Load, exists: Expr | None, lanes: int) -> tuple[Node, ...]:
-        """Copy so many neighbours: load at once, round, store at once."""
-        given, words = Load(_PIECE, (Int(0),)), Load(_WORDS, (Int(0),))
-        load: Node = Assign(given, "", source, wide=Wide("float", lanes))
-        if exists is not None:
-            nothing = (Assign(Load(_PIECE, (Int(k),)), "", Real("0.0f")) for k in range(lanes))
-            load = If(exists, (load,), tuple(nothing))
-        rounded = (Assign(Load(_WORDS, (Int(k),)), "", Call(TO_WORD[self.tile.precision], (Load(_PIECE, (Int(k),)),)))
-                   for k in range(lanes))
-        store = Assign(Load(box.name, box.index), "", words, wide=Wide(box.type, lanes))
-        return Declare(_PIECE, "float", (lanes,)), Declare(_WORDS, box.type, (lanes,)), load, *rounded, store
-
-    def _in_turn(self, box: LocalBox, nodes: tuple[Node, ...], note: str, lanes: int = 1) -> Node:
-        """Return `nodes` for every vector of a box: neighbouring threads have neighbours in a row."""
-        (rows, row), count, turn = box.box, prod(self.plan.block), Name(_TURN)
-        row //= lanes
-        first: Expr = Int(0)
-        step, end = 1, -(-rows * row // count)
-        if count % row == 0:
-            start, column = self._divided(row)
-            at = start if end == 1 else Binary("+", start, Binary("*", Int(count // row), turn)), column
-        elif row % count == 0:
-            each = row // count
-            at = _div(turn, each), Binary("+", self._thread, Binary("*", Int(count), _mod(turn, each)))
-        else:
-            first, step, end, at = self._thread, count, rows * row, (_div(turn, row), _mod(turn, row))
-        index = {name.name: simplify(place) for name, place in zip(box.index, at, strict=True)}
-        beyond = count % row == 0 and rows % (count // row)
-        index[box.index[1].name] = simplify(Binary("*", Int(lanes), index[box.index[1].name]))
-        inside = map_expressions(nodes, lambda expr: substitute(expr, index))
-        inside = (If(Binary("<", index[box.index[0].name], Int(rows)), inside),) if beyond else inside
-        return For(turn.name, first, Binary("<", turn, Int(end)), step, inside, note, unroll=0)
-
-    def _values(self, dim: int, own: Name, deep: Name) -> list[_Value]:
-        """Return all iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms."""
+    def _values(self, dim: int, own: Name, deep: Name, tile: Expr) -> list[_Value]:
+        """Return all iterators at an element of a copy: `own` counts rows (columns) in the tile, `deep` terms, in the
+        tile of terms number `tile`.
+        """
         found = [_Value(index, simplify(Binary("-", Name(name), Int(index.shift))), index.least, index.most)
                  for index, name in zip(self.found.outer, self.prefix, strict=True)]
         for d, (one, behind) in enumerate(zip(self.part.parallel, self.found.parallel, strict=True)):
@@ -331,10 +294,9 @@ class _Maker:
             else:
                 found += self._of_batches(d, behind)
         for k, index in enumerate(self.found.depth):
-            loop, most = Name(self.loops[k]), index.high
-            here: Expr = loop
+            here, most = cast(Expr, Name(self.loops[k])), index.high
             if k == self.inner:
-                here = Binary("+", Binary("*", Int(self.tile.depth), loop), deep)
+                here = Binary("+", Binary("*", Int(self.tile.depth), tile), deep)
                 most = index.low + -(-index.extent // self.tile.depth) * self.tile.depth - 1
             found.append(_Value(index, simplify(Binary("+", Int(index.low), here)), index.low, most))
         return found
@@ -345,7 +307,7 @@ class _Maker:
         count = second.most - second.least + 1
         skipped = self.part.parallel[dim].low - (first.least + first.shift) * count
         number = simplify(Binary("+", Name(block_names(len(self.plan.tile))[dim]), Int(skipped)))
-        values = (_div(number, count), _mod(number, count))
+        values = (quotient(number, count), remainder(number, count))
         return [_Value(index, simplify(Binary("+", Int(index.least), value)), index.least, index.most)
                 for index, value in zip((first, second), values, strict=True)]
 
@@ -353,20 +315,3 @@ class _Maker:
         tile = self.plan.tile[dim]
         value = simplify(Binary("+", self.corner(dim), inside))
         return _Value(index, value, index.least, index.least + -(-one.extent // tile) * tile - 1)
-
-
-def _number(names: Sequence[str], sizes: Sequence[int]) -> Expr:
-    """Return the number of a place in a box of `sizes`, counted row by row. `names`: its indices."""
-    places = zip(names[1:], sizes[1:], strict=True)
-    number: Expr = Name(names[0])
-    for name, size in places:
-        number = Binary("+", Binary("*", number, Int(size)), Name(name))
-    return simplify(number)
-
-
-def _div(number: Expr, by: int) -> Expr:
-    return number if by == 1 else Binary("/", number, Int(by))
-
-
-def _mod(number: Expr, by: int) -> Expr:
-    return Int(0) if by == 1 else Binary("%", number, Int(by))

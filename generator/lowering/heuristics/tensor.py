@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from generator.decisions.fragments import PADDINGS, tensor_depths, tensor_tiles
+from generator.decisions.fragments import PADDINGS, ROUNDED_LATER, can_hold, tensor_depths, tensor_tiles
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
@@ -19,7 +19,7 @@ _DEPTH = 32
 
 def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]:
     """Yield `plan` with all its sums of products on tensor cores, in tiles of several sizes; none if the target refuses
-    it.
+    it. The larger tiles are fetched ahead.
     """
     if target.products == "full" or not target.multiplies(target.products) or plan.schedule is None:
         return
@@ -45,9 +45,13 @@ def _kernel(kernel: KernelPlan, shape: KernelShape, target: Target, rows: int, w
     largest = max(prod(tile) for tile, _ in offered)
     tile, block = min((one for one in offered if prod(one[0]) == largest),
                       key=lambda one: (abs(prod(one[1]) - 32 * warps), one))
-    depths = tensor_depths(shape, target, target.products, tile, PADDINGS[-1])
+    padding = PADDINGS[-1]
+    depths = tensor_depths(shape, target, target.products, tile, padding)
     if not depths:
         return kernel
-    return KernelPlan(kernel.statements, tile, block, order=kernel.order, padding=PADDINGS[-1], cache=kernel.cache,
-                      vector=4, inner_tile=max((depth for depth in depths if depth <= _DEPTH), default=depths[0]),
-                      products=target.products)
+    depth = max((depth for depth in depths if depth <= _DEPTH), default=depths[0])
+    ahead = rows == _ROWS[-1] and can_hold(shape, tile, block, depth)
+    twice = depth in tensor_depths(shape, target, target.products, tile, padding, twice=True)
+    later = ahead and twice and target.copies_asynchronously and target.products in ROUNDED_LATER
+    return KernelPlan(kernel.statements, tile, block, order=kernel.order, padding=padding, cache=kernel.cache, vector=4,
+                      inner_tile=depth, products=target.products, ahead=ahead, asynchronous=later)

@@ -113,6 +113,7 @@ def test_so_do_pipelines() -> None:
         (1, 64, 64), (1, 128, 128)}
     for plan in found:
         lower(program, plan, HOPPER)
+        assert [kernel.ahead for kernel in plan.kernels] == [kernel.tile[1:] == (128, 128) for kernel in plan.kernels]
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
@@ -120,9 +121,12 @@ def test_hand_written_plans_are_on_offer_as_they_are(precision: Precision) -> No
     program = gemm()
     [shape] = kernel_shapes(program, ScheduleChoice(), "cuda")
     target = replace(HOPPER, products=precision)
-    [kernel] = tensor_plan(program, HOPPER, precision).kernels
+    [kernel] = tensor_plan(program, HOPPER, precision, way="later").kernels
+    assert kernel.ahead and kernel.asynchronous == (precision == "tf32")
     assert nearest(kernel, Known(shape, target, True)) == replace(kernel, columns=False)
     assert nearest(kernel, Known(shape, HOPPER, True)).products == "full"
+    older = nearest(kernel, Known(shape, replace(target, capability=(8, 0), local_bytes=22 << 10), True))
+    assert older.ahead and not older.asynchronous, "two tiles and their sums take more"
     small = replace(target, local_bytes=4 << 10)
     assert lower(program, Plan(ScheduleChoice(), (nearest(kernel, Known(shape, small, True)),)), small)
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
+from experiments.benchmarks.inner_loops import inner_loops, nvdisasm, taken_apart
 from experiments.suites.image_pipelines import pipeline
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
@@ -40,6 +40,8 @@ from tests.support.tensor_cores import (
     FLOAT,
     FORMS,
     TILES,
+    WAYS,
+    Way,
     float_problem,
     lower_for_whole_numbers,
     sum_of_products,
@@ -60,14 +62,14 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @on_the_double
-@pytest.mark.parametrize(("name", "precision", "number"), [
-    ("syrk", "tf32", 2),
-    *(pytest.param(name, precision, number, marks=pytest.mark.slow)
-      for name in NAMES for precision in LEAST_CAPABILITY for number in range(len(TILES)))])
-def test_programs_are_right_without_races(name: str, precision: Precision, number: int, watched_gpu: DeviceInfo,
-                                          said: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "precision", "number", "way"), [
+    ("syrk", "tf32", 2, "later"), ("gemm", "fp16", 3, "ahead"),
+    *(pytest.param(name, precision, number, way, marks=pytest.mark.slow) for name in NAMES
+      for precision in LEAST_CAPABILITY for number in range(len(TILES)) for way in WAYS)])
+def test_programs_are_right_without_races(name: str, precision: Precision, number: int, way: Way,
+                                          watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
     found = float_problem(name)
-    plan = tensor_plan(found.program, watched_gpu.target, precision, number)
+    plan = tensor_plan(found.program, watched_gpu.target, precision, number, way)
     [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 
@@ -77,7 +79,7 @@ def test_programs_are_right_without_races(name: str, precision: Precision, numbe
 def test_a_layer_of_convolutions(number: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
     """Four parallel loops, three that are summed over."""
     found, target = small_problem(pipeline("conv_layer"))[0], watched_gpu.target
-    plan = tensor_plan(found.program, target, "fp16", (number + 1) % len(TILES))
+    plan = tensor_plan(found.program, target, "tf32", (number + 1) % len(TILES), "later")
     [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 
@@ -90,7 +92,7 @@ def check_exactly(text: str, number: int, gpu: DeviceInfo, said: Path, folder: P
     """Factors that are small whole numbers are rounded to themselves: results are those of float."""
     found = problem_in(text)
     precision: Precision = ("tf32", "fp16", "bf16")[number // 6 % 3]
-    plan = tensor_plan(found.program, gpu.target, precision, number % len(TILES))
+    plan = tensor_plan(found.program, gpu.target, precision, number % len(TILES), WAYS[number % len(WAYS)])
     [outcome] = measured(found, gpu, [plan], folder / "work", lower_for_whole_numbers).values()
     assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
 
@@ -105,7 +107,7 @@ def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Pa
 @pytest.mark.parametrize(("form", "number"), [
     ("guarded batches", 6), ("loops of tiles", 14), ("products of other forms", 5), ("bands", 8),
     ("second products with iterators", 7),
-    *(pytest.param(form, number, marks=pytest.mark.slow) for form in FORMS for number in range(5, 5 + len(TILES)))])
+    *(pytest.param(form, number, marks=pytest.mark.slow) for form in FORMS for number in range(5 + len(TILES)))])
 def test_loops_nested_in_uncommon_ways(form: str, number: int, watched_gpu: DeviceInfo, said: Path,
                                        tmp_path: Path) -> None:
     check_exactly(whole_numbers_in(*FORMS[form]), number, watched_gpu, said, tmp_path)
@@ -133,17 +135,19 @@ def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: Device
 
 
 @on_the_double
-@pytest.mark.parametrize(("old", "new", "number", "expected"), few([
-    ("__syncthreads();", "", 0, "race in shared memory"),
-    ("__syncthreads();", "", 1, "race in shared memory"),
-    ("__syncthreads();", "", 2, "race in shared memory"),
-    ("nvcuda::wmma::mma_sync(", "if (t0 < 1) nvcuda::wmma::mma_sync(", 0, "diverges"),
-    ("[step], ", "[step + 8], ", 0, "is not aligned"),
+@pytest.mark.parametrize(("way", "old", "new", "number", "expected"), few([
+    ("later", "__syncthreads();", "", 0, "race in shared memory"),
+    *(("at once", "__syncthreads();", "", number, "race in shared memory") for number in range(3)),
+    *(("ahead", "__syncthreads();", "", number, "race in shared memory") for number in range(3)),
+    ("later", "A_tile[(k_tile + 1) % 2]", "A_tile[k_tile % 2]", 0, "race in shared memory"),
+    ("later", "antune_wait_copies();", "", 0, "race in shared memory"),
+    ("at once", "nvcuda::wmma::mma_sync(", "if (t0 < 1) nvcuda::wmma::mma_sync(", 0, "diverges"),
+    ("at once", "[step], ", "[step + 8], ", 0, "is not aligned"),
 ], 1))
-def test_faults_are_found(old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo, said: Path,
-                          tmp_path: Path) -> None:
+def test_faults_are_found(way: Way, old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo,
+                          said: Path, tmp_path: Path) -> None:
     found = float_problem("gemm")
-    plan = tensor_plan(found.program, watched_gpu.target, "fp16", 1)
+    plan = tensor_plan(found.program, watched_gpu.target, "tf32" if way == "later" else "fp16", 1, way)
     change = partial(edited, partial(replaced, old, new, number))
     [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work", change).values()
     assert isinstance(outcome, LaunchFailed) and expected in said.read_text(), (outcome, said.read_text()[-500:])
@@ -175,7 +179,8 @@ def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capabi
     nvrtc = translator(Nvrtc)
     headers(nvrtc)
     target, program = target_of(capability), float_problem(name).program
-    cubin, log = nvrtc.translate(lower(program, tensor_plan(program, target, precision), target).source, capability)
+    plan = tensor_plan(program, target, precision, way="later" if name == "syr2k" else "at once")
+    cubin, log = nvrtc.translate(lower(program, plan, target).source, capability)
     assert cubin.startswith(ELF)
     assert not [line for line in log.splitlines()
                 if line.strip() and not line.startswith("ptxas info") and "bytes stack frame" not in line], log
@@ -184,19 +189,24 @@ def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capabi
 @pytest.mark.parametrize(("precision", "instruction"), [
     ("fp16", r"HMMA\.168(16)\.F32 "), ("bf16", r"HMMA\.168(16)\.F32\.BF16 "), ("tf32", r"HMMA\.168([48])\.F32\.TF32 ")])
 def test_machine_code_multiplies_on_tensor_cores(precision: Precision, instruction: str) -> None:
-    """An instruction is for 16 x 8 sums of so many terms; those of a tile stand once in the text, or several times."""
+    """An instruction is for 16 x 8 sums of so many terms; those of a tile stand once in the text, or several times. The
+    next tile is on its way in the same loop: straight to shared memory if it is rounded later.
+    """
     headers(translator(Nvrtc))
     try:
         nvdisasm()
     except InputError as missing:
         pytest.skip(str(missing))
     program = pipeline_program("matmul")
-    plan = tensor_plan(program, HOPPER, precision)
+    plan = tensor_plan(program, HOPPER, precision, way="later")
     text = taken_apart(lower(program, plan, HOPPER).source, (9, 0))[0]
     terms = sum(map(int, re.findall(instruction, text)))
     [kernel] = plan.kernels
     expected = math.prod(kernel.tile) // (16 * 8) * kernel.inner_tile // (math.prod(kernel.block) // 32)
     assert terms >= expected and terms % expected == 0
+    [loop] = [loop for loop in inner_loops(text) if loop.named("HMMA")]
+    assert [loop.named(name) > 0 for name in ("LDGSTS", "LDG.", "BAR")] == (
+        [True, False, True] if precision == "tf32" else [False, True, True])
 
 
 def test_without_headers_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +245,8 @@ def test_devices_without_them_refuse() -> None:
 @pytest.mark.parametrize(("change", "words"), [
     ({"inner_tile": 8}, "multiplied 16 or 32 or 64 at a time"), ({"padding": 4}, "use a multiple of 8"),
     ({"tile": (24, 32)}, "fragments of 16 x 16"), ({"block": (1, 16)}, "use whole warps"),
-    ({"shared": True}, "leave out `shared`")])
+    ({"shared": True}, "leave out `shared`"), ({"ahead": True, "asynchronous": True}, "fp16 is rounded before"),
+    ({"ahead": True, "block": (1, 32)}, "would hold 64 elements of the next tile in registers, at most 32 are")])
 def test_plans_that_fit_no_fragments_are_refused(change: dict[str, object], words: str) -> None:
     plan = tensor_plan(float_problem("gemm").program, HOPPER, "fp16")
     refused(replace(plan, kernels=tuple(replace(k, **change) for k in plan.kernels)), HOPPER, words)  # type: ignore[arg-type]  # fields
