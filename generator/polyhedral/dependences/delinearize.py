@@ -1,10 +1,10 @@
-"""Delinearization: `a[i*n + j]` becomes `a[i][j]`, where every access of the program stays within the rows.
+"""Delinearization: `a[i*n + j]` becomes `a[i][j]` if every access of the program stays within the rows.
 
 Without it a matrix behind a pointer has one dimension: its footprint in a tile is a range that spans many rows. With
 all sizes known, a choice of rows can be proven right instead of assumed: strides are taken from the coefficients of the
 subscripts (Grosser, Ramanujam, Pouchet, Sadayappan, Pop: Optimistic delinearization of parametrically sized arrays, ICS
-2015, section 4), and each inner subscript's least and greatest value over its exact domain must lie inside its
-dimension. The memory is the same, so buffers, captured data and exported functions keep the flat array.
+2015, section 4), and the range of each inner subscript over its exact domain must lie inside its dimension. The layout
+does not change, so buffers, captured data and exported functions keep the flat array.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from generator.polyhedral.kit.parsed import map_of
 from generator.program import Access, Statement
 
 MOST_STRIDES = 3
-"""Rows of rows of rows: arrays of up to four dimensions."""
+"""Arrays of up to four dimensions."""
 MOST_CANDIDATES = 8
 LEAST_ROW = 2
-_ANY_SIZE = 1 << 62  # more elements than any access reaches
+_ANY_SIZE = 1 << 62  # more than the elements of any access
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -50,11 +50,10 @@ class _Flat:
 def delinearized(
     statements: Sequence[Statement], extents: Mapping[str, int]
 ) -> tuple[tuple[Statement, ...], dict[str, Shape]]:
-    """The statements with the dimensions that `extents` (the elements of flat arrays) turn out to have, and their
-    shapes.
+    """Return the statements with the dimensions of flat arrays, and the shapes of these arrays.
 
-    Arrays that have no such dimensions are not among the shapes. The product of a shape is the size of the array, or a
-    little more where its last row is not complete.
+    `extents`: the numbers of elements of flat arrays. Arrays that stay flat have no shape. The product of a shape is
+    the size of the array, or slightly more if its last row is incomplete.
     """
     shapes = {name: shape for name, size in extents.items() if (shape := _shape(statements, name, size)) is not None}
     if not shapes:
@@ -63,9 +62,9 @@ def delinearized(
 
 
 def left_flat(statements: Sequence[Statement], arrays: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Of the flat `arrays` (with their sizes) those that are subscripted like matrices all the same.
+    """Return those of the flat `arrays` (with their sizes) that are nevertheless indexed like matrices.
 
-    The values are the likely length of a row, and the position of a statement that does not keep within rows of it.
+    The values are the likely length of a row, and the position of a statement that does not stay within its rows.
     """
     found = {}
     for name in arrays:
@@ -78,9 +77,7 @@ def left_flat(statements: Sequence[Statement], arrays: Mapping[str, int]) -> dic
 
 
 def rowless(statements: Sequence[Statement]) -> frozenset[str]:
-    """The flat arrays that are subscripted like matrices and have no rows within which every access keeps, whatever
-    their sizes are.
-    """
+    """Return the flat arrays that are indexed like matrices but stay within no rows, whatever their sizes."""
     flat = {access.array: _ANY_SIZE for statement in statements for access in statement.accesses
             if map_of(access.relation).dim(isl.dim_type.out) == 1}
     _, shapes = delinearized(statements, flat)
@@ -88,7 +85,8 @@ def rowless(statements: Sequence[Statement]) -> frozenset[str]:
 
 
 def _outside(statements: Sequence[Statement], array: str, row: int) -> int:
-    """The position of the first statement whose accesses to `array` do not keep within rows; 0 where none is."""
+    """Return the position of the first statement whose accesses to `array` do not stay within rows; 0 if there is none.
+    """
     for position, statement in enumerate(statements):
         for access in statement.accesses:
             relation = map_of(access.relation)
@@ -100,7 +98,7 @@ def _outside(statements: Sequence[Statement], array: str, row: int) -> int:
 
 
 def _shape(statements: Sequence[Statement], array: str, size: int) -> Shape | None:
-    """The dimensions of `array`; None where it is best left flat."""
+    """Return the dimensions of `array`; None if it should stay flat."""
     flat = _accesses(statements, array)
     if not flat or any(
         _ends(one.subscript, one.domain)[1] >= size or _ends(one.subscript, one.domain)[0] < 0 for one in flat
@@ -118,7 +116,7 @@ def _shape(statements: Sequence[Statement], array: str, size: int) -> Shape | No
 
 
 def _accesses(statements: Sequence[Statement], array: str) -> list[_Flat] | None:
-    """All accesses to `array`; None where one of them is no plain sum of iterators."""
+    """Return all accesses to `array`; None if one of them is not a sum of iterators."""
     found = []
     for statement in statements:
         for access in statement.accesses:
@@ -135,7 +133,7 @@ def _accesses(statements: Sequence[Statement], array: str) -> list[_Flat] | None
 
 
 def _sum(relation: Any) -> _Sum | None:
-    """The subscript of an access relation with one output dimension."""
+    """Return the subscript of an access relation with one output dimension."""
     if relation.dim(isl.dim_type.out) != 1 or not relation.is_single_valued():
         return None
     values = isl.PwMultiAff.from_map(relation).get_pw_aff(0).gist(relation.domain()).coalesce()
@@ -151,7 +149,7 @@ def _sum(relation: Any) -> _Sum | None:
 
 
 def _candidates(flat: Sequence[_Flat]) -> Iterator[tuple[int, ...]]:
-    """Strides to try, greatest first, each a multiple of the next; more dimensions come before fewer."""
+    """Yield strides to try, greatest first, each a multiple of the next; more dimensions come before fewer."""
     seen = sorted(
         {abs(factor) for one in flat for factor in one.subscript.factors if abs(factor) >= LEAST_ROW}, reverse=True
     )
@@ -162,7 +160,7 @@ def _candidates(flat: Sequence[_Flat]) -> Iterator[tuple[int, ...]]:
 
 
 def _divided(flat: _Flat, strides: Sequence[int]) -> tuple[_Sum, ...] | None:
-    """The subscripts of one access, outermost first; None where an inner one leaves its dimension."""
+    """Return the subscripts of one access, outermost first; None if an inner one leaves its dimension."""
     rest, found, below = flat.subscript, [], 1
     for stride in reversed(strides):
         row = stride // below
@@ -180,23 +178,23 @@ def _divided(flat: _Flat, strides: Sequence[int]) -> tuple[_Sum, ...] | None:
 
 
 def _nearest(factor: int, row: int) -> int:
-    """The multiple of `row` that is nearest to `factor`, towards 0 in the middle."""
+    """Return the multiple of `row` that is nearest to `factor`; ties go towards 0."""
     return (2 * abs(factor) + row - 1) // (2 * row) * (1 if factor > 0 else -1)
 
 
 def _useful(parts: Sequence[tuple[_Sum, ...] | None]) -> bool:
-    """Whether every dimension has a subscript that varies: `a[2*i]` and `a[2*i + 1]` have no rows."""
+    """Return whether every dimension has a subscript that varies: `a[2*i]` and `a[2*i + 1]` have no rows."""
     known = [part for part in parts if part is not None]
     return all(any(any(part[dim].factors) for part in known) for dim in range(len(known[0])))
 
 
 def _ends(subscript: _Sum, domain: Any) -> tuple[int, int]:
-    """The least and the greatest value of a sum on a non-empty domain."""
+    """Return the least and the greatest value of a sum on a non-empty domain."""
     return ends_along(_map([subscript], domain).range(), 0)
 
 
 def _map(subscripts: Sequence[_Sum], domain: Any) -> Any:
-    """The isl Map from a domain to the values of `subscripts`."""
+    """Return the isl Map from a domain to the values of `subscripts`."""
     count = domain.dim(isl.dim_type.set)
     names = [f"i{d}" for d in range(count)]
     values = [" + ".join([*(f"{factor}*{name}" for factor, name in zip(one.factors, names, strict=True) if factor),
@@ -206,7 +204,7 @@ def _map(subscripts: Sequence[_Sum], domain: Any) -> Any:
 
 
 def _reshaped(statement: Statement, shapes: Mapping[str, Shape]) -> Statement:
-    """`statement` with as many subscripts as its arrays have dimensions now."""
+    """Return `statement` with as many subscripts as its arrays have dimensions now."""
     parts: dict[int, tuple[_Sum, ...]] = {}
     accesses = []
     for number, access in enumerate(statement.accesses):
@@ -241,7 +239,7 @@ def _reshaped(statement: Statement, shapes: Mapping[str, Shape]) -> Statement:
 
 
 def _named_like(moved: Any, relation: Any) -> Any:
-    """`moved` with the names of the input dimensions of `relation`: texts are read by people, too."""
+    """Return `moved` with the names of the input dimensions of `relation`, because people read the texts, too."""
     for dim in range(relation.dim(isl.dim_type.in_)):
         name = relation.get_dim_name(isl.dim_type.in_, dim)
         if name is not None:
@@ -250,7 +248,7 @@ def _named_like(moved: Any, relation: Any) -> Any:
 
 
 def _written(subscript: _Sum, iterators: Sequence[str]) -> Expr:
-    """A sum as an expression: `i + 2 * j - 1`."""
+    """Return a sum as an expression: `i + 2 * j - 1`."""
     found: Expr | None = None
     for factor, name in zip(subscript.factors, iterators, strict=True):
         if not factor:

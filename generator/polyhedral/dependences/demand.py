@@ -1,4 +1,4 @@
-"""What a program must compute and move on any device: the numerators of the roofline model."""
+"""The work and traffic of a program on any device: the numerators of the roofline model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from generator.program import ELEMENT_BYTES, Program
 
 @lru_cache(maxsize=16)
 def program_demand(program: Program) -> Demand:
-    """Operations of all instances; the elements that are live at the entry and read, or written and live at the exit.
+    """Return operations of all instances, and the elements that are live at the entry and read, or written and live at
+    the exit.
 
-    A read sees what was there at the entry unless a write of the program comes before it (exact value-based flow).
+    A read sees the value at the entry unless a write of the program comes before it (exact value-based flow).
     """
     schedule = isl.Schedule(program.schedule)
     reads, must = access_maps(program.statements, "read"), access_maps(program.statements, "write")
@@ -42,7 +43,7 @@ def program_demand(program: Program) -> Demand:
 
 
 def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]]:
-    """The sum over all instances, and how many of them write which element type."""
+    """Return the sum over all instances, and how many of them write which element type."""
     instances = {part.get_tuple_name(): points(part) for part in sets(domain)}
     types = {array.name: array.type for array in program.arrays}
     total, written = Operations(), Counter[str]()
@@ -57,7 +58,7 @@ def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]
 
 
 def _of_roles(program: Program, elements: Any, roles: tuple[str, ...]) -> Any:
-    """The elements of arrays that have one of the roles."""
+    """Return the elements of arrays that have one of the roles."""
     kept = isl.UnionSet("{ }")
     for part in sets(elements):
         if program.array(part.get_tuple_name()).role in roles:

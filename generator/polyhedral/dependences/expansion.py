@@ -1,12 +1,12 @@
-"""Expansion: iterations get copies of their own of scalars and small arrays that only pass values within them.
+"""Expansion: iterations get private copies of scalars and small arrays that only pass values within them.
 
     for (i ...) { w = a[i]; b[i] = w * w; }   ->   for (i ...) { w[i] = a[i]; b[i] = w[i] * w[i]; }
 
-Every iteration overwrites w, so that none can begin before the one before it has read it. With a copy per iteration
-the loop is parallel. Feautrier, "Array expansion" (ICS 1988), for the live ranges of one array each on its own
-(`live_ranges.py`), and only where the loop becomes parallel in this way.
+Every iteration overwrites w, so no iteration can begin before the previous one has read it. With a copy per iteration
+the loop is parallel. This is array expansion (Feautrier, ICS 1988), done per live range of an array (`live_ranges.py`),
+and only if the loop becomes parallel.
 
-What is left after the SCoP in an array that is a result (role `out`) is copied back from the last iteration's copy.
+Values of a result array (role `out`) that live after the SCoP are copied back from the last iteration's copy.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from generator.polyhedral.dependences.original import Loop, Once, Order, origina
 from generator.polyhedral.kit.members import ends_along
 from generator.program import Access, Array, Assignment, Program, Statement
 
-# All copies together; a device that is worth tuning for has several times as much memory.
+# All copies together; useful devices have several times as much memory.
 MAX_BYTES = 512 * 2**20
-# One array's copies, in bytes of the program's largest array: a loop nest that is parallel in all its loops writes
-# about as many elements as it has iterations, so that much larger copies say that something is wrong.
+# One array's copies, relative to the bytes of the program's largest array: a fully parallel loop nest writes about as
+# many elements as it has iterations, so much larger copies are suspicious.
 MAX_GROWTH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a live range is kept: an array whose leading subscripts are iterators minus their least values."""
+    """The location of a live range: an array whose leading subscripts are iterators minus their least values."""
 
     array: str
     along: tuple[int, ...]
     low: tuple[int, ...]
 
     def index(self, iterators: Sequence[str]) -> tuple[Expr, ...]:
-        """The leading subscripts in a statement with these iterators."""
+        """Return the leading subscripts in a statement with these iterators."""
         return tuple(_offset(Name(iterators[depth]), low) for depth, low in zip(self.along, self.low, strict=True))
 
     def relation(self, relation: Any) -> Any:
-        """The isl Map of an access, with the leading subscripts."""
+        """Return the isl Map of an access, with the leading subscripts."""
         count = relation.dim(isl.dim_type.in_)
         name = relation.get_tuple_name(isl.dim_type.in_)
         leading = ", ".join(f"i{d} - ({low})" for d, low in zip(self.along, self.low, strict=True))
@@ -73,9 +73,10 @@ def _offset(iterator: Expr, low: int) -> Expr:
 
 
 def expand(program: Program) -> Program:
-    """`program` with copies per iteration wherever they make a loop parallel; the same Program when there are none.
+    """Return `program` with copies per iteration wherever they make a loop parallel; the same Program if there are
+    none.
 
-    The flow of values is the same, checked exactly; what is left orders no iterations that were free before.
+    The flow of values is the same, which is checked exactly; the result orders no iterations that were free before.
     """
     loops = source_loops(program)
     chosen = [r for r in _settled(program, loops, _candidates(program, loops)) if r.along]
@@ -88,7 +89,8 @@ def expand(program: Program) -> Program:
 
 
 def _candidates(program: Program, loops: tuple[SourceLoop, ...]) -> list[LiveRange]:
-    """Live ranges of the arrays that alone keep some loop serial, expanded along all loops that this may free."""
+    """Return live ranges of the arrays that alone keep some loop serial, expanded along all loops that this may free.
+    """
     accesses: dict[str, list[Reach]] = {}
     for access in reaches(program):
         accesses.setdefault(access.array, []).append(access)
@@ -111,14 +113,15 @@ def _candidates(program: Program, loops: tuple[SourceLoop, ...]) -> list[LiveRan
 
 
 def _expandable(program: Program, accesses: list[Reach]) -> bool:
-    """Whether an array's values end with the SCoP, or are surely written in it; no subscript may depend on data."""
+    """Return whether an array's values end with the SCoP, or are always written in it; no subscript may depend on data.
+    """
     role = program.array(accesses[0].array).role
     return ((role == "temp" or (role == "out" and all(a.kind != "may_write" for a in accesses)))
             and all(a.relation.is_single_valued() for a in accesses))
 
 
 def _constant(last: Any, live: LiveRange, loop: SourceLoop) -> bool:
-    """Whether all final values that `live` leaves come from one iteration of `loop`."""
+    """Return whether all final values of `live` come from one iteration of `loop`."""
     values = {ends_along(part, loop.depth) for part in _instances(last.domain()) if part.get_tuple_name()
               in live.statements}
     return not values or (len(values) == 1 and all(low == high for low, high in values))
@@ -130,9 +133,9 @@ def _instances(domain: Any) -> list[Any]:
 
 
 def _settled(program: Program, loops: tuple[SourceLoop, ...], found: list[LiveRange]) -> list[LiveRange]:
-    """`found` without the copies that free no loop or are too large.
+    """Return `found` without the copies that free no loop or are too large.
 
-    Copies along a loop that stays serial are given up, which may keep another loop serial, and so on.
+    Copies along a loop that stays serial are dropped, which may keep another loop serial, and so on.
     """
     while True:
         placed = list(_placed(program, found))
@@ -157,7 +160,7 @@ def _without(live: LiveRange, depth: int) -> LiveRange:
 
 
 def _placed(program: Program, found: list[LiveRange]) -> Iterator[Reach]:
-    """All accesses of the program if `found` were expanded as it says."""
+    """Yield all accesses of the program as if `found` were expanded."""
     chosen = [live for live in found if live.along]
     moves = {r: place for live, place in zip(chosen, _places(program, chosen), strict=True) for r in live.references}
     for access in reaches(program):
@@ -166,7 +169,7 @@ def _placed(program: Program, found: list[LiveRange]) -> Iterator[Reach]:
 
 
 def _within_memory(program: Program, found: list[LiveRange]) -> list[LiveRange]:
-    """`found` with innermost dimensions given up until the copies fit, those of the largest live range first."""
+    """Return `found` with innermost dimensions dropped until the copies fit, those of the largest live range first."""
     most = MAX_GROWTH * max(array.bytes for array in program.arrays)
     found = list(found)
     while True:
@@ -179,19 +182,21 @@ def _within_memory(program: Program, found: list[LiveRange]) -> list[LiveRange]:
 
 
 def _extents(program: Program, live: LiveRange) -> tuple[int, ...]:
-    """The number of copies along each dimension."""
+    """Return the number of copies along each dimension."""
     return tuple(high - low + 1 for low, high in _box(program, live))
 
 
 def _box(program: Program, live: LiveRange) -> list[tuple[int, int]]:
-    """The least and the greatest value of the iterators along which `live` is expanded."""
+    """Return the least and the greatest value of the iterators along which `live` is expanded."""
     domains = [isl.Set(program.statement(name).domain) for name in sorted(live.statements)]
     bounds = [[ends_along(domain, depth) for domain in domains] for depth in live.along]
     return [(min(low for low, _ in ends), max(high for _, high in ends)) for ends in bounds]
 
 
 def _places(program: Program, chosen: list[LiveRange]) -> list[_Place]:
-    """Where the live ranges go. An array's name stays with what is not expanded, else with its first live range."""
+    """Return the places of the live ranges. An array's name stays with its unexpanded part, else with its first live
+    range.
+    """
     moved = {r for live in chosen for r in live.references}
     kept = {a.array for a in reaches(program) if a.reference not in moved}
     used = {a.name for a in program.arrays} | {name for name, _ in program.parameters}
@@ -210,7 +215,7 @@ def _places(program: Program, chosen: list[LiveRange]) -> list[_Place]:
 
 
 def _rewritten(program: Program, chosen: list[LiveRange], places: list[_Place]) -> Program:
-    """`program` with the accesses of the live ranges going to their places."""
+    """Return `program` with the accesses of the live ranges redirected to their places."""
     moves = {r: place for live, place in zip(chosen, places, strict=True) for r in live.references}
     statements = tuple(_moved(s, moves) for s in program.statements)
     used = {a.array for s in statements for a in s.accesses}
@@ -245,7 +250,7 @@ def _moved(statement: Statement, moves: dict[Reference, _Place]) -> Statement:
 
 
 def _copied_back(program: Program, moved: Program, chosen: list[LiveRange], places: list[_Place]) -> Program:
-    """`moved` with a statement at its end for each live range that leaves final values of a result."""
+    """Return `moved` with a statement at its end for each live range with final values of a result."""
     statements = list(moved.statements)
     schedule = isl.Schedule(moved.schedule)
     for live, place in zip(chosen, places, strict=True):
@@ -264,7 +269,7 @@ def _copied_back(program: Program, moved: Program, chosen: list[LiveRange], plac
 
 
 def _copy_back(program: Program, place: _Place, array: str, last: list[Any], name: str) -> Statement:
-    """The statement `name`: `x[e] = x_2[last iteration][e]` for the elements e in the ranges of `last`."""
+    """Return the statement `name`: `x[e] = x_2[last iteration][e]` for the elements e in the ranges of `last`."""
     writers = [program.statement(m.get_tuple_name(isl.dim_type.in_)) for m in last]
     elements = isl.UnionSet("{ }")
     for relation in last:
@@ -283,7 +288,7 @@ def _copy_back(program: Program, place: _Place, array: str, last: list[Any], nam
 
 
 def _element(domain: Any, array: str, point: list[int]) -> str:
-    """`{ S[e] -> array[point, e] }` on the isl Set `domain`, as isl text."""
+    """Return `{ S[e] -> array[point, e] }` on the isl Set `domain`, as isl text."""
     own = [f"i{d}" for d in range(domain.dim(isl.dim_type.set))]
     name = domain.get_tuple_name()
     relation = isl.Map(f"{{ {name}[{', '.join(own)}] -> {array}[{', '.join([*map(str, point), *own])}] }}")
@@ -295,7 +300,7 @@ def _text(array: str, subscripts: Sequence[object]) -> str:
 
 
 def _element_names(target: Load) -> tuple[str, ...]:
-    """One iterator per subscript: the source's own where it has one, so that a reader recognises it."""
+    """Return one iterator per subscript: the source's if it has one, so that a reader recognises it."""
     names: list[str] = []
     for index in target.index:
         name, number = index.name if isinstance(index, Name) else "n", 0

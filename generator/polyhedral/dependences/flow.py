@@ -1,4 +1,4 @@
-"""Exact value-based flow between accesses: which write does a read see, which reads see none."""
+"""Exact value-based flow between accesses: the write that each read sees, and the reads that see none."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import islpy as isl
 from generator.polyhedral.kit.members import ends
 
 MANY = 30
-"""Loops, from which on they are gone through one by one."""
+"""The number of loops from which on they are processed one by one."""
 
 _Box: TypeAlias = tuple[tuple[int, int], ...] | None
-"""The least and the greatest index per dimension; None: not known."""
+"""The least and the greatest index per dimension; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,18 +27,18 @@ class Flow:
 
 
 def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
-    """The sources that reach `sinks`: those of `may` with none of `must` to the same element in between.
+    """Return the sources that reach `sinks`: those of `may` with none of `must` to the same element in between.
 
-    `must` is contained in `may`; all are isl UnionMaps from instances to elements, `schedule` an isl Schedule.
-    With `x -> e` a sink access, sources are the earlier `w` of `may` on `e`, except those before an `m` of `must`
-    on `e` that is itself earlier than `x`.
+    `must` is contained in `may`; all are isl UnionMaps from instances to elements; `schedule` is an isl Schedule. For a
+    sink access `x -> e`, the sources are the earlier `w` of `may` on `e`, except those before an `m` of `must` on `e`
+    that is itself earlier than `x`.
 
-    Programs of many loops, one after the other, are gone through loop by loop (`flow_of_sequence`): that is the same,
-    sooner.
+    Programs of many loops in sequence are processed loop by loop (`flow_of_sequence`), with the same result, but
+    faster.
 
-    By relational algebra alone. isl's own flow analysis searches the last source by parametric integer programming;
-    as of isl 0.27 that misses sources in some domains with strides (tests/generator/polyhedral/dependences/test_flow.py
-    holds one) and fails on some subscripts with divisions.
+    Computed by relational algebra only. isl's own flow analysis searches the last source by parametric integer
+    programming; as of isl 0.27 that misses sources in some domains with strides (an example is in
+    tests/generator/polyhedral/dependences/test_flow.py) and fails on some subscripts with divisions.
     """
     if _apart(sinks, may):
         return Flow(isl.UnionMap.empty(sinks.get_space()), sinks)
@@ -50,7 +50,7 @@ def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
 
 
 def _exact(sinks: Any, must: Any, may: Any, times: Any) -> Flow:
-    """The same at the `times` of instances, all pairs of statements at once."""
+    """Return the same at the `times` of instances, for all pairs of statements at once."""
     earlier = _earlier(times, _meetings(sinks, may) | _meetings(must, may))  # x -> what runs before x
     candidates = sinks.domain_map().apply_range(earlier)  # [x -> e] -> what runs before x
     sources = sinks.range_map().apply_range(may.reverse()).intersect(candidates)
@@ -61,11 +61,11 @@ def _exact(sinks: Any, must: Any, may: Any, times: Any) -> Flow:
 
 
 def flow_of_sequence(sinks: Any, must: Any, may: Any, times: Any, places: Mapping[str, int]) -> Flow:
-    """The same for loops that run one after the other; `places` says which statement belongs to which of them.
+    """Return the same for loops in sequence. `places`: the number of the loop of each statement.
 
-    What a sink sees within its own loop is found among these statements alone. What it does not find there comes from
-    the loops before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide
-    all that is older.
+    Sources within a sink's own loop are found among its statements only. The rest comes from the previous loops, the
+    latest first: from each, the values that the loop itself does not overwrite, until definite writes hide everything
+    older.
     """
     parts = [_by_loop(accesses, places) for accesses in (sinks, must, may, times)]
     loops = {place: _Loop(*(part[place] for part in parts)) for place in sorted(set(places.values()))}
@@ -99,9 +99,7 @@ class _Loop:
 
     @cached_property
     def left(self) -> Any:
-        """Those of `may` whose element is not overwritten for sure by an instance that runs later (instances to
-        elements).
-        """
+        """The accesses of `may` whose element no later instance overwrites with certainty (instances to elements)."""
         earlier = _earlier(self.times, _meetings(self.must, self.may))
         both = (
             self.must.range_map().apply_range(self.may.reverse()).intersect(self.must.domain_map().apply_range(earlier))
@@ -110,7 +108,7 @@ class _Loop:
 
 
 def _places(times: Any) -> dict[str, int]:
-    """Which of the loops that follow each other a statement belongs to; {} where a loop is around all of them."""
+    """Return the number of each statement's loop in the sequence; {} if one loop is around all of them."""
     found = {}
     for clock in _maps(times):
         first = (
@@ -125,7 +123,7 @@ def _places(times: Any) -> dict[str, int]:
 
 
 def _by_loop(accesses: Any, places: Mapping[str, int]) -> dict[int, Any]:
-    """The accesses (or times) of the statements in each place."""
+    """Return the accesses (or times) of the statements in each place."""
     found = {place: isl.UnionMap.empty(accesses.get_space()) for place in places.values()}
     for relation in _maps(accesses):
         place = places.get(relation.get_tuple_name(isl.dim_type.in_))
@@ -135,7 +133,7 @@ def _by_loop(accesses: Any, places: Mapping[str, int]) -> dict[int, Any]:
 
 
 def _ranges(accesses: Iterable[Any]) -> Any:
-    """All elements of several accesses."""
+    """Return all elements of several accesses."""
     found = isl.UnionSet("{ }")
     for one in accesses:
         found = found.union(one.range())
@@ -147,7 +145,7 @@ def _arrays(accesses: Any) -> set[str]:
 
 
 def _apart(sinks: Any, may: Any) -> bool:
-    """Whether it is plain that no two instances access the same element of what `sinks` access."""
+    """Return whether no two instances obviously access the same element of those that `sinks` access."""
     arrays = {array for array, _ in _named(sinks)}
     found: dict[str, Any] = {}
     for relation in (*_maps(sinks), *_maps(may)):
@@ -162,8 +160,7 @@ def _apart(sinks: Any, may: Any) -> bool:
 
 
 def _meetings(one: Any, other: Any) -> set[tuple[str, str]]:
-    """The pairs of statements (names) in which `one` and `other` may access the same element, as boxes around them
-    tell.
+    """Return the pairs of statements (names) in which `one` and `other` may access the same element, judged by boxes.
     """
     by_array: dict[str, list[tuple[str, _Box]]] = {}
     for array, statement, box in _boxes(other):
@@ -174,7 +171,7 @@ def _meetings(one: Any, other: Any) -> set[tuple[str, str]]:
 
 
 def _boxes(accesses: Any) -> list[tuple[str, str, _Box]]:
-    """(array, statement, box of elements) of all accesses."""
+    """Return (array, statement, box of elements) of all accesses."""
     found = []
     for relation in _maps(accesses):
         touched = relation.range()
@@ -189,12 +186,14 @@ def _meet(one: _Box, other: _Box) -> bool:
 
 
 def _named(accesses: Any) -> set[tuple[str, str]]:
-    """(array, statement) of all accesses."""
+    """Return (array, statement) of all accesses."""
     return {(m.get_tuple_name(isl.dim_type.out), m.get_tuple_name(isl.dim_type.in_)) for m in _maps(accesses)}
 
 
 def _earlier(times: Any, wanted: set[tuple[str, str]]) -> Any:
-    """Which instances run before which, for the pairs of statements in `wanted` alone: there are many more."""
+    """Return which instances run before which, only for the pairs of statements in `wanted`, because there are many
+    more.
+    """
     clocks = {m.get_tuple_name(isl.dim_type.in_): m for m in _maps(times)}
     found = isl.UnionMap.empty(times.get_space())
     for late, early in sorted(wanted):

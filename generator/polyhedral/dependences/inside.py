@@ -1,9 +1,9 @@
-"""Whether a Program stays inside its arrays, proven from nothing but the Program and the data that it reads.
+"""Prove that a Program stays inside its arrays, from nothing but the Program and the data that it reads.
 
-The front ends prove that while they make a Program. One that was read from somebody else's file is proven again: its
-domains, schedule and access relations are read as isl's, every subscript is turned into a relation once more, and both
-must be within the array. What data decide is bounded by intervals, from the values of arrays that nothing writes. Both
-hold for integers; so all numbers on the way must also be small enough for the types that kernels use
+The front ends prove this while they make a Program. A Program from a file is proven again: its domains, schedule and
+access relations are parsed by isl, every subscript is turned into a relation again, and both must be within the array.
+Data-dependent values are bounded by intervals, from the values of arrays that are not written. Both proofs are about
+integers, so all intermediate numbers must also be small enough for the types that kernels use
 (`generator.polyhedral.dependences.magnitudes`).
 """
 
@@ -32,11 +32,12 @@ _LEAST = -2**63
 
 
 def unproven(program: Program, data: Mapping[str, Interval]) -> tuple[str, ...]:
-    """Accesses that may leave their arrays, in words: data or large numbers lead them. `data`: ranges of the integer
-    arrays that are only read.
+    """Return accesses that may leave their arrays because of data or large numbers, in words.
+
+    `data`: ranges of the integer arrays that are only read.
 
     Raises:
-        InputError: sets or relations are not those of the statements, or an access leaves its array for sure.
+        InputError: sets or relations are not those of the statements, or an access certainly leaves its array.
     """
     try:
         _check_schedule(program)
@@ -60,7 +61,7 @@ def _written(program: Program, array: str) -> bool:
 
 
 def _check_schedule(program: Program) -> None:
-    """The schedule runs exactly the instances of the statements."""
+    """Check that the schedule runs exactly the instances of the statements."""
     schedule = isl.Schedule(program.schedule)
     domain = isl.UnionSet("{ }")
     for statement in program.statements:
@@ -83,7 +84,7 @@ def _check_schedule(program: Program) -> None:
 
 
 def _schedule_is_small(program: Program) -> bool:
-    """Whether the schedule and the domains have only numbers with which loops can count in `int`."""
+    """Return whether all numbers of the schedule and the domains are small enough for loops to count in `int`."""
     schedule = isl.Schedule(program.schedule)
     sets, functions = [set_of(statement.domain) for statement in program.statements], list[Any]()
 
@@ -102,7 +103,7 @@ def _schedule_is_small(program: Program) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """Iterations in which an expression is evaluated, and what its variables may be there."""
+    """Iterations in which an expression is evaluated, and the ranges of its variables there."""
 
     at: Iteration
     names: Mapping[str, Interval]
@@ -116,7 +117,7 @@ class _Statement:
         self.ranges = Intervals(data, {array.name: array.type for array in program.arrays})
 
     def unproven(self) -> Iterator[str]:
-        """In words; raises InputError for what leaves its array for sure."""
+        """Yield unproven accesses in words. Raises InputError for one that certainly leaves its array."""
         instances = set_of(self.statement.domain)
         for access in self.statement.accesses:
             self._check_relation(access.array, map_of(access.relation), instances)
@@ -146,7 +147,7 @@ class _Statement:
             _refuse(f"an access of {self.statement.name} to `{array}` leaves the array")
 
     def _walk(self, expr: Expr, around: _Around) -> Iterator[str]:
-        """Accesses in `expr` that are not proven, where it is evaluated in `around`."""
+        """Yield accesses in `expr` that are not proven, if it is evaluated in `around`."""
         if around.at.domain.is_empty():
             return
         match expr:
@@ -167,7 +168,7 @@ class _Statement:
                     yield from self._walk(child, around)
 
     def _where(self, test: Expr, around: _Around) -> tuple[_Around, _Around]:
-        """Where `test` holds, and where it does not; what it says about iterators and about variables is used."""
+        """Return where `test` holds, and where it does not, with its consequences for iterators and variables."""
         at = around.at
         if not small(test, around.names, self.ranges):
             return around, around
@@ -181,7 +182,7 @@ class _Statement:
                 _Around(no, self.ranges.narrowed(test, False, around.names)))
 
     def _fold(self, fold: Fold, around: _Around) -> Iterator[str]:
-        """The parts of a loop: its variables may be anything, its iterator what start and condition say."""
+        """Check the parts of a loop: its variables may be anything; its iterator is bounded by start and condition."""
         yield from self._walk(fold.start, around)
         for _, first, _ in fold.changes:
             yield from self._walk(first, around)
@@ -201,7 +202,7 @@ class _Statement:
             yield from self._walk(following, _Around(around.at, inside))
 
     def _with_value(self, name: Name, value: Expr, around: _Around) -> _Around:
-        """Where the variable `name` is `value`."""
+        """Return the context in which the variable `name` has this value."""
         if name.type in INTEGERS:
             found: Interval | None = self._value_of(name, value, around.names)
         else:
@@ -216,7 +217,7 @@ class _Statement:
         )
 
     def _load(self, load: Load, around: _Around) -> Iterator[str]:
-        """An access: its subscripts are within its relation, and those that data decide within the array."""
+        """Check an access: its subscripts are within its relation, and data-dependent ones within the array."""
         extents = self.program.array(load.array).extents
         accesses = self.statement.accesses
         if (

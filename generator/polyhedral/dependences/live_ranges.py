@@ -1,9 +1,9 @@
-"""Loops of the original order, and the live ranges of an array: which accesses share values, and which loops those
-values cross.
+"""Loops of the original order, and the live ranges of an array: the accesses that share values, and the loops that
+these values cross.
 
     for (i ...) {
-      w = a[i]; b[i] = w * w;      one live range of w: written here, read here; it does not cross loop i
-      w = b[i]; c[i] = w / 2;      another one
+        w = a[i]; b[i] = w * w;    one live range of w: written here, read here; it does not cross loop i
+        w = b[i]; c[i] = w / 2;    another one
     }
 """
 
@@ -35,8 +35,8 @@ class SourceLoop:
 class LiveRange:
     """Accesses to `array` that share values with each other and with no other access.
 
-    `loops` surround them all, outermost first, and no value is passed from one iteration of such a loop to another.
-    `along` are the depths of those of them that get copies of their own.
+    `loops`: those around all accesses, outermost first, that pass no value from one iteration to another. `along`: the
+    depths of those of them with a copy per iteration.
     """
 
     array: str
@@ -46,13 +46,13 @@ class LiveRange:
 
     @property
     def statements(self) -> frozenset[str]:
-        """The statements that hold the accesses."""
+        """The statements of the accesses."""
         return frozenset(name for name, _ in self.references)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach:
-    """One access with the isl Map of the elements it touches."""
+    """One access with the isl Map of its elements."""
 
     reference: Reference
     array: str
@@ -61,7 +61,7 @@ class Reach:
 
 
 def source_loops(program: Program) -> tuple[SourceLoop, ...]:
-    """The loops of the original schedule, outer ones before inner ones."""
+    """Return the loops of the original schedule, outer ones before inner ones."""
     schedule = isl.Schedule(program.schedule)
     found = _loops(from_isl(schedule), frozenset(statements_of(schedule.get_domain())), 0)
     return tuple(sorted(found, key=lambda loop: (loop.depth, sorted(loop.statements))))
@@ -80,14 +80,14 @@ def _loops(tree: Tree, statements: frozenset[str], depth: int) -> Iterator[Sourc
 
 
 def reaches(program: Program, arrays: Iterable[str] | None = None) -> tuple[Reach, ...]:
-    """All accesses, or those to `arrays`, in the order of the statements."""
+    """Return all accesses, or those to `arrays`, in the order of the statements."""
     chosen = None if arrays is None else frozenset(arrays)
     return tuple(Reach((s.name, k), a.array, a.kind, map_of(a.relation)) for s in program.statements
                  for k, a in enumerate(s.accesses) if chosen is None or a.array in chosen)
 
 
 def union(accesses: Iterable[Reach], *kinds: AccessKind) -> Any:
-    """The isl UnionMap of those `accesses` that are of one of `kinds` (all without `kinds`)."""
+    """Return the isl UnionMap of those `accesses` whose kind is one of `kinds` (all without `kinds`)."""
     result = isl.UnionMap("{ }")
     for access in accesses:
         if not kinds or access.kind in kinds:
@@ -96,12 +96,13 @@ def union(accesses: Iterable[Reach], *kinds: AccessKind) -> Any:
 
 
 def order_among(program: Program, accesses: Iterable[Reach]) -> Any:
-    """The original isl Schedule of the instances that make `accesses`."""
+    """Return the original isl Schedule of the instances that make `accesses`."""
     return isl.Schedule(program.schedule).intersect_domain(union(accesses).domain())
 
 
 def by_iterations(relation: Any, program: Program, loop: SourceLoop) -> Any:
-    """The isl UnionMap `relation` with an instance inside `loop` replaced by its iterators down to that loop."""
+    """Return the isl UnionMap `relation` with each instance inside `loop` replaced by its iterators down to that loop.
+    """
     result = isl.UnionMap("{ }")
     for name in sorted(loop.statements):
         iterators = [f"i{d}" for d in range(len(program.statement(name).iterators))]
@@ -111,7 +112,10 @@ def by_iterations(relation: Any, program: Program, loop: SourceLoop) -> Any:
 
 
 def crosses(accesses: Iterable[Reach], program: Program, loop: SourceLoop) -> bool:
-    """Whether one of `accesses` writes what another touches in another iteration of `loop` (same outer iteration)."""
+    """Return whether one of `accesses` writes an element that another accesses in another iteration of `loop`.
+
+    Both are in the same iterations of the outer loops.
+    """
     inside = [a for a in accesses if a.reference[0] in loop.statements]
     writes = union(inside, "write", "may_write")
     if writes.is_empty():
@@ -123,7 +127,7 @@ def crosses(accesses: Iterable[Reach], program: Program, loop: SourceLoop) -> bo
 
 
 def live_ranges(program: Program, array: str, loops: tuple[SourceLoop, ...]) -> tuple[LiveRange, ...]:
-    """The live ranges of `array`, by their first accesses; () when an element may be read before it is written."""
+    """Return the live ranges of `array`, by their first accesses; () if an element may be read before it is written."""
     accesses = reaches(program, [array])
     must, may = union(accesses, "write"), union(accesses, "write", "may_write")
     schedule = order_among(program, accesses)
@@ -147,7 +151,7 @@ def live_ranges(program: Program, array: str, loops: tuple[SourceLoop, ...]) -> 
 
 
 def _updates(statement: Statement, number: int) -> bool:
-    """Whether access `number` is the read of a compound assignment to its target."""
+    """Return whether access `number` is the read of a compound assignment to its target."""
     return bool(statement.body.op) and number == statement.body.target.access - 1
 
 
@@ -167,14 +171,14 @@ def _range(program: Program, array: str, references: list[Reference], loops: tup
 
 
 def _passes(flow: Any, program: Program, loop: SourceLoop) -> bool:
-    """Whether `flow` relates instances that differ in the iterator of `loop`."""
+    """Return whether `flow` relates instances that differ in the iterator of `loop`."""
     pairs = by_iterations(by_iterations(flow, program, loop).reverse(), program, loop)
     rounds = [", ".join([*(f"{side}{d}" for d in range(loop.depth)), side]) for side in ("i", "j")]
     return not pairs.intersect(isl.UnionMap(f"{{ [{rounds[0]}] -> [{rounds[1]}] : i != j }}")).is_empty()
 
 
 def last_writers(program: Program, array: str) -> Any:
-    """The isl UnionMap from instances to the elements of `array` that nothing overwrites after them."""
+    """Return the isl UnionMap from instances to the elements of `array` that nothing overwrites after them."""
     accesses = reaches(program, [array])
     writes, must = union(accesses, "write", "may_write"), union(accesses, "write")
     schedule = order_among(program, accesses)

@@ -1,8 +1,8 @@
-"""Whether the numbers from which a kernel computes its subscripts stay far within C's `int`.
+"""Check that the numbers from which a kernel computes its subscripts stay far within C's `int`.
 
-Sets and relations say what subscripts are as integers. Kernels compute them in `int`: `2147483647 * i / 2147483647` is
-`i` for isl, and something else in a kernel. A stored program whose numbers are larger than `MOST` anywhere on the way
-is not proven to stay inside its arrays.
+Sets and relations describe subscripts as integers, but kernels compute them in `int`: `2147483647 * i / 2147483647` is
+`i` for isl, and something else in a kernel. A stored program with intermediate numbers larger than `MOST` is not proven
+to stay inside its arrays.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from generator.intervals import Interval, Intervals
 from generator.polyhedral.kit.members import ends
 
 MOST = 2**28
-"""An eighth of what `int` holds: tiles, skewed loops and rows of threads lead a little beyond what a program itself
-counts to.
+"""An eighth of the range of `int`: tiles, skewed loops and rows of threads exceed the program's own numbers slightly.
 """
 _IN, _SET, _DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.div
 
 
 def small(expr: Expr, names: Mapping[str, Interval], ranges: Intervals) -> bool:
-    """Whether no sum or product in `expr` gets larger than MOST, however it is rearranged.
+    """Return whether no sum or product in `expr` exceeds MOST, however it is rearranged.
 
-    Elements of arrays count as 1: what they may be is a matter of `ranges`, which knows that they wrap around.
+    Elements of arrays count as 1: their values are bounded by `ranges`, which considers that they wrap around.
     """
     return all(_largest(part, names, ranges) <= MOST for part in _sums(expr))
 
 
 def _sums(expr: Expr) -> Iterator[Expr]:
-    """The sums and products in `expr`, and what they consist of."""
+    """Yield the sums and products in `expr`, and their operands."""
     if isinstance(expr, Binary | Unary | Int):
         yield expr
     for child in children(expr):
@@ -63,7 +62,7 @@ def _loads(expr: Expr) -> bool:
 
 
 def set_is_small(points: Any) -> bool:
-    """Whether the constraints of a bounded isl Set compare only numbers up to MOST."""
+    """Return whether the constraints of a bounded isl Set compare only numbers up to MOST."""
     if points.is_empty():
         return True
     reach = [max(abs(low), abs(high)) for low, high in ends(points)]
@@ -85,7 +84,7 @@ def _piece_is_small(piece: Any, reach: Sequence[int]) -> bool:
 
 
 def function_is_small(function: Any) -> bool:
-    """Whether an isl PwAff over a bounded domain computes only numbers up to MOST."""
+    """Return whether an isl PwAff over a bounded domain computes only numbers up to MOST."""
     found = True
 
     def visit(domain: Any, value: Any) -> None:
@@ -101,7 +100,7 @@ def function_is_small(function: Any) -> bool:
 
 
 def _divs(values: Sequence[Any], reach: Sequence[int]) -> list[int]:
-    """How large what is divided gets in each of some divisions, of which each may use those before it."""
+    """Return bounds of the dividends of some divisions, of which each may use the previous ones."""
     found: list[int] = []
     for value in values:
         found.append(_reach(value, reach, found))
@@ -109,7 +108,7 @@ def _divs(values: Sequence[Any], reach: Sequence[int]) -> list[int]:
 
 
 def _reach(value: Any, reach: Sequence[int], divs: Sequence[int]) -> int:
-    """How large the dividend of an isl Aff gets, or its divisor."""
+    """Return a bound of the dividend of an isl Aff, or its divisor."""
     divisor = value.get_denominator_val()
     total = abs(value.get_constant_val().mul(divisor).to_python())
     for kind, bounds in ((_IN, reach), (_DIV, divs)):

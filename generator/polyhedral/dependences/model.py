@@ -27,13 +27,13 @@ class Model:
 
     @property
     def dependences(self) -> Any:
-        """Everything a schedule must respect."""
+        """Everything that a schedule must respect."""
         return self.flow.union(self.false)
 
 
 @lru_cache(maxsize=256)
 def model(program: Program) -> Model:
-    """The Model of `program`; cached, since every Plan of a Program needs it."""
+    """Return the Model of `program`; cached, because every Plan of a Program needs it."""
     reads = access_maps(program.statements, "read")
     writes = access_maps(program.statements, "write")
     may = access_maps(program.statements, "may_write").union(writes)
@@ -44,13 +44,13 @@ def model(program: Program) -> Model:
 
 
 def sets(union: Any) -> Iterator[Any]:
-    """The isl Sets of an isl UnionSet, by tuple name."""
+    """Yield the isl Sets of an isl UnionSet, by tuple name."""
     listed = union.get_set_list()
     yield from sorted((listed.get_at(i) for i in range(listed.n_set())), key=lambda s: s.get_tuple_name() or "")
 
 
 def maps(union: Any) -> Iterator[Any]:
-    """The isl Maps of an isl UnionMap, by tuple names."""
+    """Yield the isl Maps of an isl UnionMap, by tuple names."""
     listed = union.get_map_list()
     yield from sorted((listed.get_at(i) for i in range(listed.n_map())),
                       key=lambda m: (m.get_tuple_name(isl.dim_type.in_) or "",

@@ -1,4 +1,4 @@
-"""The original execution order as an isl schedule tree, and what follows from it for the arrays."""
+"""The original execution order as an isl schedule tree, and the roles of arrays that follow from it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Order: TypeAlias = Once | Block | Loop
 
 
 def original_schedule(order: Order, statements: Mapping[str, Statement]) -> str:
-    """The schedule tree (isl text) that runs the statements in text order."""
+    """Return the schedule tree (isl text) that runs the statements in text order."""
     return str(_schedule(order, statements))
 
 
@@ -73,7 +73,7 @@ def _names(order: Order) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How the SCoP uses one array: its role, poisonable boxes, and the box of all accessed elements."""
+    """How the SCoP uses one array: its role, boxes that may be poisoned, and the box of all accessed elements."""
 
     role: Role
     poison: tuple[Box, ...]
@@ -82,10 +82,10 @@ class Usage:
 
 
 def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozenset[str]) -> dict[str, Usage]:
-    """Roles of all accessed arrays by exact dataflow.
+    """Return the roles of all accessed arrays by exact dataflow.
 
-    An element is live in if a read of it has no source, or if it may be written but is never surely written: then it
-    may keep its value through the SCoP.
+    An element is live in if a read of it has no source, or if it may be written but is never written with certainty:
+    then it may keep its value through the SCoP.
     """
     reads, writes = access_maps(statements, "read"), access_maps(statements, "write")
     may = access_maps(statements, "may_write").union(writes)
@@ -108,7 +108,7 @@ def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozens
 
 
 def access_maps(statements: Sequence[Statement], kind: str) -> Any:
-    """The union of all accesses of one kind, as an isl UnionMap."""
+    """Return the union of all accesses of one kind, as an isl UnionMap."""
     result = isl.UnionMap("{ }")
     for statement in statements:
         for access in statement.accesses:
@@ -118,7 +118,7 @@ def access_maps(statements: Sequence[Statement], kind: str) -> Any:
 
 
 def access_range(access: Access) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Least and greatest subscript per dimension; None for an access that never happens."""
+    """Return the least and the greatest subscript per dimension; None for an access that never happens."""
     touched = map_of(access.relation).range()
     return None if touched.is_empty() else _range(touched)
 
@@ -135,7 +135,7 @@ def _range(touched: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _boxes(array: str, elements: Any) -> Iterator[Box]:
-    """The parts of `elements` that are boxes; others stay unpoisoned, which is safe."""
+    """Yield the parts of `elements` that are boxes; others stay unpoisoned, which is safe."""
     parts = elements.coalesce().get_basic_set_list()
     for index in range(parts.n_basic_set()):
         part = isl.Set.from_basic_set(parts.get_at(index))

@@ -1,7 +1,7 @@
-"""Reductions: statements whose own updates of an element may run in any order, and what then still has an order.
+"""Reductions: statements whose own updates of an element may run in any order, and the order that remains.
 
 `x[f(i)] = x[f(i)] op e(i)` with an associative and commutative `op` and an `e` that reads nothing that the statement
-writes is a reduction: the dependences between its own updates are the only thing that orders them (Pugh & Wonnacott,
+writes is a reduction: the dependences between its own updates are the only constraint on their order (Pugh & Wonnacott,
 "Static analysis of upper and lower bounds on dependences and parallelism", TOPLAS 1994, section 7). `f` may depend on
 data (a histogram) that the statement does not write.
 """
@@ -23,7 +23,7 @@ from generator.program import ELEMENT_BYTES, Assignment, Program, Statement
 
 Operator: TypeAlias = Literal["+", "*", "min", "max"]
 
-# Functions with the types of elements that they do not round.
+# Functions with the element types that they do not round.
 _MINIMA: dict[str, tuple[Operator, tuple[str, ...]]] = {
     "fmin": ("min", ("float", "double")), "fminf": ("min", ("float",)),
     "fmax": ("max", ("float", "double")), "fmaxf": ("max", ("float",))}
@@ -33,7 +33,7 @@ _COMPOUND: dict[str, tuple[Operator, bool]] = {"+": ("+", False), "-": ("+", Tru
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An operand of an update, `negative` for one that is subtracted."""
+    """An operand of an update; `negative` if it is subtracted."""
 
     expr: Expr
     negative: bool = False
@@ -41,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """`if (guard) target = target operator contribution`; `read` numbers the access that reads the target."""
+    """`if (guard) target = target operator contribution`; `read`: the number of the access that reads the target."""
 
     operator: Operator
     contribution: Expr
@@ -50,12 +50,12 @@ class Update:
 
 
 def update_of(program: Program, statement: Statement) -> Update | None:
-    """`statement` as an update of its target; None when it has no such form.
+    """Return `statement` as an update of its target; None if it does not have this form.
 
-    `x += e`, `x = e + x - g`, `x -= e` are sums, `x *= e` a product, `x = fmin(x, e)`, `x = x < e ? x : e` and
-    `if (e < x) x = e` minima.
-    The contribution is computed in the type of the target: `-e` and `e - g` of unsigned numbers would not be what is
-    added to a `long` or a `double`. An integer that takes up real numbers is cut off after every update: no reduction.
+    `x += e`, `x = e + x - g`, `x -= e` are sums, `x *= e` is a product; `x = fmin(x, e)`, `x = x < e ? x : e` and `if
+    (e < x) x = e` are minima. The contribution is computed in the type of the target: `-e` and `e - g` of unsigned
+    numbers would be wrong when added to a `long` or a `double`. An integer to which real numbers are added is truncated
+    after every update, so it is not a reduction.
     """
     types = {array.name: array.type for array in program.arrays}
     body, guard = _comparing(statement.body)
@@ -64,7 +64,7 @@ def update_of(program: Program, statement: Statement) -> Update | None:
 
 
 def _comparing(body: Assignment) -> tuple[Assignment, Expr | None]:
-    """The assignment without its guard, and the guard; `if (e < x) x = e` becomes `x = e < x ? e : x`."""
+    """Return the assignment without its guard, and the guard; `if (e < x) x = e` becomes `x = e < x ? e : x`."""
     conditions = list(_conjuncts(body.guard)) if body.guard is not None else []
     for condition in conditions if not body.op else ():
         match condition:
@@ -81,7 +81,7 @@ def _comparing(body: Assignment) -> tuple[Assignment, Expr | None]:
 
 
 def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that must all hold."""
+    """Yield the conditions that must all hold."""
     match condition:
         case Binary("&&", left, right):
             yield from _conjuncts(left)
@@ -91,7 +91,7 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
 
 
 def _plain_update(body: Assignment, types: Mapping[str, str]) -> Update | None:
-    """An assignment without a guard as an update."""
+    """Return an assignment without a guard as an update."""
     target, value = body.target, body.value
     if body.op in _COMPOUND:
         operator, negative = _COMPOUND[body.op]
@@ -105,14 +105,14 @@ def _plain_update(body: Assignment, types: Mapping[str, str]) -> Update | None:
 
 
 def _update(operator: Operator, parts: list[Part], read: int, kind: str, types: Mapping[str, str]) -> Update | None:
-    """The update of an element of type `kind` by `parts`; None where its result depends on the order of updates."""
+    """Return the update of an element of type `kind` by `parts`; None if its result depends on the order of updates."""
     result: Expr | None = None
     for part in parts:
         given = c_type(part.expr, types)
         if given in FLOATING and kind not in FLOATING:
             return None
         if operator in ("min", "max") and kind not in FLOATING and kind not in (given, common_type(kind, given)):
-            return None  # compared as another type than it is stored
+            return None  # compared in another type than it is stored
         value = part.expr if given in FLOATING or given == kind else Cast(kind, part.expr)
         if result is None:
             result = Unary("-", value) if part.negative else value
@@ -122,7 +122,7 @@ def _update(operator: Operator, parts: list[Part], read: int, kind: str, types: 
 
 
 def _readings(value: Expr, target: Load, kind: str) -> Iterator[tuple[Operator, list[Part]]]:
-    """The operator at the top of `value` with its operands: those of the operators down to `target`, of type `kind`."""
+    """Yield the top operator of `value` with its operands, down to `target`, which has type `kind`."""
     match value:
         case Binary("+" | "-", _, _):
             yield "+", _terms(value, target)
@@ -137,7 +137,7 @@ def _readings(value: Expr, target: Load, kind: str) -> Iterator[tuple[Operator, 
 
 
 def _terms(value: Expr, target: Load) -> list[Part]:
-    """`a - b + target` -> `a - b`, `target`: a sum without it may be of a type that wraps around."""
+    """Return `a - b + target` as `a - b`, `target`: a sum without it may have a type that wraps around."""
     if isinstance(value, Binary) and value.op in ("+", "-") and _holds(value, target):
         if value.op == "-":
             return [*_terms(value.left, target), Part(value.right, True)]
@@ -160,19 +160,19 @@ def _same(expr: Expr, target: Load) -> bool:
 
 
 def _bare(expr: Expr) -> Expr:
-    """`expr` without the numbers of its accesses."""
+    """Return `expr` without the numbers of its accesses."""
     stripped = map_children(expr, _bare)
     return Load(stripped.array, stripped.index) if isinstance(stripped, Load) else stripped
 
 
 @lru_cache(maxsize=256)
 def reducible(program: Program) -> tuple[str, ...]:
-    """Names of the statements that update an element more than once and may do so in any order, sorted."""
+    """Return the names of the statements that update an element more than once and may do so in any order, sorted."""
     return tuple(sorted(s.name for s in program.statements if _is_reduction(program, s)))
 
 
 def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]:
-    """The reductions that a search may run in parallel: of types with atomic updates; no floats if `strict_float`."""
+    """Return the reductions that a search may run in parallel: with atomic types; without floats if `strict_float`."""
     def offered(name: str) -> bool:
         kind = program.array(program.statement(name).body.target.array).type
         return ELEMENT_BYTES[kind] >= 4 and not (strict_float and kind in ("float", "double"))
@@ -181,11 +181,10 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
 
 
 def sums(program: Program, reductions: Iterable[str]) -> frozenset[str]:
-    """Those of `reductions` that add up (or multiply) floating-point numbers and do not mind another order of all
-    terms.
+    """Return those of `reductions` that add (or multiply) floating-point numbers in any order of all terms.
 
-    That leaves out those that add sums of what is not rounded anyway: `x += a - b` could become `(x + a) - b`, where
-    elements that cancel swallow the rest. Of products each has an error of its own, as large as that.
+    This excludes sums of unrounded sums: `x += a - b` could become `(x + a) - b`, where elements that cancel absorb the
+    rest. Products have rounding errors of that size themselves.
     """
     found = []
     for name in reductions:
@@ -198,7 +197,9 @@ def sums(program: Program, reductions: Iterable[str]) -> frozenset[str]:
 
 
 def _of_products(expr: Expr, lets: Mapping[str, Expr], inside: bool = False) -> bool:
-    """Whether `expr` is no sum, or one (`inside`) of products and quotients only; `lets` are the values of names."""
+    """Return whether `expr` is not a sum, or one (`inside`) of products and quotients only. `lets`: the values of
+    names.
+    """
     match expr:
         case Name(name) if name in lets:
             return _of_products(lets[name], lets, inside)
@@ -219,16 +220,16 @@ def _is_reduction(program: Program, statement: Statement) -> bool:
          *(value for _, value in statement.body.lets)) if update else ()
     )
     if update is None or any(load.array == target.array for expr in seen for load in loads_of(expr)):
-        return False  # it would see what a part of the updates makes
+        return False  # it would see the result of a part of the updates
     own = _between(model(program).dependences, statement.name, statement.name)
     if own is None:
         return False
-    writes = map_of(statement.accesses[target.access].relation)  # of all elements where data decide which one
+    writes = map_of(statement.accesses[target.access].relation)  # of all elements if data determine which one
     return bool(own.is_subset(writes.apply_range(writes.reverse())))
 
 
 def _between(dependences: Any, source: str, sink: str) -> Any:
-    """The isl Map of dependences from one statement to another; None for none."""
+    """Return the isl Map of dependences from one statement to another; None if there are none."""
     for relation in maps(dependences):
         if (relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)) == (source, sink):
             return relation
@@ -237,7 +238,7 @@ def _between(dependences: Any, source: str, sink: str) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """What a schedule must respect: all dependences, and the flow among them."""
+    """The constraints of a schedule: all dependences, and the flow among them."""
 
     dependences: Any
     flow: Any
@@ -245,10 +246,10 @@ class Order:
 
 @lru_cache(maxsize=256)
 def order_of(program: Program, reductions: tuple[str, ...]) -> Order:
-    """The dependences that are left when the statements `reductions` may update in any order.
+    """Return the dependences that remain if the statements `reductions` may update in any order.
 
-    A value-based dependence names only the last update before a read; when the updates change places, all of them
-    must come before it. So every access of another statement to an updated element stays ordered with all updates.
+    A value-based dependence names only the last update before a read; if the updates are reordered, all of them must
+    come before it. So every access of another statement to an updated element stays ordered with all updates.
     """
     facts = model(program)
     if not reductions:
@@ -277,7 +278,7 @@ def _without_own(dependences: Any, names: Iterable[str]) -> Any:
 
 
 def updates_of_one_element(program: Program, name: str) -> Any:
-    """The isl UnionMap between different instances of statement `name` that update the same element."""
+    """Return the isl UnionMap between different instances of statement `name` that update the same element."""
     statement = program.statement(name)
     writes = map_of(statement.accesses[statement.body.target.access].relation)
     pairs = writes.apply_range(writes.reverse())

@@ -11,7 +11,8 @@ from generator.program import Program
 
 
 def original_loops(program: Program, prefix: str) -> tuple[Node, ...]:
-    """The loops that run the statements of `program` in their original order; iterators are `prefix` and a number.
+    """Return the loops that run the statements of `program` in their original order; iterators are `prefix` and a
+    number.
 
     Raises:
         IllegalPlan: isl fails to make loops for some domain.

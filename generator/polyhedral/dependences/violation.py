@@ -1,4 +1,4 @@
-"""A broken dependence in words: which statements, which element, in which order."""
+"""A broken dependence in words: its statements, element and order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from generator.program import Program, Statement
 
 
 def describe_dependence(program: Program, dependence: str) -> Iterator[str]:
-    """Lines on one pair of instances (isl text): where they are in the source and why one must wait for the other."""
+    """Yield lines about one pair of instances (isl text): their places in the source, and why one must wait for the
+    other.
+    """
     pair = isl.Map(dependence)
     ends = (pair.domain(), pair.range())
     first, second = (program.statement(end.get_tuple_name()) for end in ends)
@@ -29,7 +31,7 @@ def describe_dependence(program: Program, dependence: str) -> Iterator[str]:
 
 
 def _common(first: Statement, second: Statement, ends: tuple[Any, Any]) -> Iterator[tuple[str, str]]:
-    """Elements that both instances touch, at least one of them writing."""
+    """Yield elements that both instances access, at least one of them writing."""
     seen = set()
     for one in first.accesses:
         for other in second.accesses:

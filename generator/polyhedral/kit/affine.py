@@ -20,7 +20,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 class NotAffine(Exception):
-    """The expression is no affine function of iterators; the message says why."""
+    """The expression is not an affine function of iterators; the message says why."""
 
 
 class DependsOnData(NotAffine):
@@ -28,18 +28,18 @@ class DependsOnData(NotAffine):
 
 
 class Undefined(NotAffine):
-    """The expression has no value at all."""
+    """The expression has no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An access relation as isl text; `exact[d]` tells whether subscript d is affine, else it may be any index."""
+    """An access relation as isl text. `exact[d]`: whether subscript d is affine; otherwise it may be any index."""
 
     text: str
     exact: tuple[bool, ...]
 
 
-# What isl's texts mean by these, in upper and lower case; found by trying.
+# Reserved words of isl's texts, in upper and lower case; found by experiment.
 _ISL_WORDS = frozenset(
     [
         "and",
@@ -72,37 +72,37 @@ class Iteration:
     domain: Any
 
     def enter(self, iterator: str) -> Iteration:
-        """One loop deeper, not yet bounded."""
+        """Return the iterations one loop deeper, not yet bounded."""
         depth = len(self.iterators)
         taken = {self.domain.get_dim_name(isl.dim_type.set, dim) for dim in range(depth)}
         name = iterator
-        while name in taken or name.lower() in _ISL_WORDS:  # texts with such a name cannot be read again
+        while name in taken or name.lower() in _ISL_WORDS:  # isl cannot parse texts with such names
             name += "_"
         domain = self.domain.add_dims(isl.dim_type.set, 1).set_dim_name(isl.dim_type.set, depth, name)
         return Iteration((*self.iterators, iterator), domain)
 
     def restrict(self, condition: Any) -> Iteration:
-        """Only the iterations in `condition` (an isl Set)."""
+        """Return only the iterations in `condition` (an isl Set)."""
         return Iteration(self.iterators, self.domain.intersect(condition))
 
 
 def top() -> Iteration:
-    """Outside all loops: one iteration."""
+    """Return the single iteration outside of all loops."""
     return Iteration((), isl.Set("{ [] }"))
 
 
 def affine(expr: Expr, at: Iteration) -> Any:
-    """The isl PwAff of `expr` over the iterators of `at`. Raises NotAffine."""
+    """Return the isl PwAff of `expr` over the iterators of `at`. Raises NotAffine."""
     return Reading(at).value(expr)
 
 
 def condition(expr: Expr, at: Iteration) -> Any:
-    """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
+    """Return the isl Set of iterations in which `expr` holds. Raises NotAffine."""
     return Reading(at).condition(expr)
 
 
 class Reading:
-    """Reads expressions over the iterators of `at`; each object once, however often it is a part of others."""
+    """Converts expressions over the iterators of `at`, each object once, however often it is used."""
 
     def __init__(self, at: Iteration) -> None:
         self.at = at
@@ -110,13 +110,13 @@ class Reading:
         self._conditions: dict[int, tuple[Expr, Any]] = {}
 
     def value(self, expr: Expr) -> Any:
-        """The isl PwAff of `expr`. Raises NotAffine."""
+        """Return the isl PwAff of `expr`. Raises NotAffine."""
         if id(expr) not in self._values:
             self._values[id(expr)] = expr, self._value(expr)
         return self._values[id(expr)][1]
 
     def condition(self, expr: Expr) -> Any:
-        """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
+        """Return the isl Set of iterations in which `expr` holds. Raises NotAffine."""
         if id(expr) not in self._conditions:
             self._conditions[id(expr)] = expr, self._condition(expr)
         return self._conditions[id(expr)][1]
@@ -204,7 +204,7 @@ def _product(op: str, left: Any, right: Any) -> Any:
 
 
 def _bits(op: str, left: Any, right: Any) -> Any:
-    """Shifts by a constant, and the lowest bits of a number (`i & 7`): as on numbers in two's complement."""
+    """Return shifts by a constant, and the lowest bits of a number (`i & 7`), as in two's complement."""
     if not right.is_cst() or right.min_val().ne(right.max_val()):
         raise NotAffine(f"the right side of `{op}` is not constant")
     bits = right.max_val().to_python()
@@ -219,7 +219,7 @@ def _bits(op: str, left: Any, right: Any) -> Any:
 
 
 def _rounded(function: str, dividend: Any, divisor: Any) -> Any:
-    """The integer quotient of integers that is rounded down (`floor`) or up."""
+    """Return the quotient of integers, rounded down (`floor`) or up."""
     if not divisor.is_cst() or divisor.min_val().ne(divisor.max_val()):
         raise NotAffine("it divides by something that is not constant")
     if divisor.max_val().is_zero():
@@ -229,9 +229,10 @@ def _rounded(function: str, dividend: Any, divisor: Any) -> Any:
 
 
 def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool = False) -> Iteration:
-    """The iterations of `for (i = start; test; i += step)`, where i is the last iterator of `at`.
+    """Return the iterations of `for (i = start; test; i += step)`, where i is the last iterator of `at`.
 
-    `quick` finds the same set with less work, but not always as the same text, which is a part of a program's identity.
+    `quick` computes the same set with less work, but not always with the same text, which is part of a program's
+    identity.
 
     Raises:
         NotAffine: start or test is not affine, or the loop never ends.
@@ -254,8 +255,9 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool =
 
 
 def _after_end(reached: Iteration, holds: Any, step: int) -> Any:
-    """The iterations of a loop behind the one at which its condition, which `holds` where it does, first fails (an
-    isl Set).
+    """Return the iterations of a loop after the one at which its condition first fails (an isl Set).
+
+    `holds`: where the condition holds.
     """
     space = reached.domain.space
     order = isl.Map.lex_lt(space) if step > 0 else isl.Map.lex_gt(space)
@@ -265,7 +267,7 @@ def _after_end(reached: Iteration, holds: Any, step: int) -> Any:
 
 
 def stays_false(test: Expr, iterator: str, step: int) -> bool:
-    """Whether it is plain that `test` fails for good where it fails: `i < e` without `i` in `e`, and i grows."""
+    """Return whether `test` obviously stays false once it fails: `i < e` without `i` in `e`, where i grows."""
     match test:
         case Binary("<" | "<=", Name(name), bound) if step > 0:
             return name == iterator and iterator not in names_of(bound)
@@ -286,30 +288,30 @@ def _refuse_wrapping(expr: Expr, at: Iteration, points: Callable[[], Any]) -> No
 
 
 def holds(expr: Expr, at: Iteration) -> Any:
-    """The isl Set of the iterations of `at` in which the condition `expr` holds. Raises NotAffine."""
+    """Return the isl Set of the iterations of `at` in which the condition `expr` holds. Raises NotAffine."""
     result = condition(expr, at).intersect(at.domain)
     _refuse_wrapping(expr, at, lambda: at.domain)
     return result
 
 
 def subtract(at: Iteration, removed: Any) -> Iteration:
-    """The iterations of `at` that are not in the isl Set `removed`."""
+    """Return the iterations of `at` that are not in the isl Set `removed`."""
     return Iteration(at.iterators, at.domain.subtract(removed).coalesce())
 
 
 def bounds(at: Iteration) -> tuple[tuple[int, int], ...]:
-    """The least and the greatest value of each iterator of `at`, which has iterations."""
+    """Return the least and the greatest value of each iterator of `at`, which must not be empty."""
     return ends(at.domain)
 
 
 def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Expr],
              extents: Sequence[int | None]) -> Relation:
-    """`{ statement[iterators] -> array[subscripts] }` on the domain.
+    """Return `{ statement[iterators] -> array[subscripts] }` on the domain.
 
     A subscript that is not affine may be any index of its dimension: 0 .. extent - 1.
 
     Raises:
-        NotAffine: such a subscript, where the extent is None (unknown).
+        NotAffine: such a subscript, if the extent is None (unknown).
         Undefined: a subscript without a value.
     """
     result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0))
@@ -332,10 +334,10 @@ def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Exp
 
 
 def _anywhere(at: Iteration, extent: int) -> Any:
-    """The isl Map from all iterations to 0 .. extent - 1."""
+    """Return the isl Map from all iterations to 0 .. extent - 1."""
     return isl.Map.from_domain_and_range(isl.Set.universe(at.domain.space), isl.Set(f"{{ [e] : 0 <= e < {extent} }}"))
 
 
 def domain_text(at: Iteration, statement: str) -> str:
-    """The domain as isl text, with the statement's name."""
+    """Return the domain as isl text, with the statement's name."""
     return str(at.domain.coalesce().set_tuple_name(statement))

@@ -1,4 +1,4 @@
-"""Loops and expressions out of isl: its AST as our nodes. No callbacks: statement arguments say everything."""
+"""Loops and expressions from isl: its AST as our nodes. No callbacks: the arguments of statements hold everything."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pdiv_q": "/", "pdiv_
            "le": "<=", "lt": "<", "ge": ">=", "gt": ">", "and_": "&&", "and_then": "&&", "or_": "||",
            "or_else": "||", "min": "min", "max": "max"}
 _OPERATIONS = {getattr(isl.ast_expr_op_type, name): op for name, op in _BINARY.items()}
-MOST_OPERATIONS = 100_000  # that isl counts, some 0.15 s; a number of them, so that all machines make the same text
+MOST_OPERATIONS = 100_000  # isl operations, about 0.15 s; a count, so that all machines make the same text
 
 
 @dataclass(frozen=True, slots=True)
 class LoopName:
-    """How the loop over a schedule dimension is called and explained in the text."""
+    """The name of the loop over a schedule dimension, and its note in the text."""
 
     name: str
     note: str
 
 
 def enter(number: int) -> str:
-    """The pseudo statement at which fill point `number` fills its copies."""
+    """Return the pseudo statement at which fill point `number` fills its copies."""
     return f"enter_{number}"
 
 
 def leave(number: int) -> str:
-    """The pseudo statement after which fill point `number` may be filled again."""
+    """Return the pseudo statement after which fill point `number` may be filled again."""
     return f"leave_{number}"
 
 
 def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName],
              quickly: bool = False) -> tuple[Node, ...]:
-    """Loop nests that run `domain` in the order of `tree`; `context` is what is known of parameters.
+    """Return loop nests that run `domain` in the order of `tree`. `context`: constraints on the parameters.
 
     `names[d]` belongs to schedule dimension d. isl makes a loop for each part of a range in which the same conditions
-    hold. `quickly`: where that takes it too long, every loop stands once in the text, with conditions inside.
+    hold. `quickly`: if that takes isl too long, every loop appears once in the text, with conditions inside.
 
     Raises:
         IllegalPlan: isl fails (on some conditions with several divisions).
@@ -65,7 +65,7 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName],
 
 
 def _within_limit(tree: Tree, domain: Any, build: Any) -> Any | None:
-    """isl's AST; None if it takes too long."""
+    """Return isl's AST; None if it takes too long."""
     schedule = to_schedule(tree, domain)
     isl.DEFAULT_CONTEXT.reset_operations()
     try:
@@ -78,13 +78,13 @@ def _within_limit(tree: Tree, domain: Any, build: Any) -> Any | None:
 
 
 def to_schedule(tree: Tree, domain: Any, atomic: bool = False) -> Any:
-    """The isl Schedule of `tree` on `domain`; `atomic`: its AST has every loop once."""
+    """Return the isl Schedule of `tree` on `domain`; `atomic`: its AST has every loop once."""
     root = isl.Schedule.from_domain(domain).get_root()
     return _insert(tree, root.child(0), atomic).get_schedule()
 
 
 def _insert(tree: Tree, leaf: Any, atomic: bool) -> Any:
-    """Put `tree` at the isl node `leaf`; returns the node at its top."""
+    """Insert `tree` at the isl node `leaf`. Return the node at its top."""
     match tree:
         case Leaf() | Launch():
             return leaf
@@ -125,7 +125,7 @@ def _pseudo(points: Any, name: str) -> Any:
 
 
 def index_filter(members: SequenceOf[Any], names: SequenceOf[str]) -> Any:
-    """The instances x with `members[k](x) == names[k]` for all k, the names being parameters."""
+    """Return the instances x with `members[k](x) == names[k]` for all k, where the names are parameters."""
     result = None
     for member, name in zip(members, names, strict=True):
         ident = isl.Id.read_from_str(isl.DEFAULT_CONTEXT, name)  # isl.Id(name) would be a different identifier
@@ -137,7 +137,7 @@ def index_filter(members: SequenceOf[Any], names: SequenceOf[str]) -> Any:
 
 
 def box_context(bounds: SequenceOf[tuple[str, int, int]]) -> Any:
-    """The isl parameter Set `low <= name <= high` for all bounds."""
+    """Return the isl parameter Set `low <= name <= high` for all bounds."""
     if not bounds:
         return isl.Set("{ : }")
     names = ", ".join(name for name, _, _ in bounds)
@@ -175,12 +175,12 @@ def _loop(node: Any, notes: dict[str, str]) -> tuple[Node, ...]:
 
 
 def condition_of(parameters: Any, context: Any) -> Expr:
-    """The condition that parameters are in an isl parameter Set, where they are known to be in `context`."""
+    """Return the condition for parameters to be in an isl parameter Set, if they are known to be in `context`."""
     return expression(isl.AstBuild.from_context(context).expr_from_set(parameters.gist(context)))
 
 
 def expression(expr: Any) -> Expr:
-    """An isl AstExpr as an expression of ours, simplified."""
+    """Return an isl AstExpr as our expression, simplified."""
     return simplify(_expression(expr))
 
 
@@ -205,7 +205,7 @@ def _expression(expr: Any) -> Expr:
 
 
 def _floor_division(dividend: Expr, divisor: Expr) -> Expr:
-    """C's `/` truncates; isl asks for the floor (its divisors are positive)."""
+    """Return a floor division: C's `/` truncates, isl's divisors are positive."""
     rounded = Binary("-", Binary("+", Unary("-", dividend), divisor), Int(1))
     return Select(Binary("<", dividend, Int(0)), Unary("-", Binary("/", rounded, divisor)),
                   Binary("/", dividend, divisor))

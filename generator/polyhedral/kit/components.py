@@ -1,4 +1,4 @@
-"""Strongly connected components of a graph of names, in time linear in its edges (but for the sorting)."""
+"""Strongly connected components of a graph of names, in time linear in its edges (except for the sorting)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from heapq import heapify, heappop, heappush
 
 
 def strongly_connected(names: Sequence[str], edges: Collection[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Strongly connected components (each sorted) in a topological order, by the order of `names` where that leaves a
-    choice. `edges` are between `names`.
+    """Return strongly connected components (each sorted) in a topological order; ties are broken by the order of
+    `names`.
 
-    (S. R. Kosaraju's algorithm, as in A. Aho, J. Hopcroft, J. Ullman, Data Structures and Algorithms, 1983, section
-    6.7; then that of A. B. Kahn, CACM 5(11), 1962, with a heap.)
+    `edges` are between `names`. (S. R. Kosaraju's algorithm, as in A. Aho, J. Hopcroft, J. Ullman, Data Structures and
+    Algorithms, 1983, section 6.7; then that of A. B. Kahn, CACM 5(11), 1962, with a heap.)
     """
     after, before = _neighbours(names, edges), _neighbours(names, ((b, a) for a, b in edges))
     seen: set[str] = set()
@@ -29,7 +29,7 @@ def _neighbours(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[
 
 
 def _finished(root: str, after: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
-    """What a depth-first search from `root` meets first, in the order in which it leaves it; `seen` grows."""
+    """Return the nodes that a depth-first search from `root` meets first, in postorder; they are added to `seen`."""
     if root in seen:
         return []
     seen.add(root)
@@ -49,7 +49,7 @@ def _finished(root: str, after: Mapping[str, Sequence[str]], seen: set[str]) -> 
 
 def _ordered(groups: Sequence[tuple[str, ...]], names: Sequence[str],
              edges: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """`groups` in a topological order; of those that may be next the one with the first name."""
+    """Return `groups` in a topological order; among possible next groups, the one with the first name."""
     place = {name: k for k, name in enumerate(names)}
     number = {name: k for k, group in enumerate(groups) for name in group}
     links = {(number[a], number[b]) for a, b in edges if number[a] != number[b]}

@@ -1,8 +1,8 @@
-"""Calls into isl that may take (nearly) for ever, made in a child process with a limit of processor time.
+"""Calls into isl that may not end, made in a child process with a limit of processor time.
 
-isl counts operations too rarely to stop on large numbers, and nothing can interrupt its C code from inside. The
-child is a fork: it sees the parent's isl objects and returns text. The limit is one of processor time, not of wall
-time, so that a busy machine changes no answer.
+isl counts operations too rarely to stop on large numbers, and its C code cannot be interrupted from inside. The child
+is a fork: it sees the parent's isl objects and returns text. The limit is processor time, not wall time, so that a busy
+machine does not change the answer.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ CPU_SECONDS = 10
 
 
 class ChildError(Exception):
-    """The function raised; the message is that of its exception."""
+    """The function raised an exception, whose message this is."""
 
 
 def limited(function: Callable[[], str], what: str) -> str:
-    """`function()`, computed in a child process.
+    """Return `function()`, computed in a child process.
 
     Raises:
-        IllegalPlan: it took longer than CPU_SECONDS or crashed; `what` says in words what was computed.
+        IllegalPlan: it took longer than CPU_SECONDS or crashed; `what` names the computation.
         ChildError: it raised an exception (with that exception's message).
     """
     reading, writing = os.pipe()
-    with warnings.catch_warnings():  # the child calls isl and nothing else: other threads' locks do not matter
+    with warnings.catch_warnings():  # the child calls only isl: locks of other threads do not matter
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -51,10 +51,10 @@ def limited(function: Callable[[], str], what: str) -> str:
 
 
 def _answer(function: Callable[[], str], pipe: int) -> NoReturn:
-    """In the child: compute, write, end without running any of the parent's clean-up."""
+    """In the child: compute, write, and end without running any of the parent's clean-up."""
     code = 0
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CPU, (_used_s() + CPU_SECONDS, resource.RLIM_INFINITY))
         text = function()
@@ -66,5 +66,5 @@ def _answer(function: Callable[[], str], pipe: int) -> NoReturn:
 
 
 def _used_s() -> int:
-    """Processor time of this (new) process so far, rounded up."""
+    """Return the processor time of this (new) process so far, rounded up."""
     return int(sum(os.times()[:2])) + 1

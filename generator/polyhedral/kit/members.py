@@ -1,4 +1,4 @@
-"""Small facts about band members."""
+"""Properties of band members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generator.program import Program
 
 
 def iterator_of(member: Any, program: Program) -> str | None:
-    """The source iterator that `member` follows: for `i + 1` or `floor(i / 32)`, `i`; None for mixtures."""
+    """Return the source iterator of `member`: `i` for `i + 1` or `floor(i / 32)`; None for a mixture of several."""
     parts = member.get_pw_aff_list()
     names = set()
     for index in range(parts.n_pw_aff()):
@@ -26,7 +26,7 @@ def iterator_of(member: Any, program: Program) -> str | None:
 
 
 def mixes(member: Any) -> bool:
-    """Whether `member` is a function of several iterators, for some statement."""
+    """Return whether `member` is a function of several iterators, for some statement."""
     parts = member.get_pw_aff_list()
     for index in range(parts.n_pw_aff()):
         part = parts.get_at(index)
@@ -37,9 +37,9 @@ def mixes(member: Any) -> bool:
 
 
 def value_range(values: Any) -> tuple[int, int]:
-    """The least and the greatest value of an isl PwAff or UnionPwAff with a bounded, non-empty domain.
+    """Return the least and the greatest value of an isl PwAff or UnionPwAff with a bounded, non-empty domain.
 
-    By way of the set of values: isl's own `min_val` fails where it writes an integer as `(i + 16)/5`.
+    Computed from the set of values: isl's own `min_val` fails for an integer written as `(i + 16)/5`.
     """
     if isinstance(values, isl.PwAff):
         values = isl.UnionPwAff.from_pw_aff(values)
@@ -48,17 +48,17 @@ def value_range(values: Any) -> tuple[int, int]:
 
 
 def ends_along(points: Any, dim: int) -> tuple[int, int]:
-    """The least and the greatest value of one dimension of a bounded, non-empty isl Set."""
+    """Return the least and the greatest value of one dimension of a bounded, non-empty isl Set."""
     return int(points.dim_min_val(dim).to_python()), int(points.dim_max_val(dim).to_python())
 
 
 def ends(points: Any) -> tuple[tuple[int, int], ...]:
-    """The least and the greatest value of each dimension of a bounded, non-empty isl Set."""
+    """Return the least and the greatest value of each dimension of a bounded, non-empty isl Set."""
     return tuple(ends_along(points, dim) for dim in range(points.dim(isl.dim_type.set)))
 
 
 def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
-    """`{ name[v] : v = values of members on domain }` as an isl Set."""
+    """Return `{ name[v] : v = values of members on domain }` as an isl Set."""
     if not members:
         return isl.Set(f"{{ {name}[] }}")
     parts = isl.UnionMap.from_union_pw_aff(members[0]).intersect_domain(domain)
@@ -68,8 +68,9 @@ def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
 
 
 def without_gaps(points: Any) -> Any:
-    """An isl Set around a bounded, non-empty one: where that needs integer divisions, it has strides only, none of the
-    gaps that these stand for besides. The ends of every dimension stay.
+    """Return a superset of a bounded, non-empty isl Set that has strides but no other integer divisions.
+
+    Sets without integer divisions are returned unchanged. The bounds of every dimension stay the same.
     """
     if all(not part.dim(isl.dim_type.div) for part in points.get_basic_sets()):
         return points
@@ -82,13 +83,13 @@ def without_gaps(points: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def coordinate(space_name: str, count: int, position: int) -> Any:
-    """The isl UnionPwAff `{ name[v0, ..] -> v_position }`."""
+    """Return the isl UnionPwAff `{ name[v0, ..] -> v_position }`."""
     names = ", ".join(f"v{k}" for k in range(count))
     return isl.UnionPwAff(f"{{ {space_name}[{names}] -> [(v{position})] }}")
 
 
 def union_of(sets: list[Any]) -> Any:
-    """The isl UnionSet of some isl Sets."""
+    """Return the isl UnionSet of some isl Sets."""
     result = isl.UnionSet.from_set(sets[0])
     for other in sets[1:]:
         result = result.union(isl.UnionSet.from_set(other))

@@ -1,4 +1,4 @@
-"""A cache that also stores refusals: for isl, finding that a request is impossible takes as long as answering it."""
+"""A cache that also stores refusals: isl takes as long to find a request impossible as to answer it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Found = TypeVar("_Found")
 
 
 def memoized(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_Given, _Found]]:
-    """Like `functools.lru_cache`, but an IllegalPlan is also cached and raised again."""
+    """Cache like `functools.lru_cache`, but also cache an IllegalPlan and raise it again."""
 
     def decorate(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
         @lru_cache(maxsize)
@@ -22,13 +22,13 @@ def memoized(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_Giv
             try:
                 return function(*given, **named)
             except IllegalPlan as error:
-                return copy(error)  # without its traceback and context, which keep all that the call had made
+                return copy(error)  # without traceback and context, which keep everything that the call made alive
 
         @wraps(function)
         def ask(*given: _Given.args, **named: _Given.kwargs) -> _Found:
             found = answer(*given, **named)  # type: ignore[arg-type]  # lru_cache asks for hashable arguments
             if isinstance(found, IllegalPlan):
-                raise copy(found)  # raising gives it a traceback: the cache would keep the frames of all callers
+                raise copy(found)  # raising adds a traceback: the cache would keep the frames of all callers
             return found
 
         return ask

@@ -1,7 +1,7 @@
-"""Texts of a program's domains and accesses as isl objects, each read once: they are needed again and again.
+"""Texts of a program's domains and accesses as isl objects, parsed once, because they are needed repeatedly.
 
-Every caller gets an object of its own: isl may rewrite the constraints of one that several share, and what is printed
-later would depend on who had asked before.
+Every caller gets its own object: isl may rewrite the constraints of a shared one, and later printed texts would depend
+on previous callers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import islpy as isl
 
 
 def set_of(text: str) -> Any:
-    """The isl Set of a statement's instances."""
+    """Return the isl Set of a statement's instances."""
     read = _set_of(text)
     return read.set_tuple_name(read.get_tuple_name())
 
 
 def map_of(text: str) -> Any:
-    """The isl Map from a statement's instances to elements."""
+    """Return the isl Map from a statement's instances to elements."""
     read = _map_of(text)
     return read.set_tuple_name(isl.dim_type.in_, read.get_tuple_name(isl.dim_type.in_))
 

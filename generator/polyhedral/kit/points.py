@@ -1,4 +1,4 @@
-"""How many integer points a set has: exact for boxes, else within about a percent by sampling its slices."""
+"""The number of integer points of a set: exact for boxes, otherwise within about a percent by sampling slices."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SLICES = 33
 
 
 def points(one: Any) -> float:
-    """The number of integer points of a bounded isl Set without parameters."""
+    """Return the number of integer points of a bounded isl Set without parameters."""
     disjoint = one.make_disjoint().compute_divs()
     return sum(_points(part.to_set()) for part in disjoint.get_basic_sets())
 
 
 def _points(part: Any) -> float:
-    """Slices along the first dimension: each of the middle values of `SLICES` equal parts stands for its part.
+    """Count slices along the first dimension: the middle value of each of `SLICES` equal parts represents its part.
 
-    A dimension that takes every n-th value only has as many slices as values.
+    A dimension with stride n has as many slices as values.
     """
     if part.is_empty():
         return 0.0

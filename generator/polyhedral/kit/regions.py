@@ -1,6 +1,6 @@
-"""Boxes of coordinates: which a stage of a pipeline computes, and which its expressions reach.
+"""Boxes of coordinates: those that a stage of a pipeline computes, and those that its expressions access.
 
-All by isl, exactly, where the coordinates are affine; `NotAffine` says where they are not.
+Exact, by isl, for affine coordinates; otherwise `NotAffine` is raised.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from generator.polyhedral.kit.wrapping import wrapped
 
 
 def box(iterators: Sequence[str], ranges: Sequence[tuple[int, int]]) -> Iteration:
-    """All points with `low <= iterator <= high` for the (low, high) of each iterator, outermost first."""
+    """Return all points with `low <= iterator <= high` for the (low, high) of each iterator, outermost first."""
     at = top()
     for iterator in iterators:
         at = at.enter(iterator)
@@ -27,20 +27,21 @@ def box(iterators: Sequence[str], ranges: Sequence[tuple[int, int]]) -> Iteratio
 
 
 def where(condition: Expr, at: Iteration) -> Iteration:
-    """The points of `at` at which `condition` holds. Raises NotAffine."""
+    """Return the points of `at` at which `condition` holds. Raises NotAffine."""
     return at.restrict(holds(condition, at))
 
 
 def is_empty(at: Iteration) -> bool:
-    """Whether there is no point."""
+    """Return whether there is no point."""
     return bool(at.domain.is_empty())
 
 
 def value_range(expr: Expr, at: Iteration) -> tuple[int, int] | None:
-    """The least and the greatest value of an integer expression at the points of `at`; None when it may wrap around.
+    """Return the least and the greatest value of an integer expression at the points of `at`; None if it may wrap
+    around.
 
     Raises:
-        NotAffine: it is no affine function of the iterators.
+        NotAffine: it is not an affine function of the iterators.
     """
     reading = Reading(at)
     value = reading.value(expr).intersect_domain(at.domain)

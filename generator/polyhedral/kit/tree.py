@@ -1,11 +1,11 @@
-"""Schedule trees as values: the shape that transformations work on, from isl and back to isl.
+"""Schedule trees as values, the form that transformations work on; from isl and back to isl.
 
-    Band        loops over the members of a partial schedule
-    Sequence    children run one after the other, each on its own statements
-    Mapping     block or thread indices: instances go where the partial schedule says
-    Fill        shared copies are filled before and protected after what is below
-    Launch      a kernel runs (host trees end in these)
-    Leaf        the statements themselves
+    Band      loops over the members of a partial schedule
+    Sequence  children run one after the other, each on its own statements
+    Mapping   block or thread indices, given by the partial schedule
+    Fill      shared copies are filled before and protected after the subtree
+    Launch    a kernel runs (the leaves of host trees)
+    Leaf      the statements themselves
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """`members[k]` is an isl UnionPwAff; `notes[k]` says in words what the loop is, for the printed code.
+    """`members[k]` is an isl UnionPwAff; `notes[k]` describes the loop in the printed code.
 
-    `sizes`: the members count tiles of a wavefront; the sizes of these in each of the rows that are tiled.
+    `sizes`: if the members count tiles of a wavefront, the tile sizes in each of the tiled rows.
     """
 
     members: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill:
-    """At this point the block fills shared copies (`number` identifies which) and waits."""
+    """The block fills shared copies here (`number` identifies them) and waits."""
 
     number: int
     child: Tree
@@ -75,7 +75,7 @@ Tree: TypeAlias = Leaf | Launch | Band | Sequence | Mapping | Fill
 
 
 def from_isl(schedule: Any) -> Tree:
-    """The tree below the domain node of an isl Schedule."""
+    """Return the tree below the domain node of an isl Schedule."""
     return _read(schedule.get_root().child(0))
 
 
@@ -96,7 +96,7 @@ def _read(node: Any) -> Tree:
 
 
 def multi(members: SequenceOf[Any]) -> Any:
-    """The isl MultiUnionPwAff of some members."""
+    """Return the isl MultiUnionPwAff of some members."""
     parts = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, len(members))
     for member in members:
         parts = parts.add(member)
@@ -106,9 +106,9 @@ def multi(members: SequenceOf[Any]) -> Any:
 
 
 def restrict(tree: Tree, domain: Any) -> Tree:
-    """The part of `tree` that runs instances of `domain`; sequences of one part vanish.
+    """Return the part of `tree` that runs instances of `domain`; sequences of one part vanish.
 
-    `[A; B]` restricted to A's statements -> `A`.
+        `[A; B]` restricted to A's statements -> `A`.
     """
     match tree:
         case Band():
@@ -127,15 +127,15 @@ def restrict(tree: Tree, domain: Any) -> Tree:
 
 
 def statements_of(domain: Any) -> tuple[str, ...]:
-    """The sorted statement names of an isl UnionSet."""
+    """Return the sorted statement names of an isl UnionSet."""
     listed = domain.get_set_list()
     return tuple(sorted(listed.get_at(i).get_tuple_name() for i in range(listed.n_set())))
 
 
 def coincident_first(band: Band) -> Band:
-    """Members of a permutable band may run in any order: parallel ones first make one kernel of it.
+    """Return the band with parallel members first, which make one kernel; only a permutable band is reordered.
 
-    `permutable (t, i*)` -> `permutable (i*, t)`.
+        `permutable (t, i*)` -> `permutable (i*, t)`.
     """
     if not band.permutable:
         return band
@@ -144,7 +144,7 @@ def coincident_first(band: Band) -> Band:
 
 
 def launches_of(tree: Tree) -> list[int]:
-    """The kernels that a host tree launches, in order."""
+    """Return the kernels that a host tree launches, in order."""
     match tree:
         case Launch(number):
             return [number]
@@ -157,7 +157,7 @@ def launches_of(tree: Tree) -> list[int]:
 
 
 def members_of(tree: Tree) -> Iterator[Any]:
-    """The members of all bands of an unmapped tree."""
+    """Yield the members of all bands of an unmapped tree."""
     match tree:
         case Band(members=members, child=child):
             yield from members

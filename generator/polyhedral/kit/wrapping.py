@@ -1,7 +1,7 @@
 """Where C's unsigned arithmetic differs from the integers: `i - 1` wraps around for `unsigned i` at 0.
 
-Sums and products may leave the range of their type and come back (`i - 1 + 1`); what counts is the value that is
-compared, divided, widened or used as a subscript. Types are those of C11 6.3.1.8 with a 32-bit int and a 64-bit long.
+Sums and products may leave the range of their type and come back (`i - 1 + 1`); only the value that is compared,
+divided, widened or used as a subscript counts. Types are those of C11 6.3.1.8 with a 32-bit int and a 64-bit long.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ToAffine = Callable[[Expr], Any]
 
 
 def wrapped(expr: Expr, affine: ToAffine, condition: ToAffine) -> Any:
-    """The isl Set of points at which the C value of `expr` is not that of its affine form; None: nowhere.
+    """Return the isl Set of points at which the C value of `expr` differs from its affine form; None if there are none.
 
-    `affine` and `condition` give the isl PwAff and the isl Set of a subexpression.
+    `affine` and `condition` return the isl PwAff and the isl Set of a subexpression.
     """
     found = _Wrapping(affine, condition)
     return found.used(expr, found.kind(expr))
 
 
 class _Wrapping:
-    """Collects the points of one expression; None stands for the empty set."""
+    """Collects the points of one expression; None is the empty set."""
 
     def __init__(self, affine: ToAffine, condition: ToAffine) -> None:
         self.affine, self.condition = affine, condition
@@ -37,7 +37,7 @@ class _Wrapping:
         self._inside: dict[int, tuple[Expr, Any]] = {}
 
     def kind(self, expr: Expr) -> str:
-        """The C type of an integer expression, after promotion."""
+        """Return the C type of an integer expression, after promotion."""
         if id(expr) not in self._kinds:
             self._kinds[id(expr)] = expr, self._kind(expr)
         return self._kinds[id(expr)][1]
@@ -56,11 +56,11 @@ class _Wrapping:
                 return "int"
 
     def common(self, left: Expr, right: Expr) -> str:
-        """The type in which C computes with both."""
+        """Return the type in which C computes with both."""
         return max(self.kind(left), self.kind(right), key=_RANK.index)
 
     def used(self, expr: Expr, kind: str) -> Any:
-        """Where the value of `expr`, converted to type `kind`, matters and is wrong."""
+        """Return where the value of `expr`, converted to type `kind`, is used and wrong."""
         found = self.inside(expr)
         if isinstance(expr, Cast) and expr.type not in FLOATING:  # real numbers have room for every `int`
             found = _union(found, self.outside(expr.operand, expr.type))
@@ -70,7 +70,7 @@ class _Wrapping:
         return found
 
     def inside(self, expr: Expr) -> Any:
-        """Where a part of `expr` is wrong in a way that sums and products do not undo."""
+        """Return where a part of `expr` is wrong in a way that sums and products do not undo."""
         if id(expr) not in self._inside:
             self._inside[id(expr)] = expr, self._wrong_inside(expr)
         return self._inside[id(expr)][1]
@@ -87,7 +87,7 @@ class _Wrapping:
                 found = _union(self.used(test, "int"), _within(self.inside(then), self.condition(test)))
                 return _union(found, _within(self.inside(otherwise), self.condition(Unary("!", test))))
             case Cast(kind, operand) if kind in _RANK and _RANK.index(kind) > _RANK.index(self.kind(operand)):
-                return self.used(operand, "int")  # widened: what wrapped before stays wrapped
+                return self.used(operand, "int")  # widened: a wrapped value stays wrapped
             case Binary(_, left, right) if self.common(left, right).endswith("long"):
                 return _union(self.widened(left), self.widened(right))
             case _:
@@ -97,11 +97,11 @@ class _Wrapping:
                 return found
 
     def widened(self, operand: Expr) -> Any:
-        """As `inside` for an operand that is converted to 64 bits."""
+        """Return the same as `inside` for an operand that is converted to 64 bits."""
         return self.inside(operand) if self.kind(operand).endswith("long") else self.used(operand, "int")
 
     def outside(self, expr: Expr, kind: str) -> Any:
-        """Where the value of `expr` does not fit into type `kind`."""
+        """Return where the value of `expr` does not fit into type `kind`."""
         value = self.affine(expr)
         space = value.domain().space
         limits = [isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))

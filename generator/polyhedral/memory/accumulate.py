@@ -1,9 +1,9 @@
-"""Which array elements a thread can keep in registers while a kernel runs, and who else updates them.
+"""The array elements that a thread can keep in registers while a kernel runs, and the other threads that update them.
 
-An array qualifies when every access of the kernel to it names one element per point of the parallel loops, and
-different points (of the loops that matter) name different elements. Then a thread needs one register per point; it
-loads the element before the loops and stores it after them. Where the updates are a relaxed reduction and other
-threads update the same element, each thread starts from the neutral element and the values are combined at the end.
+An array qualifies if every access of the kernel to it names one element per point of the parallel loops, and different
+points (of the loops that matter) name different elements. Then a thread needs one register per point; it loads the
+element before the loops and stores it after them. If the updates are a relaxed reduction and other threads update the
+same element, each thread starts from the neutral element and the values are combined at the end.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Sharing: TypeAlias = Literal["thread", "block", "grid"]
 class Kept:
     """An array that may be kept in registers.
 
-    `owned` are the parallel dimensions that its subscripts depend on. `element` is the isl Map from the values of the
-    kernel's prefix and its owned dimensions to the element; `statements` access the array, and `accessing` are their
-    instances that do (not all do where a condition chooses what is read).
+    `owned`: the parallel dimensions on which its subscripts depend. `element`: the isl Map from the values of the
+    kernel's prefix and its owned dimensions to the element. `statements` access the array; `accessing`: their instances
+    that do so (not all if a condition selects what is read).
     """
 
     array: str
@@ -41,15 +41,13 @@ class Kept:
 
 
 def keepable(program: Program, part: KernelPart) -> tuple[Kept, ...]:
-    """The arrays of a kernel that a thread can keep in registers, by name."""
+    """Return the arrays of a kernel that a thread can keep in registers, by name."""
     written = sorted({program.statement(name).body.target.array for name in part.statements})
     return tuple(kept for array in written if (kept := _kept(program, part, array)) is not None)
 
 
 def summed(program: Program, part: KernelPart) -> tuple[int, ...]:
-    """The parallel dimensions over which a kernel only sums up: those that matter to no array that a thread can
-    keep in registers.
-    """
+    """Return the parallel dimensions over which a kernel only sums: no array that a thread can keep depends on them."""
     owned = {d for kept in keepable(program, part) for d in kept.owned}
     return tuple(d for d in range(len(part.parallel)) if d not in owned) if owned else ()
 
@@ -84,19 +82,19 @@ def _kept(program: Program, part: KernelPart, array: str) -> Kept | None:
 
 
 def _element(accessed: Any, outer: tuple[Any, ...]) -> Any:
-    """The isl Map from values of the outer loops to the elements accessed there."""
+    """Return the isl Map from values of the outer loops to the elements accessed there."""
     domain = isl.UnionSet.from_set(accessed.domain())
     times = values_at([m.intersect_domain(domain) for m in outer], domain)
     return isl.Map.from_union_map(times.reverse().apply_range(isl.UnionMap.from_map(accessed)))
 
 
 def _matters(element: Any, position: int) -> bool:
-    """Whether the element depends on input `position`: without it, several elements are possible."""
+    """Return whether the element depends on input `position`: without it, several elements are possible."""
     return not element.project_out(isl.dim_type.in_, position, 1).is_single_valued()
 
 
 def _apart(element: Any, prefix: int) -> bool:
-    """Whether different inputs have different elements, within one launch."""
+    """Return whether different inputs have different elements, within one launch."""
     pairs = element.apply_range(element.reverse())
     for position in range(prefix):
         pairs = pairs.equate(isl.dim_type.in_, position, isl.dim_type.out, position)
@@ -104,7 +102,9 @@ def _apart(element: Any, prefix: int) -> bool:
 
 
 def sharing(program: Program, name: str, part: KernelPart, blocks: Sequence[Any], threads: Sequence[Any]) -> Sharing:
-    """Who updates one element of reduction `name` in one launch; `blocks`, `threads` are the members mapped to them."""
+    """Return who updates one element of reduction `name` in one launch. `blocks`, `threads`: the members mapped to
+    them.
+    """
     pairs = updates_of_one_element(program, name).intersect_domain(part.domain).intersect_range(part.domain)
     pairs = _same(pairs, part.prefix)
     inside = _same(pairs, blocks)
@@ -114,7 +114,7 @@ def sharing(program: Program, name: str, part: KernelPart, blocks: Sequence[Any]
 
 
 def _same(pairs: Any, members: Sequence[Any]) -> Any:
-    """The pairs whose ends agree in all members."""
+    """Return the pairs whose ends agree in all members."""
     for member in members:
         single = isl.MultiUnionPwAff.from_union_pw_aff(member)
         pairs = pairs.eq_at_multi_union_pw_aff(single)
@@ -122,6 +122,6 @@ def _same(pairs: Any, members: Sequence[Any]) -> Any:
 
 
 def places(kept: Kept, members: Sequence[Any]) -> Any:
-    """The isl Set of values of `members` at which some instance accesses the kept array."""
+    """Return the isl Set of values of `members` at which some instance accesses the kept array."""
     domain = kept.accessing
     return isl.Set.from_union_set(values_at([m.intersect_domain(domain) for m in members], domain).range()).coalesce()

@@ -1,6 +1,6 @@
-"""What the threads of a block compute of a stage at one place of a kernel: a box that holds all that is read there.
+"""The elements of a stage that a block computes at one place of a kernel: a box with all elements that are read there.
 
-Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box has two rows more than the tile.
+Tiles overlap: if a tile of a consumer reads `blur_x[y .. y + 2]`, the box has two rows more than the tile.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program, Stage
 
 STEP = "w"
-"""The name of the number of a step, in a block that walks."""
+"""The name of the step number in a block that walks."""
 
 
 def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
-    """Names of the numbers of the steps and tiles around a fill point."""
+    """Return names of the numbers of the steps and tiles around a fill point."""
     return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
 
 
 def ring_rows(rows: int) -> int:
-    """How many rows are kept of a box that slides: a power of two, so that `row & (n - 1)` says where a row is.
+    """Return the number of stored rows of a sliding box: a power of two, so that row r is at `r & (n - 1)`.
 
-    Two at least: of a single one, LLVM sees that the next round of a loop along it reads again what this one reads,
-    keeps that in variables, and makes no vectors of a loop that carries values (see `lowering.memory.alone`).
+    It is at least two: with a single row, LLVM keeps what the next iteration reads again in scalar variables, and then
+    does not vectorize the loop-carried values (see `lowering.memory.alone`).
     """
     return max(2, 1 << (rows - 1).bit_length())
 
@@ -46,11 +46,11 @@ def ring_rows(rows: int) -> int:
 @lru_cache(maxsize=4096)
 def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
                 number: int, walk: int = 0) -> tuple[TileBox, ...]:
-    """The boxes at fill point `number` of a kernel, in the order in which they can be computed; with `walk`, those
-    of one step.
+    """Return the boxes at fill point `number` of a kernel, in order of computation; with `walk`, those of one step.
 
     Raises:
-        IllegalPlan: a box does not hold what is read (never seen; checked because wrong results would come of it).
+        IllegalPlan: a box does not contain all elements that are read (never seen; checked because results
+            would be wrong).
     """
     point = fill_points(program, part)[number]
     loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
@@ -73,7 +73,9 @@ def _loop(name: str, dim: Dimension, size: int) -> _Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loop:
-    """Blocks in a dimension, or tiles or steps inside them: `member` is an instance's number, `last` the greatest."""
+    """Blocks in a dimension, or tiles or steps inside them. `member`: an instance's number; `last`: the greatest
+    number.
+    """
 
     name: str
     member: Any
@@ -82,7 +84,7 @@ class _Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tiles:
-    """Blocks, and tiles inside them; `walk`: or steps, which end where a block does."""
+    """Blocks, and tiles inside them; with `walk`, steps instead of tiles, which end where a block does."""
 
     loops: tuple[_Loop, ...]
     walk: bool
@@ -93,7 +95,7 @@ class _Tiles:
         return [(loop.name, 0, loop.last) for loop in self.loops]
 
     def numbers(self, domain: Any) -> Any:
-        """`{ instance -> [numbers] }` (isl UnionMap)."""
+        """Return `{ instance -> [numbers] }` (isl UnionMap)."""
         if not self.loops:
             return isl.UnionMap.from_domain_and_range(domain, isl.UnionSet("{ [] }"))
         members = multi([loop.member.intersect_domain(domain) for loop in self.loops])
@@ -110,12 +112,12 @@ class _Finder:
         self.between: dict[str, Any] = {}
 
     def box(self, stage: Stage) -> TileBox:
-        """The box of a stage of the kind `block`, checked."""
+        """Return the box of a stage of the kind `block`, checked."""
         return self._shape(stage)[0]
 
     def check(self) -> None:
-        """The exact check of the tiles with their boxes: stages are run for all elements of theirs, or where a
-        thread reads them.
+        """Check the tiles with their boxes exactly: stages run for all elements of their boxes, or where a thread reads
+        them.
         """
         stages = [stage for stage in self.program.stages if stage.array in self._reached]
         held = {stage.array: self._shape(stage)[1] for stage in stages if stage.where == "block"}
@@ -146,9 +148,10 @@ class _Finder:
         )
 
     def slides(self, box: TileBox) -> int | None:
-        """The dimension along which a box moves from a step to the next, the last number of the tiles: it may not
-        move back, nor in another dimension (the first one, where it stays). None where it is no such box, or a block
-        leaves out a step.
+        """Return the dimension along which a box moves from step to step (the first one if it does not move).
+
+        The step is the last number of the tiles. The box must not move back, nor along another dimension. None if it
+        does, or if a block leaves out a step.
         """
         numbers = isl.Set.from_union_set(self.numbers.domain())
         last = numbers.dim(isl.dim_type.set) - 1
@@ -166,7 +169,7 @@ class _Finder:
         return next((d for d in (*dims, *range(len(box.sizes))) if d not in lines), 0)
 
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
-        """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
+        """Return the box, and `{ [numbers] -> stage[element] }` for all of its elements."""
         if stage.array not in self.computed:
             extents = self.program.array(stage.array).extents
             read = self.read(stage.array)
@@ -175,10 +178,11 @@ class _Finder:
         return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
-        """`{ [numbers] -> array[element] }`: what is read of a stage below the fill point, and all between (isl Map).
+        """Return `{ [numbers] -> array[element] }`: the hull of the elements of a stage read below the fill point (isl
+        Map).
 
-        Between the first and the last element that is read in each dimension, that is, for given numbers: exact sets
-        have so many parts, if a chain of inline stages reads this and that, that isl takes minutes.
+        It contains all elements between the first and the last one in each dimension, for given numbers: exact sets of
+        a chain of inline stages have so many parts that isl takes minutes.
         """
         if array not in self.between:
             [stage] = [stage for stage in self.program.stages if stage.array == array]
@@ -192,7 +196,7 @@ class _Finder:
         return self.between[array]
 
     def _readers(self, array: str, own: Stage) -> Iterator[Any]:
-        """What others than its `own` steps read of an array."""
+        """Yield the reads of an array, except by its `own` steps."""
         for name in self.point.statements:
             statement = self.program.statement(name)
             for access in statement.accesses:
@@ -214,13 +218,13 @@ class _Finder:
 
 
 def _ends(read: Any, first: bool) -> list[Any]:
-    """The first or last element of a Map in each dimension, as PwAffs."""
+    """Return the first or last element of a Map in each dimension, as PwAffs."""
     count = read.dim(isl.dim_type.out)
     return [(read.dim_min(d) if first else read.dim_max(d)).coalesce() for d in range(count)]
 
 
 def _between(low: Sequence[Any], high: Sequence[Any]) -> Any:
-    """`{ [numbers] -> [element] }` with `low <= element <= high` in each dimension (isl Map)."""
+    """Return `{ [numbers] -> [element] }` with `low <= element <= high` in each dimension (isl Map)."""
     after, before = isl.Map("{ [i] -> [o] : i <= o }"), isl.Map("{ [i] -> [o] : o <= i }")
     ranges = [isl.Map.from_pw_aff(one).apply_range(after).intersect(isl.Map.from_pw_aff(other).apply_range(before))
               for one, other in zip(low, high, strict=True)]
@@ -228,7 +232,7 @@ def _between(low: Sequence[Any], high: Sequence[Any]) -> Any:
 
 
 def _whole(elements: Any, lines: Collection[int], extents: tuple[int, ...]) -> Any:
-    """A Map to elements with all of the lines through these."""
+    """Return a Map to elements, extended to whole lines through these."""
     name = elements.get_tuple_name(isl.dim_type.out)
     for d in lines:
         elements = elements.project_out(isl.dim_type.out, d, 1).insert_dims(isl.dim_type.out, d, 1)
@@ -238,7 +242,7 @@ def _whole(elements: Any, lines: Collection[int], extents: tuple[int, ...]) -> A
 
 
 def _moves(low: Any, step: Any) -> tuple[int, int]:
-    """How far `low`, a PwAff of the numbers of tiles, goes in one `step`: at least, at most."""
+    """Return by how much `low`, a PwAff of the numbers of tiles, moves in one `step`: at least, at most."""
     numbers = low.domain()
     follows = step.intersect_domain(numbers).intersect_range(numbers)
     if follows.is_empty():

@@ -1,24 +1,24 @@
-"""Kernels whose main part is a sum of products, as tensor cores compute it.
+"""Kernels whose main part is a sum of products, for tensor cores.
 
     for i, j: { C[i][j] *= beta; for k: C[i][j] += alpha * A[i][k] * B[k][j]; }
 
-is one: the statement with the sum has a *left* factor that no column index (j) occurs in, and a *right* factor that no
-row index (i) occurs in; or it adds several such products (`products`). Then a block can add up `sums[i][j] = sum over k
-of A[i][k] * B[k][j]` for its whole tile first, in any order of k, from copies of both factors. What is left is a kernel
-of its own, the *rest*, in which the statement runs once per element: `C[i][j] += alpha * sums[i][j]`.
+is one: the statement with the sum has a *left* factor without column indices (j), and a *right* factor without row
+indices (i); or it adds several such products (`products`). Then a block can first add up `sums[i][j] = sum over k of
+A[i][k] * B[k][j]` for its whole tile, in any order of k, from copies of both factors. What remains is a separate
+kernel, the *rest*, in which the statement runs once per element: `C[i][j] += alpha * sums[i][j]`.
 
 Everything is decided exactly:
 
-- The statement is a reduction, so that its own updates have no order (`dependences.reductions`).
+- The statement is a reduction, so its own updates have no order (`dependences.reductions`).
 - Its instances are all combinations of an element (i, j) of some set with all values of the reduced iterators: the sums
-  have the terms that the program adds up, and no others.
+  have the terms that the program adds, and no others.
 - The factors exist for all rows (columns) of the kernel and all values of the reduced iterators, whatever the other
-  loops do: copies leave no array.
+  loops do: copies stay inside the array.
 - No statement of the kernel writes what the factors read: they may be read before everything else.
-- No launch of a loop of the host computes what the factors of a later one are: the errors of rounded factors would add
-  up from launch to launch, and the tolerance counts kernels (`generator.precision`).
-- Of all other dependences of the statement, the rest has those of every one of its instances; it runs where the last of
-  them did. That is checked here for a usual mapping, and again for that of each plan by what lowers it.
+- No launch of a host loop computes factors of a later launch: the errors of rounded factors would add up from launch to
+  launch, and the tolerance counts kernels (`generator.precision`).
+- The rest has the other dependences of all instances of the statement; it runs where the last of them did. This is
+  checked here for a usual mapping, and again for that of each plan when it is lowered.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimens
 from generator.program import Access, Program, Statement
 
 SUMS = "antune_sums"
-"""A function of row and column iterators: what a block has added up for them."""
+"""A function of row and column iterators: the sums of a block."""
 NO_SUM = "no sum of products with rows and columns: "
-"""Refusals begin so."""
+"""The beginning of refusals."""
 _USUAL = (32, 8)
 """Rows (columns) of a tile and threads along them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An iterator of the statement and its least and greatest value there.
+    """An iterator of the statement, with its least and greatest value there.
 
-    `shift`: a member of the kernel (a loop of the host, or a parallel dimension) is the iterator plus that. `least` and
-    `most`: the values that the iterator would have at the ends of that member, which other statements of the kernel can
-    extend; those of the statement for an iterator that no member follows.
+    `shift`: a member of the kernel (a host loop or a parallel dimension) is the iterator plus `shift`. `least`, `most`:
+    the iterator's values at the ends of that member, which other statements of the kernel may extend; for an iterator
+    without a member, those of the statement.
     """
 
     iterator: str
@@ -82,10 +82,10 @@ class Index:
 class Contraction:
     """`sums[row, column] = sum over all values of `depth` of all products`, for the statement called `statement`.
 
-    `outer` belong to the kernel's host loops, `parallel` to the parallel dimensions of `part`, outermost first: that is
-    the kernel itself, or `with_columns` of it. Several iterators of one dimension count its values row by row. `rows`
-    and `columns` number two of the dimensions. The factors of `products` are expressions over iterators. `program` and
-    `rest` are what is left to do once the sums are known.
+    `outer`: the kernel's host loops. `parallel`: the parallel dimensions of `part`, outermost first, which is the
+    kernel itself, or `with_columns` of it. Several iterators of one dimension count its values row by row. `rows`,
+    `columns`: the numbers of two dimensions. `products`: their factors are expressions over iterators. `program`,
+    `rest`: what remains to be done once the sums are known.
     """
 
     statement: str
@@ -102,10 +102,10 @@ class Contraction:
 
 @lru_cache(maxsize=1024)
 def contraction_of(program: Program, part: KernelPart, reductions: tuple[str, ...] = ()) -> Contraction:
-    """The sum of products in a kernel of `program`; `reductions` are those that its schedule runs in parallel.
+    """Return the sum of products in a kernel of `program`. `reductions`: those that its schedule runs in parallel.
 
     Raises:
-        IllegalPlan: there is none; it says why.
+        IllegalPlan: there is none; the message says why.
     """
     if part.coarse or len(part.parallel) < 2:
         raise IllegalPlan(f"{NO_SUM}it has no two parallel dimensions of iterations")
@@ -129,10 +129,12 @@ Members: TypeAlias = tuple[tuple[Dimension, ...], ...]
 
 
 def with_columns(part: KernelPart) -> tuple[tuple[KernelPart, Members], ...]:
-    """The kernel with one parallel loop more, if it has one more than a device has dimensions: the first two are
-    counted by one dimension. With the members behind each dimension; () where it has none.
+    """Return the kernel with one more parallel loop, if it has one more than device dimensions, and the members behind
+    each.
 
-    `parallel n, y, x: for c (parallel): ..` -> `parallel ny, x, c: ..`, ny = n * (number of y) + y.
+    The first two loops are then counted by one dimension; () if there is no such loop.
+
+        `parallel n, y, x: for c (parallel): ..` -> `parallel ny, x, c: ..`, ny = n * (number of y) + y.
     """
     if len(part.parallel) != 3 or not isinstance(part.tree, Band) or not part.tree.coincident[0]:
         return ()
@@ -177,7 +179,7 @@ def _contraction(program: Program, part: KernelPart, members: Members, statement
 
 
 def _update(program: Program, statement: Statement) -> Update:
-    """The statement as a sum whose terms may change places. Raises IllegalPlan: it is none."""
+    """Return the statement as a sum whose terms may be reordered. Raises IllegalPlan if it is not one."""
     update = update_of(program, statement)
     if update is None or update.operator != "+" or update.guard is not None or statement.body.lets:
         raise IllegalPlan("adds nothing to its target in all its instances")
@@ -191,7 +193,7 @@ def _update(program: Program, statement: Statement) -> Update:
 
 
 def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) -> None:
-    """Raise IllegalPlan where a factor cannot be read before everything else."""
+    """Raise IllegalPlan if a factor cannot be read before everything else."""
     written = {program.statement(name).body.target.array for name in part.statements}
     computed = {stage.array for stage in program.stages}
     for side in sides:
@@ -205,7 +207,7 @@ def _check_factors(program: Program, part: KernelPart, sides: Sequence[Expr]) ->
 
 
 def _check_launches(program: Program, part: KernelPart, statement: Statement, factors: Sequence[Expr]) -> None:
-    """Raise IllegalPlan where a loop of the host makes factors of what an earlier launch added up."""
+    """Raise IllegalPlan if a host loop computes factors from sums of an earlier launch."""
     if not part.prefix:
         return
     steps = (step.statement for stage in program.stages for step in stage.steps)
@@ -220,7 +222,7 @@ def _check_launches(program: Program, part: KernelPart, statement: Statement, fa
 
 
 def _check_rest(program: Program, part: KernelPart, sides: tuple[int, int]) -> None:
-    """Raise IllegalPlan where nothing can run the rest after all terms are added up."""
+    """Raise IllegalPlan if the rest cannot run after all terms are added."""
     tile, block = (tuple(size if d in sides else 1 for d in range(len(part.parallel))) for size in _USUAL)
     try:
         check_mapped(part, map_kernel(part, KernelPlan(part.statements, tile, block), fill_points(program, part)).tree)
@@ -232,7 +234,9 @@ _Found = tuple[tuple[Index, ...], tuple[tuple[Index, ...], ...], tuple[Index, ..
 
 
 def _indices(part: KernelPart, members: Members, statement: Statement) -> _Found:
-    """The iterators of host loops, of parallel dimensions, and the others; then the instances. Raises IllegalPlan."""
+    """Return the iterators of host loops, of parallel dimensions, and the others; then the instances. Raises
+    IllegalPlan.
+    """
     instances = part.domain.extract_set(set_of(statement.domain).get_space())
     limits = ends(instances)
     found = list[Index]()
@@ -256,7 +260,9 @@ def _indices(part: KernelPart, members: Members, statement: Statement) -> _Found
 
 
 def _iterator(member: Any, instances: Any) -> tuple[int, int]:
-    """Which iterator a member follows, and what it is more. Raises IllegalPlan: it is no iterator and a number."""
+    """Return which iterator a member follows, and its offset. Raises IllegalPlan if it is not an iterator plus a
+    number.
+    """
     own = member.intersect_domain(isl.UnionSet.from_set(instances)).get_pw_aff_list()
     assert own.n_pw_aff() == 1, "the instances are those of one statement"
     row = own.get_at(0).gist(instances)
@@ -283,7 +289,9 @@ def _check_instances(statement: Statement, instances: Any, depth: tuple[Index, .
 
 
 def _along(instances: Any, dims: Sequence[int] | range) -> Any:
-    """The isl Set of all points that differ from one of `instances` in the dimensions `dims` only, within limits."""
+    """Return the isl Set of all points, within limits, that differ from one of `instances` in the dimensions `dims`
+    only.
+    """
     result, limits = instances, ends(instances)
     for dim in dims:
         result = result.eliminate(isl.dim_type.set, dim, 1)
@@ -294,7 +302,7 @@ def _along(instances: Any, dims: Sequence[int] | range) -> Any:
 
 def _rest(program: Program, part: KernelPart, statement: Statement, update: Update, depth: tuple[Index, ...],
           value: Expr) -> tuple[Program, KernelPart]:
-    """The program and the kernel in which the statement adds `value` to its target once per element."""
+    """Return the program and the kernel in which the statement adds `value` to its target once per element."""
     last = {index.iterator: index.high for index in depth}
     kept = tuple(name for name in statement.iterators if name not in last)
     space = set_of(statement.domain).get_space()
@@ -321,7 +329,7 @@ def _rest(program: Program, part: KernelPart, statement: Statement, update: Upda
 
 
 def _text(statement: Statement, kept: Sequence[str], last: Mapping[str, int]) -> str:
-    """`{ S[v0, v2] -> S[v0, 9, v2] }`: from `kept` iterators to all, of which some have the value that is `last`."""
+    """Return `{ S[v0, v2] -> S[v0, 9, v2] }`: from `kept` iterators to all; the others have their `last` values."""
     names = {name: f"v{k}" for k, name in enumerate(statement.iterators)}
     source = ", ".join(names[name] for name in kept)
     target = ", ".join(str(last[name]) if name in last else names[name] for name in statement.iterators)
@@ -333,7 +341,7 @@ def _put(member: Any, into: Any) -> Any:
 
 
 def _tree(tree: Tree, into: Any) -> Tree:
-    """`tree` for what is mapped `into` its instances."""
+    """Return `tree` for what is mapped `into` its instances."""
     match tree:
         case Leaf():
             return tree

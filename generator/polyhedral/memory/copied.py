@@ -1,4 +1,4 @@
-"""The exact check of shared copies: the copied box holds everything that statements below a fill point read."""
+"""The exact check of shared copies: the copied box contains everything that statements below a fill point read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_copied(program: Program, part: KernelPart, plan: KernelPlan, point: Fi
                 sizes: tuple[int, ...]) -> None:
     """Compare the subscripts of all accesses to the copy with its box, exactly, over all instances below it.
 
-    Independent of how the box was found: the tile indices are recomputed from the members.
+    This does not depend on how the box was found: the tile indices are recomputed from the members.
 
     Raises:
         IllegalPlan: the array is written in the same launch, or an access leaves the box.
@@ -52,7 +52,7 @@ def _check_access(access: str, statement: Statement, instances: Any, corners: li
 
 
 def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, point: FillPoint) -> Any:
-    """The box's first index as a function of the instance."""
+    """Return the box's first index as a function of the instance."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space()))
     corner = isl.PwAff.from_aff(zero.set_constant_val(isl.Val(extent.low)))
     inner = [plan.inner_tile if plan.inner_tile > 1 else d.extent for d in point.tiled]
@@ -66,7 +66,7 @@ def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, 
 
 
 def _tile_start(dim: Dimension, size: int, instances: Any) -> Any:
-    """`size * floor((member - low) / size)` as an isl PwAff over the instances."""
+    """Return `size * floor((member - low) / size)` as an isl PwAff over the instances."""
     member = dim.member.extract_pw_aff(instances.get_space().from_domain().add_dims(isl.dim_type.out, 1))
     low = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space())).set_constant_val(isl.Val(dim.low))
     shifted = member.sub(isl.PwAff.from_aff(low))

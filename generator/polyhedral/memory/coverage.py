@@ -1,7 +1,7 @@
-"""The exact check of generated loops: they run the instances they should, each once, in its block and thread.
+"""The exact check of generated loops: they run the right instances, each once, in its block and thread.
 
-isl's AST generation simplifies conditions aggressively; as of isl 0.27 it loses instances of some domains with
-several strides. So the loops are read back as sets and compared with what was asked for.
+isl's AST generation simplifies conditions aggressively; as of isl 0.27 it loses instances of some domains with several
+strides. So the loops are read back as sets and compared with the expected ones.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def check_instances(
 ) -> None:
     """Compare the instances that `nodes` run with `expected`.
 
-    The loops are read as affine expressions, the same way as the user's C. `bounds` are the parameters (host
-    iterators, block and thread indices) with their least and greatest value; `expected` is the isl UnionMap from
-    instances to the values of the parameters at which they run, followed by those of the `loops` of the statement
-    (outermost first), where it has any. Other instances (copies) are ignored. `inner` says what the iterators of the
-    other loops are meant to be: where they are that, which is not required, the check is much quicker.
+    The loops are read as affine expressions, like the user's C. `bounds`: the parameters (host iterators, block and
+    thread indices) with their least and greatest value. `expected`: the isl UnionMap from instances to the values of
+    the parameters at which they run, followed by those of the `loops` of the statement (outermost first), if it has
+    any. Other instances (copies) are ignored. `inner`: the intended values of the other loops' iterators; if these are
+    right, which is not required, the check is much faster.
 
     Raises:
         IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.
         MissingLoop: one of `loops` is not around its statement.
     """
-    # without divisions of its own, what was intersected several times has the same unknowns several times
+    # otherwise repeated intersections would repeat the same integer divisions
     wanted = {m.get_tuple_name(isl.dim_type.in_): m.compute_divs() for m in maps(expected)}
     runs: dict[str, list[_Run]] = {name: [] for name in wanted}
     for instance, at in _executed(nodes, _start(bounds)):
@@ -71,9 +71,10 @@ class _Run:
 
 
 def _run_in_place(runs: Sequence[_Run], domain: Any, values: Mapping[str, Any]) -> bool:
-    """Whether the runs are those of `domain`, each once, with the iterators at `values` (isl Maps from instances).
+    """Return whether the runs are those of `domain`, each once, with the iterators at `values` (isl Maps from
+    instances).
 
-    What is known to be a function of the instance is not searched for: no iterator has to be eliminated.
+    Iterators that are known functions of the instance need not be eliminated.
     """
     left = domain
     for run in runs:
@@ -92,7 +93,7 @@ def _run_in_place(runs: Sequence[_Run], domain: Any, values: Mapping[str, Any]) 
 
 
 def _coordinate(values: Any, position: int) -> Any:
-    """One of the values of an isl Map."""
+    """Return one of the values of an isl Map."""
     count = values.dim(isl.dim_type.out)
     return values.project_out(isl.dim_type.out, position + 1, count - position - 1).project_out(
         isl.dim_type.out, 0, position
@@ -100,7 +101,7 @@ def _coordinate(values: Any, position: int) -> Any:
 
 
 def _compare(name: str, runs: Sequence[_Run], expected: Any, kept: Sequence[str]) -> None:
-    """The same whatever the iterators of the loops inside are. Raises IllegalPlan."""
+    """Compare runs for any values of the iterators of inner loops. Raises IllegalPlan."""
     found = None
     for run in runs:
         places = run.places
@@ -119,14 +120,14 @@ def _compare(name: str, runs: Sequence[_Run], expected: Any, kept: Sequence[str]
 
 
 def values_at(members: Sequence[Any], domain: Any) -> Any:
-    """The isl UnionMap from the instances of `domain` to the values of `members`."""
+    """Return the isl UnionMap from the instances of `domain` to the values of `members`."""
     if not members:
         return isl.UnionMap.from_domain(domain)
     return isl.UnionMap.from_multi_union_pw_aff(multi(members)).intersect_domain(domain)
 
 
 def _start(bounds: Sequence[tuple[str, int, int]]) -> Iteration:
-    """The box of parameter values."""
+    """Return the box of parameter values."""
     at = top()
     for name, low, high in bounds:
         at = at.enter(name)
@@ -137,7 +138,7 @@ def _start(bounds: Sequence[tuple[str, int, int]]) -> Iteration:
 
 
 def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance, Iteration]]:
-    """Every instance node with the iterations in which it is reached."""
+    """Yield every instance node with the iterations in which it is reached."""
     for node in nodes:
         match node:
             case For(iterator, start, test, step, body):
@@ -153,7 +154,7 @@ def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance
 
 
 def _inside(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
-    """The iterations of a generated loop, whose iterator is the last one of `at`."""
+    """Return the iterations of a generated loop, whose iterator is the last one of `at`."""
     test = _each_bound(test)
     if step != 1 or not stays_false(test, at.iterators[-1], step):
         return loop_domain(at, start, test, step, quick=True)
@@ -162,7 +163,7 @@ def _inside(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
 
 
 def _each_bound(test: Expr) -> Expr:
-    """`i < min(a, b)` as `i < a && i < b`, `max(a, b) <= i` alike: the same, and one set without pieces."""
+    """Return `i < min(a, b)` as `i < a && i < b` (`max(a, b) <= i` likewise), which gives one set without pieces."""
     match test:
         case Binary("<" | "<=" as op, left, Binary("min", one, other)):
             return Binary("&&", _each_bound(Binary(op, left, one)), _each_bound(Binary(op, left, other)))
@@ -175,8 +176,9 @@ def _each_bound(test: Expr) -> Expr:
 
 
 def floors(expr: Expr) -> Expr:
-    """`expr` with floor(a / n) for `a < 0 ? -((n - 1 - a) / n) : a / n`, as divisions by n > 0 are generated: the same
-    value, and no pieces.
+    """Return `expr` with floor(a / n) for `a < 0 ? -((n - 1 - a) / n) : a / n`, as generated for divisions by n > 0.
+
+    The value is the same, without pieces.
     """
     inside = map_children(expr, floors)
     match inside:
@@ -187,7 +189,7 @@ def floors(expr: Expr) -> Expr:
 
 
 def _run_at(instance: Instance, at: Iteration) -> Any:
-    """The isl Map from instances to the iterations (with the parameters in front) that run them."""
+    """Return the isl Map from instances to the iterations (preceded by the parameters) that run them."""
     run = isl.Map.from_domain(at.domain)
     for argument in instance.arguments:
         run = run.flat_range_product(isl.Map.from_pw_aff(affine(floors(argument), at)))

@@ -1,15 +1,15 @@
 """The threads of a block inside one tile of a wavefront: they run the diagonals of the tile, one after the other.
 
-    for a tile, in one thread:                    for a tile, in a block:
-      for (p = ..) for (q = ..) S(p, q);            for (diagonal = 0; diagonal <= 2 * size - 2; ++diagonal) {
-                                                      for (in1 = t0; in1 < size; in1 += threads) S(diagonal - in1, in1);
-                                                      barrier
-                                                    }
+    for a tile, in one thread:               for a tile, in a block:
+        for (p = ..) for (q = ..) S(p, q);       for (diagonal = 0; diagonal <= 2 * size - 2; ++diagonal) {
+                                                     for (in1 = t0; in1 < size; in1 += threads) S(diagonal - in1, in1);
+                                                     barrier
+                                                 }
 
-A diagonal holds the points at which some of the tiled rows have the same sum, all counted from where the tile begins.
-That is legal if every dependence between two points of a tile increases the sum: then a barrier is between them. What
-is at one point runs in one thread, in the order of the loops inside. Both are tested exactly. Lamport's hyperplane
-method (The Parallel Execution of DO Loops, 1974), inside a tile.
+A diagonal contains the points at which the sum of some tiled rows is equal, counted from the tile's beginning. That is
+legal if every dependence between two points of a tile increases the sum: then a barrier is between them. The instances
+at one point run in one thread, in the order of the inner loops. Both are tested exactly. Lamport's hyperplane method
+(The Parallel Execution of DO Loops, 1974), inside a tile.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from generator.polyhedral.schedules.legality import check_kernel, check_threads
 class Diagonals:
     """How a block runs a tile.
 
-    `number` is the member that tells the diagonal of an instance, one of `steps`; `inside[k]` its place in the tile
+    `number`: the member that gives the diagonal of an instance, one of `steps`. `inside[k]`: its place in the tile
     along the tiled row `rows[k]`, for the rows along which threads lie: those of the parallel dimension `dims[k]`.
-    `tree`: blocks and threads, and in them what runs at a point.
+    `tree`: blocks and threads, with the subtree of a point (`at_point`) in them.
     """
 
     number: Any
@@ -54,7 +54,7 @@ class Diagonals:
 
 @lru_cache(maxsize=1024)
 def summed_rows(part: KernelPart) -> tuple[int, ...]:
-    """The tiled rows whose sum numbers the diagonals of a tile: those with the fewest diagonals; () where no sum is
+    """Return the tiled rows whose sum numbers the diagonals of a tile, with the fewest diagonals; () if no sum is
     legal.
     """
     if not isinstance(part.tree, Band) or not part.sizes or len(part.tree.members) != len(part.sizes):
@@ -68,16 +68,17 @@ def summed_rows(part: KernelPart) -> tuple[int, ...]:
 
 
 def _orders(dependences: Any, rows: tuple[Any, ...], some: tuple[int, ...]) -> bool:
-    """Whether every dependence increases the sum of some rows."""
+    """Return whether every dependence increases the sum of some rows."""
     total = multi((_sum([rows[number] for number in some]),))
     return bool(dependences.subtract(dependences.lex_lt_at_multi_union_pw_aff(total)).is_empty())
 
 
 def shared_rows(part: KernelPart) -> tuple[int, ...]:
-    """The rows along which the threads of a block lie, one for each parallel dimension; () where threads cannot share
-    a tile.
+    """Return the rows along which the threads of a block lie, one per parallel dimension; () if threads cannot share a
+    tile.
 
-    With the number of a diagonal they tell its points apart: the longest of the summed rows follows from the others.
+    Together with the number of a diagonal they identify its points: the longest of the summed rows follows from the
+    others.
     """
     summed = summed_rows(part)
     if not summed:
@@ -88,7 +89,7 @@ def shared_rows(part: KernelPart) -> tuple[int, ...]:
 
 
 def steps_of(part: KernelPart) -> int:
-    """How many diagonals a tile has."""
+    """Return the number of diagonals of a tile."""
     return 1 + sum(part.sizes[row] - 1 for row in summed_rows(part))
 
 
@@ -105,7 +106,7 @@ def check_diagonals(part: KernelPart) -> None:
 
 
 def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
-    """A block runs one tile, its threads lie along the rows of `shared_rows`.
+    """Return how a block runs one tile, with its threads along the rows of `shared_rows`.
 
     Raises:
         IllegalPlan: threads cannot share the tiles, or sizes do not fit the kernel.
@@ -132,10 +133,10 @@ def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
 
 
 def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: MappingOf[int, str]) -> Any:
-    """The isl UnionSet of the instances at one point of a tile, by parameters: the host loops `prefix`, blocks, the
-    number of the `diagonal`, and places along rows by the names in `inside`.
+    """Return the isl UnionSet of the instances at one point of a tile.
 
-    Without remainders: row = size of a tile * its number + place in it.
+    Its parameters: the host loops `prefix`, blocks, the number of the `diagonal`, and places along rows with the names
+    in `inside`. Without remainders: row = size of a tile * its number + place in it.
     """
     assert isinstance(part.tree, Band)
     rows = [f"row_{number}" for number in range(len(part.sizes))]
@@ -160,23 +161,24 @@ def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: M
 
 
 def _longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> tuple[int, str]:
-    """The row that follows from the others, and the place along it."""
+    """Return the row that follows from the others, and the place along it."""
     (longest,) = set(range(len(part.sizes))) - set(inside)
     others = "".join(f" - {inside[row]}" for row in summed_rows(part) if row != longest)
     return longest, f"({diagonal}{others})"
 
 
 def place_of_longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> Any:
-    """The isl parameter Set of the diagonals and places at which a tile has a point; names as for `at_place`."""
+    """Return the isl parameter Set of the diagonals and places at which a tile has a point; names as for `at_place`."""
     longest, place = _longest(part, diagonal, inside)
     return isl.Set(f"[{', '.join([diagonal, *inside.values()])}] -> {{ : 0 <= {place} < {part.sizes[longest]} }}")
 
 
 def full_tiles(domain: Any, outside: Any, places: Any, inside: SequenceOf[str]) -> Any | None:
-    """The isl parameter Set of the tiles in which all statements of `domain` (as of `at_place`) run at all `places`.
+    """Return the isl parameter Set of the tiles in which all statements of `domain` (as of `at_place`) run at all
+    `places`.
 
-    `outside` are the values of host iterators and blocks, `places` those of these and of the parameters `inside`.
-    None where it is no convex set, or empty.
+    `outside`: the values of host iterators and blocks. `places`: the values of these and of the parameters `inside`.
+    None if it is not convex, or empty.
     """
     full = outside
     for one in sets(domain):
@@ -189,7 +191,7 @@ def full_tiles(domain: Any, outside: Any, places: Any, inside: SequenceOf[str]) 
 
 
 def first_tiles(part: KernelPart) -> tuple[int, int]:
-    """The least and the greatest number of a tile along the first tiled row."""
+    """Return the least and the greatest number of a tile along the first tiled row."""
     assert isinstance(part.tree, Band)
     row, size = part.tree.members[0], part.sizes[0]
     return value_range(row.scale_down_val(isl.Val(size)).floor())

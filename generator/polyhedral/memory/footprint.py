@@ -1,9 +1,9 @@
-"""Which arrays are worth a shared copy, where the copies are filled, and the boxes they hold.
+"""The arrays worth a shared copy, where the copies are filled, and their boxes.
 
-A *fill point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none, or
-where several bands, one after the other, need the same copies).
-There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q + rest`, so that one tile of a block touches a
-box whose corner is affine in block and tile indices and whose size is constant.
+A *fill point* is below the tile loops of a kernel's sequential band (or at the kernel's top if there is none, or if
+several bands in sequence need the same copies). There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q +
+rest`, so one tile of a block accesses a box whose corner is affine in block and tile indices and whose size is
+constant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Extent:
     high: int
 
     def size(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> int:
-        """Elements that a tile of these sizes touches in this dimension."""
+        """Return the elements that a tile of these sizes accesses in this dimension."""
         steps = zip((*self.parallel, *self.tiled), (*tile, *inner), strict=True)
         return 1 + self.high - self.low + sum(abs(a) * (t - 1) for a, t in steps)
 
@@ -42,8 +42,9 @@ class Extent:
 class StagedArray:
     """A part of an array that can be copied to shared memory at a fill point; one Extent per array dimension.
 
-    `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block
-    and tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
+    `accesses` (statement, number): those that read the copy, which are all accesses to the array that depend on block
+    and tile in the same way. A product of a matrix with itself reads two parts, one for its rows and one for its
+    columns.
     """
 
     array: str
@@ -51,15 +52,15 @@ class StagedArray:
     accesses: tuple[tuple[str, int], ...]
 
     def sizes(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
-        """The box that holds everything one tile touches."""
+        """Return the box with everything that one tile accesses."""
         return tuple(e.size(tile, inner) for e in self.extents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FillPoint:
-    """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify.
+    """A place for shared copies: the statements below it, the members tiled above it, the arrays that qualify.
 
-    `computed` are the stages that a block computes there.
+    `computed`: the stages that a block computes there.
     """
 
     statements: tuple[str, ...]
@@ -69,18 +70,18 @@ class FillPoint:
     computed: frozenset[str] = frozenset()
 
     def needed(self, shared: bool, uncopied: Collection[str] = ()) -> bool:
-        """Whether anything is filled there, with `shared` copies, but for those of arrays that are `uncopied`."""
+        """Return whether anything is filled there, with `shared` copies, except those of `uncopied` arrays."""
         return bool(self.computed) or (shared and any(one.array not in uncopied for one in self.arrays))
 
 
 @lru_cache(maxsize=1024)
 def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
-    """The fill points of a kernel, in tree order (one per path to its first sequential band)."""
+    """Return the fill points of a kernel, in tree order (one per path to its first sequential band)."""
     return tuple(_points(program, part, part.tree, part.domain))
 
 
 def tiled_members(band: Band) -> int:
-    """How many leading members may be tiled together: all of a permutable band, else the first alone."""
+    """Return how many leading members may be tiled together: all of a permutable band, else only the first."""
     return len(band.members) if band.permutable else 1
 
 
@@ -99,7 +100,9 @@ def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iter
 
 
 def _computes_alike(program: Program, tree: Sequence, domain: Any, blocks: Collection[str]) -> bool:
-    """Whether two children of a sequence need the same stage of a block: then it is computed before all of them."""
+    """Return whether two children of a sequence need the same stage of a block, which is then computed before all of
+    them.
+    """
     needed = [array for part in tree.filters for array in reached(program, statements_of(domain.intersect(part)))]
     return any(needed.count(array) > 1 for array in blocks)
 
@@ -143,7 +146,7 @@ def _loops(statement: Statement, part: KernelPart, tree: Tree, domain: Any, tile
 
 
 def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent, ...] | None:
-    """The access as Extents; None when it is not affine in the loops."""
+    """Return the access as Extents; None if it is not affine in the loops."""
     relation = map_of(access).intersect_domain(loops.instances)
     if relation.is_empty():
         return None
@@ -162,7 +165,7 @@ def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent
 
 
 def _deeper(tree: Tree, space: Any, skip: int) -> list[Any]:
-    """Members below the tiled ones, on the path of one statement."""
+    """Return members below the tiled ones, on the path of one statement."""
     if isinstance(tree, Band):
         return [*tree.members[skip:], *_deeper(tree.child, space, 0)]
     if isinstance(tree, Sequence):
@@ -192,7 +195,7 @@ Reads: TypeAlias = dict[tuple[str, int], Rows]
 
 
 def _alike(rows: dict[tuple[str, int], Rows | None]) -> list[Reads]:
-    """Accesses that move alike with block and tile, together; none at all where one of them is not affine."""
+    """Return groups of accesses that depend on block and tile alike; none at all if one of them is not affine."""
     found: dict[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], Reads] = {}
     for access, row in rows.items():
         if row is None:
@@ -202,18 +205,20 @@ def _alike(rows: dict[tuple[str, int], Rows | None]) -> list[Reads]:
 
 
 def _merge(rows: list[Rows]) -> Rows:
-    """One footprint for several accesses that move alike."""
+    """Return one footprint for several accesses that depend on block and tile alike."""
     return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same))
                  for same in zip(*rows, strict=True))
 
 
 def _is_diagonal(extents: tuple[Extent, ...]) -> bool:
-    """Whether a loop moves along several dimensions at once, so that most of the box is not read."""
+    """Return whether a loop moves along several dimensions at once, so that most of the box is not read."""
     return any(sum(map(bool, moves)) > 1 for moves in zip(*((*e.parallel, *e.tiled) for e in extents), strict=True))
 
 
 def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:
-    """Reuse (several accesses, or a loop that the element does not depend on), or lanes that stride."""
+    """Return whether there is reuse (several accesses, or a loop that the element does not depend on), or strided
+    lanes.
+    """
     moving = [any(e.parallel[p] for e in extents) for p in range(len(part.parallel))]
     moving += [any(e.tiled[q] for e in extents) for q in range(len(tiled))]
     wide = [d.extent > 1 for d in (*part.parallel, *tiled)]

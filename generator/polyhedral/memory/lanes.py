@@ -1,10 +1,10 @@
-"""Values that lanes of a sub-group hold for each other: does every lane get the element that it reads? Exactly, by isl.
+"""Check exactly, by isl, that every lane of a sub-group gets the element that it reads from values held by lanes.
 
-    v = shuffle(one_k2, (t1 + 31) % 32);  if (t1 < 1) v = one_here[t0][t1 + 64];        stands for one[y][x - 1]
+    v = shuffle(one_k2, (t1 + 31) % 32);  if (t1 < 1) v = one_here[t0][t1 + 64];    replaces one[y][x - 1]
 
-What is checked are the expressions that are printed: the lane that is asked, the subscripts in shared memory, the
-conditions. Each lane that needs the value must get that element of that array, from a variable that the asked lane has
-set or from a subscript that exists.
+The printed expressions are checked: the lane that is asked, the subscripts in shared memory, the conditions. Each lane
+that needs the value must get that element of that array, from a variable that the asked lane has set or from a
+subscript that exists.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Ranges = Sequence[tuple[str, int, int]]
 
 
 def iterators_along(program: Program, part: KernelPart) -> tuple[tuple[str, int], ...] | None:
-    """The iterator that each parallel dimension of a kernel counts, with its first value; None where that is no box of
-    one statement's own iterators.
+    """Return the iterator of each parallel dimension of a kernel, with its first value.
+
+    None unless they form a box of one statement's own iterators.
     """
     if len(part.statements) > 1 or part.prefix or not runs_on_a_box(part):
         return None
@@ -49,8 +50,8 @@ def iterators_along(program: Program, part: KernelPart) -> tuple[tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way in which lanes get a value: those `when` it holds (None: all), from what `register` is in the lane at
-    `place` of the team, or from the element `place` of the box that is called so.
+    """One way in which lanes get a value: those for which `when` holds (None: all), from `register` in the lane at
+    `place` of the team, or from the element `place` of `box`.
     """
 
     when: Expr | None
@@ -61,8 +62,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class SharedBox:
-    """`sizes` elements of `array`, as far as the array has them: those with subscripts from `begin` on (0 where that is
-    empty). `corner` is the element whose subscripts are 0.
+    """`sizes` elements of `array`, as far as the array has them: those with subscripts from `begin` on (empty: 0).
+
+    `corner`: the element whose subscripts are 0.
     """
 
     array: str
@@ -73,8 +75,9 @@ class SharedBox:
 
 @dataclass(slots=True)
 class LaneCheck:
-    """What the lanes of a team hold, and whether reads get that. `numbers` are the tiles, `lanes` the threads (or the
-    iterators of a loop over a box, in which lanes take turns).
+    """What the lanes of a team hold, and whether reads get it.
+
+    `numbers`: the tiles. `lanes`: the threads (or the iterators of a loop over a box that is distributed over lanes).
     """
 
     extents: Mapping[str, tuple[int, ...]]
@@ -94,22 +97,22 @@ class LaneCheck:
         self._reading = Reading(self.at)
 
     def hold(self, register: str, array: str, index: tuple[Expr, ...], guard: Expr | None) -> None:
-        """From now on, once and for all, `register` is the element `index` of `array`, in each lane for which `guard`
+        """Record that `register` permanently holds the element `index` of `array`, in each lane for which `guard`
         holds.
         """
         self._held[register] = array, self._map(index).intersect_domain(self._where(guard))
 
     def now(self, box: str, holds: SharedBox) -> None:
-        """From now on a box holds that."""
+        """Record that a box now holds these elements."""
         self.boxes[box] = holds
         self._right.clear()
 
     def read(self, array: str, index: tuple[Expr, ...], guard: Expr | None, ways: Sequence[Way]) -> None:
-        """Lanes for which `guard` holds want the element `index`; of several `ways` the last one that runs counts.
+        """Check that lanes for which `guard` holds get the element `index`; among several `ways`, the last applicable
+        one counts.
 
         Raises:
-            IllegalPlan: some lane would get something else (never seen; checked because wrong results would come of
-                it).
+            IllegalPlan: some lane would get something else (never seen; checked because results would be wrong).
         """
         asked = (array, index, guard, *ways)
         if asked in self._right:
@@ -117,7 +120,7 @@ class LaneCheck:
         left = self._where(guard)
         for way in reversed(ways):
             runs = self._where(way.when)
-            if len(ways) == 1:  # nothing has to be brought: it is read where it is needed, under the guard
+            if len(ways) == 1:  # no value has to be moved: it is read where it is needed, under the guard
                 runs = runs.intersect(left)
             part, left = left.intersect(runs), left.subtract(runs)
             wanted = self._map(index).intersect_domain(part)
@@ -129,7 +132,7 @@ class LaneCheck:
         self._right.add(asked)
 
     def _received(self, way: Way, array: str, part: Any) -> Any | None:
-        """What lanes of `part` get from another one; None where that has not been set."""
+        """Return what lanes of `part` get from another one; None if it has not been set."""
         if way.register not in self._held or self._held[way.register][0] != array:
             return None
         held = self._held[way.register][1]
@@ -137,7 +140,7 @@ class LaneCheck:
         return asked.apply_range(held) if asked.range().is_subset(held.domain()) else None
 
     def _shared(self, way: Way, array: str, wanted: Any, runs: Any) -> Any | None:
-        """What lanes find in a box; None where they would leave it, or ask for what the array does not have."""
+        """Return what lanes find in a box; None if they would leave it, or ask for elements outside of the array."""
         here = self.boxes[way.box]
         asked = self._map(way.place).intersect_domain(runs)
         if here.array != array or not asked.range().is_subset(_box(here.sizes, here.begin)):
@@ -161,7 +164,7 @@ class LaneCheck:
 
 
 def _box(sizes: tuple[int, ...], begin: tuple[int, ...] = ()) -> Any:
-    """All subscripts of an array of these sizes, or so many from `begin` on (isl Set)."""
+    """Return all subscripts of an array of these sizes, or so many from `begin` on (isl Set)."""
     names, begin = ", ".join(f"i{d}" for d in range(len(sizes))), begin or (0,) * len(sizes)
     inside = " and ".join(f"{low} <= i{d} < {low + n}" for d, (low, n) in enumerate(zip(begin, sizes, strict=True)))
     return isl.Set(f"{{ [{names}] : {inside} }}")

@@ -1,4 +1,4 @@
-"""What the iterators of generated loops are meant to be: functions of the instance, by the schedule tree."""
+"""The intended values of the iterators of generated loops: functions of the instance, by the schedule tree."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LoopValues: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 def loop_values(tree: Tree, domain: Any, names: SequenceOf[LoopName]) -> LoopValues:
-    """What the iterators of the loops that `generate` makes are, by statement and by name.
+    """Return the values of the iterators of the loops that `generate` makes, by statement and by name.
 
-    Nothing of statements that run at several places of the tree.
+    Statements that run at several places of the tree are left out.
     """
     found: dict[str, dict[str, Any]] = {}
     several = set()
@@ -37,7 +37,7 @@ def loop_values(tree: Tree, domain: Any, names: SequenceOf[LoopName]) -> LoopVal
 
 
 def _leaves(tree: Tree, domain: Any, members: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """What runs at each end of the tree, with the members of the bands above."""
+    """Yield the instances at each leaf of the tree, with the members of the bands above."""
     match tree:
         case Leaf() | Launch():
             yield domain, members
