@@ -1,14 +1,14 @@
-"""Does a mapped kernel respect every dependence, whatever its sizes? Decided once per kernel where that is possible.
+"""Check that a mapped kernel respects every dependence, whatever its sizes; once per kernel if possible.
 
 Blocks, their steps, threads and the points of a thread are numbered by functions of the parallel members, tiles by the
-quotients of members and sizes, rounded down. So two facts make every mapping of a part legal if its own tree is:
+quotients of members and sizes, rounded down. So every mapping of a part is legal if its own tree is and these hold:
 
-- Both ends of each dependence have the same parallel members. Then they run in one thread, at the same point of it, and
-  the loops over steps and points order nothing.
-- No dependence decreases a member that may be tiled. Then none decreases the number of a tile, and dependences within a
-  tile are ordered by the loops inside as they were before.
+- Both ends of each dependence have the same parallel members. Then they run in one thread, at the same point, and the
+  loops over steps and points order nothing.
+- No dependence decreases a member that may be tiled. Then none decreases the number of a tile, and the inner loops
+  order dependences within a tile as before.
 
-Both are tested exactly. Where one does not hold, each mapped tree is checked by itself.
+Both are tested exactly. If one does not hold, each mapped tree is checked separately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from generator.polyhedral.schedules.legality import check_kernel, check_threads
 
 
 def check_mapped(part: KernelPart, tree: Tree) -> None:
-    """Raise IllegalPlan unless `tree`, made of `part` by `map_kernel`, respects the dependences within a launch."""
+    """Raise IllegalPlan unless `tree`, made from `part` by `map_kernel`, respects the dependences within a launch."""
     if not legal_for_all_sizes(part):
         check_threads(tree, part.dependences)
         check_kernel(tree, part.dependences)
@@ -32,7 +32,7 @@ def check_mapped(part: KernelPart, tree: Tree) -> None:
 
 @lru_cache(maxsize=1024)
 def legal_for_all_sizes(part: KernelPart) -> bool:
-    """Whether every mapping of `part` is known to be legal."""
+    """Return whether every mapping of `part` is known to be legal."""
     members, dependences = tuple(dimension.member for dimension in part.parallel), part.dependences
     if members and not dependences.subtract(dependences.eq_at_multi_union_pw_aff(multi(members))).is_empty():
         return False
@@ -44,7 +44,7 @@ def legal_for_all_sizes(part: KernelPart) -> bool:
 
 
 def _tiles_in_order(tree: Tree, dependences: Any) -> bool:
-    """Whether no dependence decreases a member of a band that `map_kernel` may tile."""
+    """Return whether no dependence decreases a member of a band that `map_kernel` may tile."""
     match tree:
         case Leaf():
             return True

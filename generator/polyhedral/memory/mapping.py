@@ -20,9 +20,9 @@ PointNote: TypeAlias = Literal["point", "neighbour"]
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Of a thread's points along the parallel dimension `dim`, `count` that lie `stride` apart: one loop.
+    """One loop over points of a thread along the parallel dimension `dim`: `count` points at distance `stride`.
 
-    Runs of neighbours are two loops: one over runs, and in it one over neighbours, the `run`.
+    Runs of neighbours are two loops: one over runs, and inside it one over neighbours (`run`).
     """
 
     dim: int
@@ -32,7 +32,7 @@ class Points:
 
     @property
     def note(self) -> PointNote:
-        """What its loop is."""
+        """The kind of the loop."""
         return "neighbour" if self.run else "point"
 
 
@@ -40,7 +40,7 @@ class Points:
 class MappedKernel:
     """The final tree and the number of blocks per parallel dimension (outermost first).
 
-    `several` are the loops over the points of a thread, the outermost first.
+    `several`: the loops over the points of a thread, the outermost first.
     """
 
     tree: Tree
@@ -49,7 +49,7 @@ class MappedKernel:
 
 
 def points_of(plan: KernelPlan) -> tuple[Points, ...]:
-    """The loops over the points of a thread, dimension by dimension: only those with several points."""
+    """Return the loops over the points of a thread, dimension by dimension: only those with several points."""
     found, x = list[Points](), len(plan.tile) - 1
     for d, (tile, block) in enumerate(zip(step_tile(plan.tile, plan.walk), plan.block, strict=True)):
         run = plan.run if d == x else 1
@@ -58,12 +58,12 @@ def points_of(plan: KernelPlan) -> tuple[Points, ...]:
 
 
 def block_names(count: int) -> tuple[str, ...]:
-    """Names of the block indices, outermost first."""
+    """Return names of the block indices, outermost first."""
     return tuple(f"b{d}" for d in range(count))
 
 
 def thread_names(count: int) -> tuple[str, ...]:
-    """Names of the thread indices, outermost first."""
+    """Return names of the thread indices, outermost first."""
     return tuple(f"t{d}" for d in range(count))
 
 
@@ -72,13 +72,13 @@ def map_kernel(
 ) -> MappedKernel:
     """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the fill points.
 
-    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [fill] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a
-    thread's points, the loops over the dimensions `outer` come first, in their order.
+        `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [fill] thread(i%T%B, j%T%B): for points: for k%I: S`.
 
-    A block that walks has a loop over steps around all that: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`.
+    Of a thread's points, the loops over the dimensions `outer` come first, in their order. A block that walks has a
+    loop over steps around all of it: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`.
 
     Raises:
-        IllegalPlan: sizes that do not fit the kernel.
+        IllegalPlan: the sizes do not fit the kernel.
     """
     check_fits(part, plan)
     sizes = list(zip(part.parallel, step_tile(plan.tile, plan.walk), plan.block, strict=True))
@@ -97,12 +97,12 @@ def map_kernel(
 
 
 def step_tile(tile: tuple[int, ...], walk: int) -> tuple[int, ...]:
-    """What a block computes in one step: `walk` rows of its tile (0: all of it)."""
+    """Return the points that a block computes in one step: `walk` rows of its tile (0: all of it)."""
     return (*tile[:walked(len(tile))], walk, *tile[walked(len(tile)) + 1:]) if walk else tile
 
 
 def check_fits(part: KernelPart, plan: KernelPlan) -> None:
-    """Raise IllegalPlan for sizes that do not fit the kernel."""
+    """Raise IllegalPlan if the sizes do not fit the kernel."""
     if not len(plan.tile) == len(plan.block) == len(part.parallel):
         raise IllegalPlan(f"kernel {', '.join(plan.statements)} has {len(part.parallel)} parallel dimensions but the "
                           f"plan gives {len(plan.tile)} tile and {len(plan.block)} block sizes")
@@ -110,8 +110,9 @@ def check_fits(part: KernelPart, plan: KernelPlan) -> None:
 
 
 def check_besides(plan: KernelPlan, what: str, honoured: tuple[str, ...]) -> None:
-    """Raise IllegalPlan where a plan decides more than sizes and the fields `honoured`, which are all that kernels have
-    that are `what`.
+    """Raise IllegalPlan if a plan decides more than sizes and the fields `honoured`.
+
+    These are all decisions of kernels that are `what`.
     """
     if more := plan.besides(*honoured):
         *others, last = honoured
@@ -146,7 +147,7 @@ _WITH_DIAGONALS = ("order", "diagonals", "unroll", "vector", "exchange", "column
 
 
 def _check_diagonals(plan: KernelPlan) -> None:
-    """Raise IllegalPlan for what goes with several tiles per block, or one thread per tile."""
+    """Raise IllegalPlan for decisions that need several tiles per block, or one thread per tile."""
     what = f"diagonals of {', '.join(plan.statements)}"
     if set(plan.tile) - {1} or min(plan.block, default=0) < 1:
         raise IllegalPlan(f"{what}: a block runs one tile of the wavefront, so each of its tile sizes is 1, and its "
@@ -158,7 +159,7 @@ def _check_diagonals(plan: KernelPlan) -> None:
 
 
 def _check_walk(plan: KernelPlan) -> None:
-    """Raise IllegalPlan for a step that does not fit the tile, or goes with what is kept for a whole tile."""
+    """Raise IllegalPlan for a step that does not fit the tile, or decisions that are for a whole tile."""
     if not plan.walk:
         return
     what = f"{plan.walk} rows per step of {', '.join(plan.statements)}"
@@ -182,13 +183,13 @@ class _Mapper:
                       if point.needed(plan.shared, plan.uncopied)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
-        """`tree` with the threads put where they belong: below fill points, else at the top."""
+        """Return `tree` with the threads in their place: below fill points, else at the top."""
         if not self.fills:
             return self.threads(self.tiled(tree, domain, lambda child: child), domain)
         return self.filled(tree, domain)
 
     def filled(self, tree: Tree, domain: Any) -> Tree:
-        """Every path gets its fill point, in the order of `fill_points`."""
+        """Return the tree with a fill point on every path, in the order of `fill_points`."""
         if isinstance(tree, Sequence) and statements_of(domain) not in self.points:
             parts = [domain.intersect(f) for f in tree.filters]
             return Sequence(tuple(parts), tuple(self.filled(c, p)
@@ -196,13 +197,13 @@ class _Mapper:
         return self.tiled(tree, domain, lambda child: self.fill(self.threads(child, domain), domain))
 
     def fill(self, tree: Tree, domain: Any) -> Tree:
-        """A fill point, where any array qualifies."""
+        """Return the tree in a fill point, if any array qualifies."""
         listed = domain.get_set_list()
         first = min(listed.get_at(i).get_tuple_name() for i in range(listed.n_set()))
         return Fill(self.fills[first], tree) if first in self.fills else tree
 
     def tiled(self, tree: Tree, domain: Any, inside: Any) -> Tree:
-        """Tile the first sequential band by `inner_tile`; `inside` wraps what is below the tile loops."""
+        """Tile the first sequential band by `inner_tile`; `inside` wraps the subtree of the tile loops."""
         if not isinstance(tree, Band) or self.plan.inner_tile == 1:
             return inside(tree)  # type: ignore[no-any-return]  # islpy has no types
         count = tiled_members(tree)
@@ -211,7 +212,7 @@ class _Mapper:
         return Band(tiles, (False,) * count, tree.permutable, inside(tree), ("tile",) * count)
 
     def threads(self, tree: Tree, domain: Any) -> Tree:
-        """Thread indices, then the loops over the points of one thread."""
+        """Return the tree in thread indices and the loops over the points of one thread."""
         if not self.sizes:
             return tree
         if self.several:
@@ -223,9 +224,9 @@ class _Mapper:
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
 
     def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:
-        """The loops over a thread's points around `tree`, or around each of its leaves.
+        """Return the loops over a thread's points around `tree`, or around each of its leaves.
 
-        `for point: for k: S` or, with `points_inside`, `for k: for point: S`.
+            `for point: for k: S` or, with `points_inside`, `for k: for point: S`.
         """
         if self.plan.points_inside and isinstance(tree, Band):
             return replace(tree, child=self.around(tree.child, steps))
@@ -237,7 +238,7 @@ class _Mapper:
 
 
 def _shifted(dim: Dimension) -> Any:
-    """The member counted from 0."""
+    """Return the member, counted from 0."""
     if dim.low == 0:
         return dim.member
     value = isl.UnionPwAff.val_on_domain(dim.member.domain(), isl.Val(dim.low))
@@ -249,22 +250,22 @@ def _scaled_floor(member: Any, size: int) -> Any:
 
 
 def tile_member(dim: Dimension, size: int) -> Any:
-    """The number of the tile of `size` that an instance lies in."""
+    """Return the number of the tile of `size` that contains an instance."""
     return _scaled_floor(_shifted(dim), size)
 
 
 def step_member(dim: Dimension, tile: int, walk: int) -> Any:
-    """The number of an instance's step among those of its tile."""
+    """Return the number of an instance's step among those of its tile."""
     return _scaled_floor(_in_tile(dim, tile), walk)
 
 
 def thread_member(dim: Dimension, tile: int, block: int, run: int) -> Any:
-    """The thread that runs an instance: points of a tile, or runs of them, go to the threads of a block in turn."""
+    """Return the thread that runs an instance: points of a tile, or runs of them, are distributed cyclically."""
     return _scaled_floor(_in_tile(dim, tile), run).mod_val(isl.Val(block))
 
 
 def point_member(dim: Dimension, tile: int, points: Points) -> Any:
-    """The number of an instance's point among `points` of its thread."""
+    """Return the number of an instance's point among `points` of its thread."""
     if points.run:
         return _shifted(dim).mod_val(isl.Val(points.count))
     return _scaled_floor(_in_tile(dim, tile), points.stride)

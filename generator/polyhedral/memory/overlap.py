@@ -1,10 +1,9 @@
-"""The exact check of overlapped tiles: what the threads that share a tile compute for themselves, though others do so,
-too.
+"""The exact check of overlapped tiling: the threads that share a tile recompute values that others compute, too.
 
-    stages in boxes              a tile of the readers, and the elements of stages that it reads
-    several time steps           a tile of the last step, and all that the steps before it contribute
+    stages in boxes          a tile of the readers, and the elements of stages that it reads
+    several time steps       a tile of the last step, and all contributions of the steps before it
 
-It knows nothing of margins and boxes but what comes out of them, and holds for blocks, sub-groups and threads alike.
+It depends only on the resulting margins and boxes, and is the same for blocks, sub-groups and threads.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from generator.errors import IllegalPlan
 class OverlappedTiles:
     """All tiles of a kernel, as isl UnionMaps from a tile's numbers.
 
-    `runs` are the instances that are run for it, `stores` those of them whose results are seen outside. `launch` are
-    all instances of the launch that it belongs to. `holds` are the elements that it has beside global memory.
+    `runs`: the instances that run for it. `stores`: those of them whose results are seen outside. `launch`: all
+    instances of its launch. `holds`: the elements that it has outside of global memory.
     """
 
     runs: Any
@@ -30,11 +29,11 @@ class OverlappedTiles:
 
 
 def check_overlap(tiles: OverlappedTiles, stored: Any, sources: Any, touched: Any) -> None:
-    """Raise IllegalPlan unless tiles are right by themselves.
+    """Raise IllegalPlan unless tiles are independent and correct.
 
-    `stored` are the instances (isl UnionSet) whose results must be seen: each of exactly one tile. `sources` maps
-    instances to those that compute what they read: those of the same launch must be run for the same tile. `touched`
-    maps instances to elements of arrays that tiles hold: a tile must hold them.
+    `stored`: the instances (isl UnionSet) whose results must be seen, each of exactly one tile. `sources`: maps
+    instances to those that compute their operands; those of the same launch must run for the same tile. `touched`: maps
+    instances to elements of arrays that tiles hold; a tile must hold them.
     """
     owners = tiles.stores.reverse()
     if not owners.is_single_valued():

@@ -1,8 +1,8 @@
-"""Kernels whose tiles are all full: partial tiles are filled up with instances that nobody sees.
+"""Kernels with full tiles only: partial tiles are padded with instances whose results are dropped.
 
-A statement that updates only registers may run for points outside of its domain, as long as what it reads exists: its
-result is never stored. Then the loops over a thread's points have constant bounds and no conditions, so that they can
-be unrolled completely and their registers stay registers.
+A statement that updates only registers may run for points outside of its domain, as long as the elements that it reads
+exist: its result is never stored. Then the loops over a thread's points have constant bounds and no conditions, so they
+can be unrolled completely and their registers stay registers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from generator.program import Program, Statement
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """A program and one of its kernels with filled-up domains.
+    """A program and one of its kernels with padded domains.
 
-    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave the
-    array. `full_tiles` counts, per dimension along which tiles stick out, those that do not: where a tile does in none,
-    its instances leave no array. (Empty: wherever it lies, they may.)
+    `outside`: per statement and access, the subscripts in which the new instances leave the array (below 0, beyond the
+    end). `full_tiles`: per dimension with partial tiles, the number of full ones: instances of a tile that is full in
+    all of them leave no array. (Empty: instances of any tile may.)
     """
 
     program: Program
@@ -41,15 +41,15 @@ class Padded:
 
 
 class _Irregular(Exception):
-    """The kernel cannot be filled up along these loops."""
+    """The kernel cannot be padded along these loops."""
 
 
 def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept]) -> Padded | None:
-    """`part` with full tiles along the dimensions that all of `kept` depend on; None where that changes nothing.
+    """Return `part` with full tiles along the dimensions that all of `kept` depend on; None if that changes nothing.
 
-    Where the kernel is a product of its parallel loops and the rest, tiles that stick out are filled up; where it is
-    not (a triangle), all tiles that hold some of its points. Every statement of the kernel must update one of the
-    arrays `kept` and nothing else. That the added instances update no element that exists is checked exactly.
+    If the kernel is a product of its parallel loops and the rest, partial tiles are padded; if not (a triangle), all
+    tiles with some of its points. Every statement of the kernel must update one of the arrays `kept` and nothing else.
+    That the added instances update no existing element is checked exactly.
     """
     owned = [d for d in range(len(part.parallel)) if all(d in one.owned for one in kept)]
     partial = [d for d in owned if part.parallel[d].extent % plan.tile[d]]
@@ -63,7 +63,7 @@ def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceO
 
 def _with_full_tiles(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept],
                      dims: SequenceOf[int]) -> Padded | None:
-    """`padded` along `dims`."""
+    """Return the part padded along `dims`."""
     try:
         domains = {s.get_tuple_name(): _filled(s, part, plan, dims) for s in _sets(part.domain)}
         domain = union_of(list(domains.values()))
@@ -97,12 +97,12 @@ def _sets(union: Any) -> Iterator[Any]:
 
 
 def _last(dim: Dimension, tile: int) -> int:
-    """The greatest value in the last tile of `dim`."""
+    """Return the greatest value in the last tile of `dim`."""
     return dim.low - (-dim.extent // tile) * tile - 1
 
 
 def _unseen(kept: Kept, part: KernelPart, whole: KernelPart) -> bool:
-    """Whether no instance of `whole` that `part` lacks updates an element of `kept` that `part` updates."""
+    """Return whether no instance of `whole` outside of `part` updates an element of `kept` that `part` updates."""
     real = isl.UnionSet("{ }")
     added = isl.UnionSet("{ }")
     for one in _sets(part.domain):
@@ -116,8 +116,9 @@ def _unseen(kept: Kept, part: KernelPart, whole: KernelPart) -> bool:
 
 
 def _is_product(domain: Any, part: KernelPart, dims: SequenceOf[int]) -> bool:
-    """Whether `domain` is a box along the parallel loops `dims` for whatever its other iterators are. Raises
-    _Irregular.
+    """Return whether `domain` is a box along the parallel loops `dims`, for all values of its other iterators.
+
+    Raises _Irregular.
     """
     free = domain
     for d in dims:
@@ -126,8 +127,7 @@ def _is_product(domain: Any, part: KernelPart, dims: SequenceOf[int]) -> bool:
 
 
 def _boxed(larger: Any, domain: Any, part: KernelPart, dims: SequenceOf[int]) -> Any:
-    """The points of `larger` at which the parallel loops `dims`, known on `domain`, have values that they have in
-    the kernel.
+    """Return the points of `larger` at which the parallel loops `dims`, known on `domain`, have values of the kernel.
     """
     for d in dims:
         value, _ = _moves(part.parallel[d], domain)
@@ -136,7 +136,8 @@ def _boxed(larger: Any, domain: Any, part: KernelPart, dims: SequenceOf[int]) ->
 
 
 def _filled(domain: Any, part: KernelPart, plan: KernelPlan, dims: SequenceOf[int]) -> Any:
-    """All points of the tiles along `dims` that hold points of `domain`, for whatever its other iterators are there.
+    """Return all points of the tiles along `dims` that contain points of `domain`, for each value of its other
+    iterators.
 
     Raises:
         _Irregular: a parallel loop has several iterators.
@@ -154,7 +155,7 @@ def _filled(domain: Any, part: KernelPart, plan: KernelPlan, dims: SequenceOf[in
 
 
 def _moves(dim: Dimension, domain: Any) -> tuple[Any, int]:
-    """A parallel loop on the instances of one statement, and the one iterator that it follows. Raises _Irregular."""
+    """Return a parallel loop on the instances of one statement, and its only iterator. Raises _Irregular."""
     value = _affine(dim.member, domain)
     moved = [k for k in range(value.dim(isl.dim_type.in_)) if value.involves_dims(isl.dim_type.in_, k, 1)]
     if len(moved) != 1:
@@ -169,7 +170,7 @@ def _between(value: Any, low: int, high: int) -> Any:
 
 
 def _affine(member: Any, domain: Any) -> Any:
-    """A member on the instances of one statement, as an isl PwAff defined everywhere. Raises _Irregular."""
+    """Return a member on the instances of one statement, as an isl PwAff defined everywhere. Raises _Irregular."""
     target = domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)
     value = member.extract_pw_aff(target).gist(domain)
     if not value.isa_aff():
@@ -178,7 +179,7 @@ def _affine(member: Any, domain: Any) -> Any:
 
 
 def _extended(member: Any, domains: Mapping[str, Any]) -> Any:
-    """`member` on the filled domains of the statements that it has. Raises _Irregular."""
+    """Return `member` on the padded domains of its statements. Raises _Irregular."""
     result = None
     pieces = member.domain()
     for one in _sets(pieces):
@@ -208,7 +209,7 @@ def _tree(tree: Tree, domain: Any, domains: Mapping[str, Any]) -> Tree:
 
 
 def _statement(statement: Statement, domain: Any) -> Statement:
-    """`statement` on a larger domain. Its relations come from its subscripts: old ones say nothing of new instances.
+    """Return `statement` on a larger domain, with relations recomputed from its subscripts, which cover new instances.
 
     Raises:
         _Irregular: a subscript is not affine.

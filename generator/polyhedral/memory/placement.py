@@ -1,4 +1,4 @@
-"""Where the elements that a thread keeps are, as expressions over host, block, thread and point numbers."""
+"""The locations of the elements that a thread keeps, as expressions over host, block, thread and point numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Subscripts of the element of a point, and whether there is one."""
+    """The subscripts of a point's element, and whether it exists."""
 
     element: tuple[Expr, ...]
     exists: Expr
@@ -34,11 +34,11 @@ class Location:
 
 def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str], points: Sequence[tuple[Points, str]],
            every_thread: bool) -> Location:
-    """The element that a thread keeps for one of its points.
+    """Return the location of the element that a thread keeps for one of its points.
 
-    `prefix` names the host loops, `points` with names the point numbers. `every_thread`: the element exists for
-    a thread if this very thread accesses it; otherwise if some thread does that differs only in dimensions which the
-    element does not depend on.
+    `prefix`: names of the host loops. `points`: with names of the point numbers. `every_thread`: the element exists for
+    a thread if this thread accesses it; otherwise if some thread does that differs only in dimensions on which the
+    element does not depend.
     """
     dims = range(len(part.parallel))
     threads = [d for d in dims if every_thread or d in kept.owned]
@@ -71,18 +71,18 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
 
 def _counts(sizes: Sequence[tuple[Dimension, int, int]], threads: Sequence[int],
             points: Sequence[tuple[Points, str]]) -> list[int]:
-    """How many blocks, threads and points there are per dimension."""
+    """Return the numbers of blocks, threads and points per dimension."""
     blocks = [-(-dim.extent // tile) for dim, tile, _ in sizes]
     return [*blocks, *(sizes[d][2] for d in threads), *(p.count for p, _ in points)]
 
 
 def _run(plan: KernelPlan, dim: int) -> int:
-    """How many neighbours in a row a thread has."""
+    """Return the number of consecutive neighbours of a thread."""
     return plan.run if dim == len(plan.tile) - 1 else 1
 
 
 def _members_of(kept: Kept, plan: KernelPlan, part: KernelPart, points: Sequence[tuple[Points, str]]) -> list[str]:
-    """The owned parallel members in terms of block, thread and point numbers, as isl text."""
+    """Return the owned parallel members in terms of block, thread and point numbers, as isl text."""
     blocks, threads = block_names(len(part.parallel)), thread_names(len(part.parallel))
     texts = []
     for d in kept.owned:
@@ -92,7 +92,7 @@ def _members_of(kept: Kept, plan: KernelPlan, part: KernelPart, points: Sequence
 
 
 def _with_parameters(relation: Any, names: Sequence[str]) -> Any:
-    """`relation` with its inputs as parameters called `names`."""
+    """Return `relation` with its inputs as parameters with these names."""
     for position, name in enumerate(names):
         relation = relation.set_dim_name(isl.dim_type.in_, position, name)
     return relation.move_dims(isl.dim_type.param, 0, isl.dim_type.in_, 0, len(names))

@@ -1,8 +1,8 @@
-"""Which arrays a block can update in a copy of its own, and the box of elements that it may update.
+"""The arrays that a block can update in a private copy, and the box of elements that it may update.
 
-A histogram updates one of many elements per iteration, and data decide which: no thread can keep it in a register, and
-in global memory all threads meet at the same few elements. A copy per block is added to the array once, at the end.
-It holds what the block may update: all bins, but only of those rows, cells or planes that its own points belong to.
+A histogram updates one of many elements per iteration, which depends on data: no thread can keep it in a register, and
+in global memory all threads contend for the same few elements. A copy per block is added to the array once, at the end.
+It holds what the block may update: all bins, but only of the rows, cells or planes to which its points belong.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from generator.program import ELEMENT_BYTES, Program
 
 
 def private_updates(program: Program, part: KernelPart, reductions: Sequence[str]) -> tuple[str, ...]:
-    """Those of the relaxed `reductions` of a kernel whose target a block can update in a copy of its own, sorted.
+    """Return those of the relaxed `reductions` of a kernel whose target a block can update in a private copy, sorted.
 
-    Nothing else in the kernel may touch the target, and its elements must have atomic updates. Those that a thread can
-    keep in registers are left to these.
+    Nothing else in the kernel may access the target, and its elements must have atomic updates. Targets that a thread
+    can keep in registers are excluded.
     """
     kept = {one.array for one in keepable(program, part)}
     found = []
@@ -46,10 +46,10 @@ def private_updates(program: Program, part: KernelPart, reductions: Sequence[str
 @lru_cache(maxsize=4096)
 def update_box(program: Program, part: KernelPart, name: str, tile: tuple[int, ...],
                prefix: tuple[str, ...]) -> TileBox:
-    """The box of the target of statement `name` in one block; `prefix` names the host iterators.
+    """Return the box of the target of statement `name` in one block. `prefix`: names of the host iterators.
 
     Raises:
-        IllegalPlan: the box does not hold what is updated (never seen; checked because wrong results would come of it).
+        IllegalPlan: the box does not contain what is updated (never seen; checked because results would be wrong).
     """
     statement = program.statement(name)
     write = statement.accesses[statement.body.target.access]

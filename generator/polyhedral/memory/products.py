@@ -15,7 +15,7 @@ from generator.expr import Binary, Expr, Load, Unary, map_children, names_of
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A `left` factor in which no column index occurs, and a `right` one in which no row index does."""
+    """A `left` factor without column indices, and a `right` one without row indices."""
 
     left: Expr
     right: Expr
@@ -31,7 +31,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """The factors of a term: those of rows, of columns, and those that do not change from term to term of a sum."""
+    """The factors of a term: those of rows, of columns, and those that are equal for all terms of a sum."""
 
     left: tuple[Expr, ...]
     right: tuple[Expr, ...]
@@ -39,7 +39,7 @@ class _Sides:
 
 
 def terms_of(expr: Expr, negative: bool = False) -> tuple[Term, ...]:
-    """The terms of `expr`, subtracted if it is `negative`: one if it is no sum."""
+    """Return the terms of `expr`, subtracted if it is `negative`: a single one if it is not a sum."""
     match expr:
         case Binary("+" | "-" as operator, left, right):
             return *terms_of(left, negative), *terms_of(right, negative != (operator == "-"))
@@ -51,7 +51,7 @@ def terms_of(expr: Expr, negative: bool = False) -> tuple[Term, ...]:
 
 
 def _factors(expr: Expr) -> tuple[tuple[Expr, ...], bool]:
-    """The factors of a product, and whether it has a sign."""
+    """Return the factors of a product, and whether it has a sign."""
     match expr:
         case Binary("*", left, right):
             (first, one), (second, other) = _factors(left), _factors(right)
@@ -66,10 +66,11 @@ def _factors(expr: Expr) -> tuple[tuple[Expr, ...], bool]:
 def products_of(
     terms: Sequence[Term], deep: AbstractSet[str], row: str, column: str
 ) -> tuple[tuple[Product, ...], tuple[Expr, ...]] | None:
-    """The products, and the factors that all terms of all of them have; None where a term has no such sides.
+    """Return the products, and the factors common to all terms of all of them; None if a term cannot be split like
+    this.
 
-    `deep` are the iterators that are summed over. A product whose sign is not that of the first one has it in its left
-    factor.
+    `deep`: the iterators that are summed over. If the sign of a product differs from that of the first one, its left
+    factor has the sign.
     """
     sides = list[_Sides]()
     for term in terms:
@@ -109,7 +110,7 @@ def _sides(factors: Sequence[Expr], deep: AbstractSet[str], row: str, column: st
 
 
 def _with_others(sides: _Sides, row: str, column: str) -> _Sides | None:
-    """The same with all factors on one of the sides; None where one belongs to both."""
+    """Return the same with all factors on one of the sides; None if one belongs to both."""
     left, right = list(sides.left), list(sides.right)
     for factor in sides.others:
         names = names_of(factor)
@@ -120,12 +121,12 @@ def _with_others(sides: _Sides, row: str, column: str) -> _Sides | None:
 
 
 def _alike(factors: Sequence[Expr]) -> list[str]:
-    """Equal for factors with the same product."""
+    """Return a key that is equal for factors with the same product."""
     return sorted(repr(_bare(factor)) for factor in factors)
 
 
 def _bare(expr: Expr) -> Expr:
-    """`expr` without the numbers of its accesses."""
+    """Return `expr` without the numbers of its accesses."""
     inside = map_children(expr, _bare)
     return replace(inside, access=-1) if isinstance(inside, Load) else inside
 

@@ -1,8 +1,8 @@
-"""What a block computes of its stages, roughly and quickly: for a search that asks for many tile sizes.
+"""Fast estimates of the boxes of stages that a block computes, for a search that asks for many tile sizes.
 
-`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle stands for all, subscripts are followed by
-interval arithmetic, and a box may come out longer by an element or two. Kernels whose loops are no plain boxes are left
-to `boxes.py`.
+`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle represents all, subscripts are evaluated by
+interval arithmetic, and a box may be too long by an element or two. Kernels whose loops are not plain boxes are left to
+`boxes.py`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ Ranges: TypeAlias = tuple[Range, ...]
 @lru_cache(maxsize=16384)
 def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
                 walk: int = 0) -> int:
-    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time: then a box is kept
-    as a ring in the dimension along which it slides, as `boxes.py` has it.
+    """Return the bytes of shared memory that a block of the kernel needs for its stages.
+
+    With `walk`, so many rows at a time: a box is kept as a ring in the dimension along which it slides, as in
+    `boxes.py`.
     """
     total = 0
     for number, point in enumerate(fill_points(program, part)):
@@ -52,8 +54,10 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
 
 
 def _with_ring(step: Sequence[int], two: Sequence[int], lines: Collection[int]) -> list[int]:
-    """The sizes that are kept of a box, given those of one step and of `two`: a ring of rows in the dimension that
-    grows; where none does, in the first one of which it has not whole `lines`; the box as it is where several do.
+    """Return the stored sizes of a box, given those of one step and of `two`: with a ring in the dimension that grows.
+
+    If none grows, the ring is in the first dimension that is not one of the whole `lines`; if several grow, there is
+    none.
     """
     grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n]
     grown = grown or [next((d for d in range(len(step)) if d not in lines), 0)]
@@ -75,10 +79,9 @@ def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """The iterators of a statement: their ranges; and of each parallel and tiled loop, the iterator that it follows.
+    """The ranges of a statement's iterators, and the iterator of each parallel and tiled loop.
 
-    `followed` holds position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled
-    (size 1).
+    `followed`: position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled (size 1).
     """
 
     ranges: Ranges
@@ -86,7 +89,7 @@ class _Loops:
     tiled: int
 
     def middle(self, sizes: Sequence[int]) -> Ranges:
-        """The ranges in a block in the middle."""
+        """Return the ranges in a block in the middle."""
         ranges = list(self.ranges)
         for number, ((position, constant, low, high), size) in enumerate(zip(self.followed, sizes, strict=True)):
             if size == 1 and number >= len(sizes) - self.tiled:
@@ -98,7 +101,7 @@ class _Loops:
 
 @lru_cache(maxsize=4096)
 def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
-    """The loops around every statement below a fill point; None when they are no plain boxes."""
+    """Return the loops around every statement below a fill point; None if they are not plain boxes."""
     point: FillPoint = fill_points(program, part)[number]
     found = {}
     for name in point.statements:
@@ -112,7 +115,7 @@ def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loo
 
 
 def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
-    """Position and constant of a loop `iterator + constant`, with its range; None for others."""
+    """Return position and constant of a loop `iterator + constant`, with its range; None for others."""
     value = dim.member.extract_pw_aff(domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)).gist(domain)
     if not value.isa_aff():
         return None
@@ -132,7 +135,7 @@ class _Finder:
         self.known: dict[str, list[Range]] = {}
 
     def read(self, stage: Stage) -> list[Range]:
-        """The elements of a stage that are read."""
+        """Return the elements of a stage that are read."""
         if stage.array not in self.known:
             extents = self.program.array(stage.array).extents
             along: list[list[Range]] = [[] for _ in extents]
@@ -145,8 +148,8 @@ class _Finder:
         return self.known[stage.array]
 
     def _readers(self, array: str, own: Stage) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
-        """What reads `array`, but for its `own` steps: its subscripts by dimension, and the ranges of the iterators in
-        them.
+        """Yield the reads of `array`, except by its `own` steps: subscripts by dimension, and the ranges of their
+        iterators.
         """
         for name, ranges in self.blocks.items():
             if any(subscripts := _subscripts(self.program, name, array)):
@@ -161,7 +164,7 @@ class _Finder:
 
 @lru_cache(maxsize=16384)
 def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ...], ...]:
-    """The different subscripts, dimension by dimension, with which a statement reads `array`; none where it does
+    """Return the distinct subscripts, dimension by dimension, with which a statement reads `array`; none if it does
     not.
     """
     found = list(read_subscripts(program.statement(name), array))
@@ -169,13 +172,13 @@ def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ..
 
 
 def _hull(ranges: Sequence[Range], extent: int) -> Range:
-    """From the least value to the greatest, in the array."""
+    """Return the range from the least value to the greatest, within the array."""
     low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
     return min(max(low, 0), extent - 1), max(min(high, extent - 1), 0)
 
 
 def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
-    """The ranges of a step's iterators for these elements of its target."""
+    """Return the ranges of a step's iterators for these elements of its target."""
     names = step.statement.iterators
     found = {names[position]: (low, high) for position, low, high in step.loops}
     for (position, constant), (low, high) in zip(step.dims, element, strict=True):
@@ -185,7 +188,7 @@ def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
 
 
 def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
-    """The values of `expr`; None when data decide."""
+    """Return the values of `expr`; None if it depends on data."""
     if isinstance(expr, Select):
         truth = _interval(expr.condition, names)
         branches = [expr.then] * (truth != (0, 0)) + [expr.otherwise] * (truth != (1, 1))
@@ -210,7 +213,7 @@ def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
 
 
 def _operated(op: str, a: Range, b: Range) -> Range | None:
-    """None where isl knows no more either, so that `boxes.py` takes the whole extent: no box may come out shorter."""
+    """Return None where isl has no bounds either and `boxes.py` takes the whole extent: no box may be too short."""
     match op:
         case "+":
             return a[0] + b[0], a[1] + b[1]

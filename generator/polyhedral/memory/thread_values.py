@@ -1,11 +1,10 @@
-"""Arrays whose values one point of a kernel's parallel loops writes and reads, and nobody else: variables of a thread.
+"""Arrays whose values are written and read by one point of a kernel's parallel loops only: variables of a thread.
 
-    for (i ...) for (j ...) { w[i] = x[j] - x[i]; y[i] += w[i] * w[i]; }   ->   w is one variable, of the thread that
-    runs i
+    for (i ...) for (j ...) { w[i] = x[j] - x[i]; y[i] += w[i] * w[i]; }   ->   w is a variable of the thread of i
 
-Two conditions, both exact. No run of the program reads what the array holds at the kernel's end or held at its start.
-And one variable per point serves: with all elements of a point in one place, in the order of the kernel, every read
-sees the same write as in the original program.
+There are two conditions, both exact. Nothing reads the array's content before or after the kernel. And one variable per
+point is enough: with all elements of a point in one place, in the kernel's order, every read sees the same write as in
+the original program.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from generator.program import Program, Statement
 
 @lru_cache(maxsize=1024)
 def thread_values(program: Program, part: KernelPart) -> tuple[str, ...]:
-    """The arrays of `part` that may be one variable per point of its parallel loops, by name.
+    """Return the arrays of `part` that can be one variable per point of its parallel loops, by name.
 
-    `program` must be all that runs. The order within a point must be that of `part.tree`.
+    `program` must be the whole program. The order within a point must be that of `part.tree`.
     """
     used = _read_by_stages(program)
     return tuple(
@@ -66,11 +65,11 @@ def _is_own(program: Program, part: KernelPart, array: str) -> bool:
 
 
 def _only(statement: Statement, array: str) -> Statement:
-    """`statement` without the accesses to other arrays."""
+    """Return `statement` without the accesses to other arrays."""
     return replace(statement, accesses=tuple(a for a in statement.accesses if a.array == array))
 
 
 def _points(part: KernelPart, domain: Any) -> Any:
-    """The isl UnionMap from instances to the point (of the launches and their parallel loops) that they belong to."""
+    """Return the isl UnionMap from instances to their point (of the launches and their parallel loops)."""
     members = [m.intersect_domain(domain) for m in (*part.prefix, *(d.member for d in part.parallel))]
     return values_at(members, domain)

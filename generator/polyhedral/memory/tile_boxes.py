@@ -1,4 +1,4 @@
-"""The box of an array that holds all that a block, or a tile inside of it, touches.
+"""The box of an array that contains all accesses of a block, or of a tile inside of it.
 
 Its corner depends on the numbers of block and tile, its size does not: near the end of the array the corner moves back.
 """
@@ -26,7 +26,7 @@ Ranges: TypeAlias = Sequence[tuple[str, int, int]]
 class TileBox:
     """The elements of `array` from `corner` on, `sizes` many in each dimension; all of them exist.
 
-    `slides`: in this dimension alone, and forwards, does the box move from step to step of a block (`WALK`).
+    `slides`: the only dimension in which the box moves from step to step of a block (`WALK`), forwards.
     """
 
     array: str
@@ -37,13 +37,13 @@ class TileBox:
 
 def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...], always: bool,
              numbers: Any = None) -> tuple[TileBox, Any]:
-    """The box for what is `touched`, an isl Map from values of `ranges` to elements; and such a Map for all of the box.
+    """Return the box for `touched`, an isl Map from values of `ranges` to elements; and such a Map for the whole box.
 
-    That Map is read back from the expressions of the corner, and compared with what is touched. `always`: the box is
-    computed even where nothing is touched, so it must exist there, too (for `numbers`, an isl Set, if not for all).
+    That Map is read back from the expressions of the corner, and compared with `touched`. `always`: the box is computed
+    even where nothing is accessed, so it must exist there, too (for `numbers`, an isl Set, if not for all).
 
     Raises:
-        IllegalPlan: the box does not hold it (never seen; checked because wrong results would come of it).
+        IllegalPlan: the box does not contain it (never seen; checked because results would be wrong).
     """
     lows = [touched.dim_min(d) for d in range(len(extents))]
     sizes = tuple(1 + value_range(touched.dim_max(d).sub(low))[1] for d, low in enumerate(lows))
@@ -65,19 +65,20 @@ def _at_most(value: Any, most: int) -> Any:
 
 
 def _named(names: Sequence[str]) -> Any:
-    """The isl MultiPwAff of parameters with these names; None for none."""
+    """Return the isl MultiPwAff of parameters with these names; None if there are none."""
     return isl.MultiPwAff(f"[{', '.join(names)}] -> {{ [{', '.join(f'({n})' for n in names)}] }}") if names else None
 
 
 def _expression(value: Any, context: Any, names: Any) -> Expr:
-    """A PwAff of the numbers as an expression of their `names`, of which `context` is known."""
+    """Return a PwAff of the numbers as an expression of their `names`, simplified for `context`."""
     if names is not None:
         value = value.pullback_multi_pw_aff(names)
     return expression(isl.AstBuild.from_context(context).expr_from_pw_aff(value.gist_params(context)))
 
 
 def _elements(box: TileBox, at: Iteration, extents: tuple[int, ...]) -> Any:
-    """All elements of `box`, as its printed corner says. Raises IllegalPlan if one of them does not exist."""
+    """Return all elements of `box` according to its printed corner. Raises IllegalPlan if one of them does not exist.
+    """
     result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0)).intersect_domain(at.domain)
     for first, size, extent in zip(box.corner, box.sizes, extents, strict=True):
         start = affine(first, at).intersect_domain(at.domain)

@@ -1,4 +1,4 @@
-"""Blocks in which a statement runs: of a triangle of tiles, those on one side of its diagonal only."""
+"""Blocks in which a statement runs: in a triangle of tiles, only those on one side of its diagonal."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from generator.polyhedral.schedules.legality import indices
 def used_blocks(
     part: KernelPart, tree: Tree, blocks: Sequence[int], statement: str, prefix: Sequence[str]
 ) -> Expr | None:
-    """A condition on block indices and iterators of host loops (`prefix`) that holds for all blocks in which
-    `statement` has instances, and for few others; None where it has some in all. `tree` maps `part` to `blocks`.
+    """Return a condition that holds for all blocks in which `statement` has instances, and for few others.
+
+    It is on block indices and iterators of host loops (`prefix`). None if the statement has instances in all blocks.
+    `tree` maps `part` to `blocks`.
     """
     names = block_names(len(blocks))
     ranges = [dimension(member, part.domain) for member in part.prefix]
@@ -29,6 +31,6 @@ def used_blocks(
            if one.get_tuple_name() == statement]
     here = own[0].intersect(index_filter((*part.prefix, *indices(tree, "block")), (*prefix, *names)))
     context = box_context(bounds)
-    # a condition of one conjunction and without divisions: it may hold for more blocks, which costs time only
+    # one conjunction without divisions: it may hold for more blocks, which only costs time
     used = here.params().coalesce().remove_divs().simple_hull()
     return None if context.is_subset(used) else condition_of(isl.Set.from_basic_set(used), context)

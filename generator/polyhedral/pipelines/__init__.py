@@ -1,10 +1,9 @@
 """Arrays that are computed where they are read: the stages of a pipeline.
 
-Read `nests.py` (what a program consists of), `stages.py` (which arrays can be, and what must hold), `joint.py` (tuples,
-scans, histograms: elements that are computed together), `speculation.py` (which reads are safe on the wrong side of
-a condition), `joining.py` (arrays that share a kernel), `sections.py` (a program scheduled stage by stage),
-`stage_facts.py` (stages as a search sees them), `dataflow.py` with `arithmetic.py` and
-`histogram.py` (as cost models see them).
+Read `nests.py` (the parts of a program), `stages.py` (the arrays that can be stages, and the conditions), `joint.py`
+(tuples, scans, histograms: elements that are computed together), `speculation.py` (reads that are safe although their
+condition is false), `joining.py` (arrays that share a kernel), `sections.py` (a program scheduled stage by stage),
+`stage_facts.py` (stages for a search), `dataflow.py` with `arithmetic.py` and `histogram.py` (for cost models).
 
 May import `polyhedral.kit`, `polyhedral.dependences` and `polyhedral.schedules`.
 """

@@ -1,8 +1,8 @@
-"""What an element costs by the rules of Halide's autoscheduler, and the registers that its expressions take.
+"""The cost of an element by the rules of Halide's autoscheduler, and the registers that its expressions need.
 
 Mullapudi, Adams, Sharlet, Ragan-Kelley & Fatahalian, "Automatically scheduling Halide image processing pipelines"
-(2016), as Sioutas et al. (2020) have it: an operation, cast, comparison, choice, load or store counts 1; `abs` and
-counting of bits 5; a mathematical function 10, in double precision 20. Subscripts count like everything else.
+(2016), as in Sioutas et al. (2020): an operation, cast, comparison, select, load or store counts 1; `abs` and bit
+counting 5; a mathematical function 10, in double precision 20. Subscripts count like everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FIVE = frozenset(["abs", "labs", "fabs", "fabsf", *BIT_FUNCTIONS])
 
 
 def arithmetic_of(expr: Expr) -> float:
-    """The cost of `expr`, its loads included; what a Fold has after its first values counts as often as it runs."""
+    """Return the cost of `expr` with its loads; the repeated parts of a Fold are multiplied by its usual trip count."""
     match expr:
         case Fold():
             found = [arithmetic_of(part) for part in children(expr)]
@@ -36,7 +36,7 @@ def arithmetic_of(expr: Expr) -> float:
 
 
 def counted_loads(expr: Expr, often: float = 1.0) -> Iterator[tuple[Load, float]]:
-    """All loads in `expr`, each with how often it happens when `expr` is computed `often` times."""
+    """Yield all loads in `expr`, each with its number of executions if `expr` is computed `often` times."""
     if isinstance(expr, Load):
         yield expr, often
     before = 1 + len(expr.changes) if isinstance(expr, Fold) else None
@@ -47,9 +47,9 @@ def counted_loads(expr: Expr, often: float = 1.0) -> Iterator[tuple[Load, float]
 
 @lru_cache(maxsize=8192)
 def registers_of(expr: Expr) -> int:
-    """Registers that it takes to compute `expr` without storing anything: its Strahler number.
+    """Return the registers needed to compute `expr` without storing anything: its Strahler number.
 
-    Ershov 1958; Sethi & Ullman 1970: a value takes one, an operation on two parts of equal need one more than either.
+    Ershov 1958; Sethi & Ullman 1970: a value needs one, an operation on two parts of equal need one more than either.
     """
     if isinstance(expr, Int | Real | Name | Load):
         return 1

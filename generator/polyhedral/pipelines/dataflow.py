@@ -1,8 +1,8 @@
-"""The data flow of a program (`generator.dataflow`): how much of others an element of each computed array needs.
+"""The dataflow of a program (`generator.dataflow`): how many elements of other arrays an element needs.
 
-Every read is an isl relation from iterations to elements. Where the relation is a function, it is evaluated away from
-borders: in the middle of the domain, on the piece that holds there, so that clamped coordinates do not count. Where it
-is none, data decide, and any element may be needed.
+Every read is an isl relation from iterations to elements. If the relation is a function, it is evaluated away from
+borders: in the middle of the domain, on the piece that holds there, so that clamped coordinates do not count. Otherwise
+it depends on data, and any element may be needed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from generator.program import ELEMENT_BYTES, Program, Statement, Step
 Point: TypeAlias = tuple[int, ...]
 
 _FAR = 720_720
-"""A multiple of 1 to 16: so far on, floor(x / n) has grown by exactly that n-th."""
+"""A multiple of 1 to 16: over this distance, floor(x / n) grows by exactly one n-th of it."""
 _PERIOD = 16
 
 
 @lru_cache(maxsize=16)
 def dataflow(program: Program) -> Dataflow:
-    """The data flow of `program`, in the order of the source."""
+    """Return the dataflow of `program`, in source order."""
     possible = possible_stages(program)
     nodes: dict[str, Node] = {}
     for group, steps in zip(groups_of(program), steps_of(program), strict=True):
@@ -69,7 +69,7 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
 
 
 def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:
-    """Of all that an element takes, with the types of what it reads."""
+    """Return a hash of the computation of an element, with the types of what it reads."""
     read = sorted({access.array for step in steps for access in step.statement.accesses})
     text = repr((kind, [(name, program.array(name).type) for name in read],
                  [(step.statement.iterators, step.statement.body, step.dims, step.loops, step.condition)
@@ -78,7 +78,7 @@ def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:
 
 
 def work_of(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]:
-    """Arithmetic and operations per element: an update loads and changes what it stores."""
+    """Return arithmetic and operations per element: an update loads and changes what it stores."""
     types = {one.name: one.type for one in program.arrays}
     arithmetic, operations = 0.0, Operations()
     for step in steps:
@@ -91,7 +91,7 @@ def work_of(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]
 
 
 def _rewritten(first: Node, second: Node) -> Node:
-    """An array that is written again later."""
+    """Return the node of an array that is written again later."""
     return replace(
         first,
         statements=(*first.statements, *second.statements),
@@ -102,7 +102,7 @@ def _rewritten(first: Node, second: Node) -> Node:
 
 
 def _whole_reads(program: Program, statement: Statement) -> Iterator[Read]:
-    """Reads of any element whatever."""
+    """Yield reads of arbitrary elements."""
     for access in statement.accesses:
         extents = program.array(access.array).extents
         if access.kind == "read" and extents and access.array != statement.body.target.array:
@@ -110,7 +110,7 @@ def _whole_reads(program: Program, statement: Statement) -> Iterator[Read]:
 
 
 def reads_of(program: Program, step: Step) -> Iterator[Read]:
-    """What a step reads to compute an element, load by load."""
+    """Yield what a step reads to compute an element, load by load."""
     statement, target = step.statement, step.statement.body.target.array
     often = prod(high - low + 1 for _, low, high in step.loops)
     counts: dict[Load, float] = {}
@@ -133,7 +133,7 @@ def reads_of(program: Program, step: Step) -> Iterator[Read]:
 
 
 def merged_reads(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
-    """Reads of one array that move alike are one read of all that lies between them."""
+    """Merge reads of one array with equal slopes into one read of the hull."""
     found: dict[tuple[str, tuple[tuple[float, ...], ...], bool], Read] = {}
     for read in reads:
         key = (read.array, tuple(reach.slopes for reach in read.reach), read.by_data)
@@ -155,14 +155,14 @@ def merged_reads(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where iterations read along one dimension: `reach` in terms of iterators."""
+    """The position of reads along one dimension: `reach` in terms of iterators."""
 
     reach: Reach
     by_data: bool
 
 
 def _of_element(place: _Place, step: Step) -> Reach:
-    """In terms of elements instead of iterators: the loops of the step run over all their values."""
+    """Return the reach in terms of elements instead of iterators, over all values of the step's loops."""
     slopes, low, high = place.reach.slopes, place.reach.low, place.reach.high
     if not slopes:
         return Reach((0.0,) * len(step.dims), low, high)
@@ -174,7 +174,7 @@ def _of_element(place: _Place, step: Step) -> Reach:
 
 
 def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> list[_Place]:
-    """Where `relation` (iterations to elements) reads, dimension by dimension."""
+    """Return where `relation` (iterations to elements) reads, dimension by dimension."""
     middle = tuple((low + high) // 2 for low, high in ends(set_of(statement.domain)))
     found = []
     for d in range(len(extents)):
@@ -189,7 +189,7 @@ def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> li
 
 
 def _reach(function: Any, middle: Point) -> Reach:
-    """The linear form of `function` (iterations to one index) around `middle`."""
+    """Return the linear form of `function` (iterations to one index) around `middle`."""
     aff = _piece(function.as_pw_multi_aff().get_at(0), middle)
     base = tuple(x - x % _FAR for x in middle)
     count = len(middle)
@@ -206,7 +206,7 @@ def _reach(function: Any, middle: Point) -> Reach:
 
 
 def _piece(function: Any, middle: Point) -> Any:
-    """The affine function of the piece that holds at `middle`; of the first one where none does."""
+    """Return the affine function of the piece that contains `middle`; of the first one if none does."""
     pieces = function.get_pieces()
     for piece, values in pieces:
         for q, x in enumerate(middle):
@@ -221,7 +221,7 @@ def _moved(point: Point, dim: int, by: int) -> Point:
 
 
 def _value(aff: Any, at: Point) -> float:
-    """An isl Aff at a point, also outside of its domain."""
+    """Return an isl Aff at a point, also outside of its domain."""
     total = _number(aff.get_constant_val())
     for q, x in enumerate(at):
         total += _number(aff.get_coefficient_val(isl.dim_type.in_, q)) * x

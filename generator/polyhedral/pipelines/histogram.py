@@ -1,7 +1,7 @@
-"""What a stage is made of: counts of operators and of kinds of accesses, by type, as learned cost models see programs.
+"""The composition of a stage: counts of operators and kinds of accesses, by type, as features of learned cost models.
 
-After the algorithm features of Adams et al. 2019, section 4, as Anderson et al. 2021 use them. Counted is the text of
-what computes an element, once, without subscripts; loops of reductions do not multiply it.
+After the algorithm features of Adams et al. 2019, section 4, as used by Anderson et al. 2021. The text that computes an
+element is counted once, without subscripts; reduction loops do not multiply it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _NAMED = {"_Bool": "bool", "bool": "bool", "char": "8 bits", "signed char": "8 b
           "int16_t": "16 bits", "uint16_t": "16 bits", "int": "32 bits", "unsigned int": "32 bits",
           "int32_t": "32 bits", "uint32_t": "32 bits", "long": "64 bits", "unsigned long": "64 bits",
           "int64_t": "64 bits", "uint64_t": "64 bits", "double": "double"}  # fmt: skip
-"""Types of C; all others are taken for float."""
+"""Types of C; all others count as float."""
 
 
 def histogram(program: Program, array: str, steps: Sequence[Step], reads: Sequence[Read]) -> tuple[float, ...]:
-    """Counts by row (`ROWS`) and type (`TYPES`, fastest) of what computes `array`; `reads` one by one."""
+    """Return counts by row (`ROWS`) and type (`TYPES`, fastest) of what computes `array`. `reads`: one by one."""
     types = {one.name: one.type for one in program.arrays}
     inputs = {one.name for one in program.arrays if one.role != "temp"}
     counts = [0.0] * (len(ROWS) * len(TYPES))
@@ -66,7 +66,7 @@ def histogram(program: Program, array: str, steps: Sequence[Step], reads: Sequen
 
 
 def _row(expr: Expr, own: str, inputs: set[str]) -> str | None:
-    """Where an expression is counted."""
+    """Return the row in which an expression is counted."""
     match expr:
         case Int() | Real():
             return "constant"
@@ -95,7 +95,7 @@ def _row(expr: Expr, own: str, inputs: set[str]) -> str | None:
 
 
 def type_of(expr: Expr, types: Mapping[str, str]) -> str:
-    """The type of a value, one of TYPES: the widest of its parts where C decides by rank."""
+    """Return the type of a value, one of TYPES: the widest of its parts where C decides by rank."""
     match expr:
         case Int():
             return "32 bits"
@@ -126,7 +126,7 @@ def _widest(found: Sequence[str]) -> str:
 
 
 def access_kinds(read: Read) -> tuple[str, ...]:
-    """What an access is, of pointwise, transpose, broadcast and slice; it may be several of them, or none."""
+    """Return the kinds of an access: none or several of pointwise, transpose, broadcast and slice."""
     if read.by_data or not read.reach:
         return ()
     rows = [reach.slopes for reach in read.reach]

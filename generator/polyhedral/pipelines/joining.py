@@ -1,11 +1,11 @@
 """Arrays that share a kernel: each thread computes the same elements of all of them.
 
-    ix[y][x] = gray[y][x + 1] - gray[y][x];     one kernel for both reads gray once, and where it computes gray
-    iy[y][x] = gray[y + 1][x] - gray[y][x];     itself, it does so once
+    ix[y][x] = gray[y][x + 1] - gray[y][x];   one kernel for both reads gray once, and computes gray once
+    iy[y][x] = gray[y + 1][x] - gray[y][x];   if it computes it itself
 
-They have the same extents, and every statement of theirs computes elements one by one (`stages.steps_of`). Their
-kernel's loops are those over the elements; inside, the statements run in the order of the source. That this breaks no
-dependence between them is for the exact check of the schedule to say; what else must be true is checked here.
+They have the same extents, and all their statements compute elements one by one (`stages.steps_of`). The kernel's loops
+are those over the elements; inside, the statements run in source order. The exact check of the schedule ensures that
+this breaks no dependence between them; the other conditions are checked here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from generator.schedules.hyperplanes import LoopNest, Row
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Groups, by number, that are scheduled together; what stages they compute (in the order of the source)."""
+    """Groups, by number, that are scheduled together, and the stages that they compute (in source order)."""
 
     groups: tuple[int, ...]
     stages: tuple[tuple[str, Where], ...]
 
 
 def units_of(program: Program, computed: Mapping[str, Where], together: Sequence[tuple[str, ...]]) -> tuple[Unit, ...]:
-    """What is scheduled by itself, in the order in which it runs.
+    """Return the units that are scheduled separately, in order of execution.
 
     Raises:
         IllegalPlan: arrays that cannot share a kernel.
@@ -49,8 +49,10 @@ def units_of(program: Program, computed: Mapping[str, Where], together: Sequence
 
 
 def _is_inside(program: Program, group: Group, computed: Mapping[str, Where]) -> bool:
-    """Whether a group is computed where it is read. Raises IllegalPlan where that is so for some of its arrays only,
-    or in different ways, or where a thread would compute lines.
+    """Return whether a group is computed where it is read.
+
+    Raises IllegalPlan if this holds for some of its arrays only, or in different ways, or if a thread would compute
+    lines.
     """
     possible = possible_stages(program)
     arrays = sorted(group.arrays & set(possible))
@@ -65,7 +67,8 @@ def _is_inside(program: Program, group: Group, computed: Mapping[str, Where]) ->
 
 
 def joint_nest(program: Program, unit: Unit) -> LoopNest:
-    """The loops that the statements of a unit share: those over the elements, then what each step has inside."""
+    """Return the loops that the statements of a unit share: those over the elements, then the inner loops of each step.
+    """
     steps = sorted(_steps(program, unit), key=lambda step: step.statement.name)
     names = tuple(step.statement.name for step in steps)
     shared = tuple(tuple(_vector(step, *step.dims[d]) for step in steps) for d in range(len(steps[0].dims)))
@@ -76,7 +79,7 @@ def joint_nest(program: Program, unit: Unit) -> LoopNest:
 
 
 def _steps(program: Program, unit: Unit) -> list[Step]:
-    """In the order of the source."""
+    """Return the steps of a unit in source order."""
     return [step for number in unit.groups for step in steps_of(program)[number]]
 
 
@@ -89,7 +92,7 @@ def _vector(step: Step, position: int, constant: int) -> tuple[int, ...]:
 
 
 def _check(program: Program, computed: Mapping[str, Where], together: Sequence[tuple[str, ...]]) -> None:
-    """Raise IllegalPlan for arrays that cannot share a kernel, whatever the others do."""
+    """Raise IllegalPlan for arrays that cannot share a kernel, whatever the other arrays do."""
     able = {array: program.array(array).extents for array in sharable(program)}
     for arrays in together:
         for array in arrays:
@@ -105,7 +108,7 @@ def _check(program: Program, computed: Mapping[str, Where], together: Sequence[t
 
 @lru_cache(maxsize=16)
 def sharable(program: Program) -> tuple[str, ...]:
-    """The arrays that can share a kernel, in the order of the source: one group writes each, element by element."""
+    """Return the arrays that can share a kernel, in source order: a single group writes each, element by element."""
     often = [array for group in groups_of(program) for array in group.arrays]
     return tuple(min(group.arrays) for group, steps in zip(groups_of(program), steps_of(program), strict=True)
                  if steps and often.count(min(group.arrays)) == 1)
@@ -116,7 +119,7 @@ def _extents(extents: tuple[int, ...]) -> str:
 
 
 def _check_stages(program: Program, unit: Unit) -> None:
-    """Raise IllegalPlan where a stage that a unit computes reads what the unit stores: threads do not wait for it."""
+    """Raise IllegalPlan if a stage of a unit reads what the unit stores: threads do not wait for it."""
     stored = {array for number in unit.groups for array in groups_of(program)[number].arrays}
     for stage, _ in unit.stages:
         read = {access.array for step in possible_stages(program)[stage] for access in step.statement.accesses}
@@ -127,7 +130,7 @@ def _check_stages(program: Program, unit: Unit) -> None:
 
 
 def _needed(program: Program, unit: Sequence[int], computed: Mapping[str, Where]) -> tuple[tuple[str, Where], ...]:
-    """The stages among `computed` that the kernels of a unit compute, in the order of the source."""
+    """Return the stages among `computed` that the kernels of a unit compute, in source order."""
     possible = possible_stages(program)
     read = {a.array for number in unit for name in groups_of(program)[number].statements
             for a in program.statement(name).accesses}
@@ -138,7 +141,7 @@ def _needed(program: Program, unit: Sequence[int], computed: Mapping[str, Where]
 
 
 def _ordered(program: Program, units: Sequence[Unit], computed: Mapping[str, Where]) -> list[Unit]:
-    """An order in which each unit finds what it reads, as close to that of the source as it can be.
+    """Return an order in which each unit finds what it reads, as close as possible to source order.
 
     Raises:
         IllegalPlan: there is none.
@@ -159,14 +162,15 @@ def _ordered(program: Program, units: Sequence[Unit], computed: Mapping[str, Whe
 
 
 def _precedes(program: Program, first: Unit, second: Unit, touched: Mapping[int, frozenset[str]]) -> bool:
-    """Whether something in `first` comes before something in `second`, and they touch the same array, one writing."""
+    """Return whether a group of `first` precedes a group of `second`, and both access an array that one of them writes.
+    """
     written = {number: groups_of(program)[number].arrays for number in (*first.groups, *second.groups)}
     return any(a < b and (written[a] & touched[b] or touched[a] & written[b])
                for a in first.groups for b in second.groups)
 
 
 def _touched(program: Program, group: int, computed: Mapping[str, Where]) -> frozenset[str]:
-    """What a group accesses, and what the stages do that it computes on its way."""
+    """Return the arrays that a group accesses, including those of the stages that it computes."""
     stages = _needed(program, (group,), computed)
     names = [*groups_of(program)[group].statements,
              *(step.statement.name for stage, _ in stages for step in possible_stages(program)[stage])]

@@ -1,13 +1,13 @@
 """Groups of nests that compute several elements together: the values of a tuple, or the elements of a line.
 
-    best[y][x] = .. < least[y][x] ? r : best[y][x];  least[y][x] = ..        two arrays, each element with its companion
-    sum[y][x] = sum[y][x - 1] + in[y][x]                                     a line: all of a row, in order
-    bins[y][in[y][r]] += 1                                                   a line, too: data decide which element
+    best[y][x] = .. < least[y][x] ? r : best[y][x];  least[y][x] = ..      two arrays, each element with its companion
+    sum[y][x] = sum[y][x - 1] + in[y][x]                                   a line: all of a row, in order
+    bins[y][in[y][r]] += 1                                                 a line, too: the element depends on data
 
-A dimension is *free* if all subscripts along it, of what the group writes and of what it reads of that, are the same
-iterator with the same constant. Then what has different indices there never meets: instances of one index form a
-program of their own, which computes all elements of that index. The other dimensions are lines. Run in the order of the
-source, such a program may be run anywhere, and twice, like the computation of a single element.
+A dimension is *free* if all subscripts along it, in the group's writes and in its reads of written arrays, are the same
+iterator with the same constant. Then different indices there are independent: the instances of one index form a
+separate program, which computes all elements of that index. The other dimensions are lines. Run in source order, such a
+program may be run anywhere, and repeatedly, like the computation of a single element.
 
 Arrays that only pass a value from statement to statement of one iteration (`w = ..; a[i] = w;`) are `local`.
 """
@@ -37,23 +37,23 @@ from generator.program import Program, Statement, Step, lines_of
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """The statements of each nest of a group, in order; the arrays that are `local`, and the others."""
+    """The statements of each nest of a group, in order; the `local` arrays, and the others."""
 
     nests: tuple[tuple[Statement, ...], ...]
     local: frozenset[str]
     kept: frozenset[str]
 
     def targets(self, nest: Sequence[Statement]) -> list[Load]:
-        """The elements that a nest writes, without those of local arrays."""
+        """Return the elements that a nest writes, without those of local arrays."""
         return [s.body.target for s in nest if s.body.target.array in self.kept]
 
     def touched(self, nest: Sequence[Statement]) -> list[Load]:
-        """The same, and those that it reads of what the group writes."""
+        """Return the same, and those of written arrays that it reads."""
         return [*self.targets(nest), *(load for s in nest for load in _loads(s) if load.array in self.kept)]
 
 
 def joint_steps(program: Program, group: Group) -> tuple[Step, ...]:
-    """The statements of a group as steps that compute tuples or lines; () where they are none."""
+    """Return the statements of a group as steps that compute tuples or lines; () if they are not."""
     nests = tuple(_statements(program, nest) for nest in group.nests)
     if not all(nests):
         return ()
@@ -71,7 +71,7 @@ def joint_steps(program: Program, group: Group) -> tuple[Step, ...]:
 
 
 def _statements(program: Program, nest: Nest) -> tuple[Statement, ...]:
-    """The statements of a nest, if each of its iterations runs them all, one after the other; else ()."""
+    """Return the statements of a nest, if each of its iterations runs all of them in sequence; else ()."""
     statements = tuple(program.statement(name) for name in statements_in_order(nest))
     if not statements or not all(runs_in_order(nest, statement) for statement in statements):
         return ()
@@ -83,15 +83,16 @@ def _statements(program: Program, nest: Nest) -> tuple[Statement, ...]:
 
 
 def _loads(statement: Statement) -> Iterator[Load]:
-    """All loads of a statement."""
+    """Yield all loads of a statement."""
     body = statement.body
     for expr in (*body.computed, *body.target.index, *((body.guard,) if body.guard is not None else ())):
         yield from loads_of(expr)
 
 
 def _is_local(program: Program, array: str, nests: Sequence[Sequence[Statement]]) -> bool:
-    """Whether all that is read of an array was written by an earlier statement of the same iteration, surely: equal
-    subscripts are the same element, as there are only iterators and constants in them.
+    """Return whether an earlier statement of the same iteration always writes every element of an array that is read.
+
+    Equal subscripts are the same element, because they contain only iterators and constants.
     """
     users = [s for s in program.statements if any(access.array == array for access in s.accesses)]
     first = users[0].body
@@ -105,7 +106,7 @@ def _is_local(program: Program, array: str, nests: Sequence[Sequence[Statement]]
 
 
 def _begins(joint: _Joint, array: str, extents: tuple[int, ...]) -> bool:
-    """Whether the first statement that touches an array assigns all of its elements, each by itself."""
+    """Return whether the first statement that accesses an array assigns all of its elements, each independently."""
     for nest in joint.nests:
         for statement in nest:
             if statement.body.target.array == array:
@@ -117,7 +118,7 @@ def _begins(joint: _Joint, array: str, extents: tuple[int, ...]) -> bool:
 
 
 def _dims(joint: _Joint, count: int) -> list[tuple[tuple[int, int], ...]]:
-    """For each nest, the iterator and the constant along each dimension; (-1, 0) along lines."""
+    """Return, for each nest, the iterator and the constant along each dimension; (-1, 0) along lines."""
     found = [[_along(joint, nest, d) for d in range(count)] for nest in joint.nests]
     free = [all(along[d] is not None for along in found) for d in range(count)]
     for along in found:
@@ -131,7 +132,7 @@ def _dims(joint: _Joint, count: int) -> list[tuple[tuple[int, int], ...]]:
 
 
 def _along(joint: _Joint, nest: Sequence[Statement], dim: int) -> tuple[int, int] | None:
-    """The iterator and the constant of all subscripts of a nest along a dimension; None where they differ."""
+    """Return the iterator and the constant of all subscripts of a nest along a dimension; None if they differ."""
     places = {iterator_and_constant(load.index[dim], nest[0].iterators) for load in joint.touched(nest)}
     return next(iter(places)) if len(places) == 1 else None
 
@@ -151,8 +152,9 @@ def _steps(joint: _Joint, number: int, nest: Sequence[Statement], dims: tuple[tu
 
 
 def instances_by_element(step: Step, array: str = "") -> Any:
-    """`{ A[element] -> S[instance] }` (isl Map): the instances of a step that compute an element of `array`, which its
-    target is or comes with; those of a line where they are not told apart.
+    """Return `{ A[element] -> S[instance] }` (isl Map): the instances of a step that compute an element of `array`.
+
+    `array` is its target or comes with it. For a line, elements are not distinguished.
     """
     body, array = step.statement.body, array or step.statement.body.target.array
     if body.target.array == array and not lines_of((step,)):

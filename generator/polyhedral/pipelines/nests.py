@@ -1,8 +1,8 @@
-"""The nests of a program, its groups of nests, and which of them compute an array element by element.
+"""The nests of a program, its groups of nests, and the groups that compute an array element by element.
 
-A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. The nests
-of a group that writes one array are its *steps* if each runs one statement, in the order of its iterators, that
-computes elements from themselves and from other arrays; all but the first only if a condition holds, maybe.
+A program is a sequence of nests. Consecutive nests that write the same arrays are a *group*. The nests of a group that
+writes one array are its *steps* if each runs one statement, in the order of its iterators, that computes elements from
+themselves and from other arrays; all but the first may be conditional.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from generator.program import Program, Statement, Step
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """Loops that stand beside others in a program: the instances that they run (an isl UnionSet), and how."""
+    """Loops next to others in a program: the instances that they run (an isl UnionSet), and their tree."""
 
     domain: Any
     tree: Tree
@@ -39,7 +39,7 @@ class Nest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Nests in a row of which each writes an array that the one before it writes; `arrays` are all that they write."""
+    """Consecutive nests, each of which writes an array that the previous one writes; `arrays`: all written arrays."""
 
     nests: tuple[Nest, ...]
     arrays: frozenset[str]
@@ -52,7 +52,7 @@ class Group:
 
 @lru_cache(maxsize=16)
 def groups_of(program: Program) -> tuple[Group, ...]:
-    """The groups of `program` in order."""
+    """Return the groups of `program` in order."""
     schedule = isl.Schedule(program.schedule)
     groups: list[Group] = []
     for nest in _nests(from_isl(schedule), schedule.get_domain()):
@@ -74,7 +74,9 @@ def _nests(tree: Tree, domain: Any) -> Iterator[Nest]:
 
 @lru_cache(maxsize=16)
 def steps_of(program: Program) -> tuple[tuple[Step, ...], ...]:
-    """The statements of each group as steps; () for a group that writes several arrays, or where one is none."""
+    """Return the statements of each group as steps; () for a group that writes several arrays, or with other
+    statements.
+    """
     return tuple(_steps(program, group) for group in groups_of(program))
 
 
@@ -92,12 +94,12 @@ def _steps(program: Program, group: Group) -> tuple[Step, ...]:
 
 
 def _in_order(nest: Nest, statement: Statement) -> bool:
-    """Whether the nest runs one statement, in the order of its iterators."""
+    """Return whether the nest runs one statement, in the order of its iterators."""
     return statements_in_order(nest) == (statement.name,) and runs_in_order(nest, statement)
 
 
 def statements_in_order(nest: Nest) -> tuple[str, ...]:
-    """What each iteration of the innermost loop runs, in order; () where some statements have loops of their own."""
+    """Return the statements of each iteration of the innermost loop, in order; () if some have their own loops."""
     tree = _inside(nest.tree)[1]
     if isinstance(tree, SequenceTree):
         parts = [statements_of(nest.domain.intersect(part)) for part in tree.filters]
@@ -107,7 +109,7 @@ def statements_in_order(nest: Nest) -> tuple[str, ...]:
 
 
 def _inside(tree: Tree) -> tuple[list[Any], Tree]:
-    """The members of the loops around a tree, and what is inside of them."""
+    """Return the members of the loops around a tree, and its inner part."""
     members: list[Any] = []
     while isinstance(tree, Band):
         members += tree.members
@@ -116,7 +118,7 @@ def _inside(tree: Tree) -> tuple[list[Any], Tree]:
 
 
 def runs_in_order(nest: Nest, statement: Statement) -> bool:
-    """Whether the loops of the nest are those of the statement's iterators."""
+    """Return whether the loops of the nest are those of the statement's iterators."""
     members, domain = _inside(nest.tree)[0], isl.UnionSet.from_set(set_of(statement.domain))
     if len(members) != len(statement.iterators):
         return False
@@ -126,7 +128,9 @@ def runs_in_order(nest: Nest, statement: Statement) -> bool:
 
 
 def step_of(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
-    """The statement as a step of an array of these extents, the `first` or a later one; None when it is none."""
+    """Return the statement as a step of an array of these extents, the `first` or a later one; None if it is not a
+    step.
+    """
     body = statement.body
     exprs = (*body.computed, body.guard) if body.guard is not None else body.computed
     own = [load for value in exprs for load in loads_of(value) if load.array == body.target.array]
@@ -148,14 +152,16 @@ def step_of(statement: Statement, extents: tuple[int, ...], first: bool) -> Step
 
 
 def where_in_box(statement: Statement, ranges: Sequence[tuple[int, int]]) -> Expr | None:
-    """Where the domain of a statement is in the box of these ranges of its iterators; None: it is all of the box."""
+    """Return the condition for the domain of a statement within the box of its iterators' ranges; None if it is the
+    whole box.
+    """
     whole = box(statement.iterators, ranges).domain.set_tuple_name(statement.name)
     domain = set_of(statement.domain)
     return None if domain.is_equal(whole) else _condition(domain.gist(whole), statement.iterators)
 
 
 def _condition(domain: Any, iterators: Sequence[str]) -> Expr:
-    """Whether a point is in an isl Set."""
+    """Return the condition for a point to be in an isl Set."""
     points = domain.reset_tuple_id().move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, len(iterators))
     for d, name in enumerate(iterators):
         points = points.set_dim_name(isl.dim_type.param, d, name)
@@ -163,7 +169,7 @@ def _condition(domain: Any, iterators: Sequence[str]) -> Expr:
 
 
 def iterator_and_constant(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
-    """(position, constant) of a subscript `iterator + constant`; None for others."""
+    """Return (position, constant) of a subscript `iterator + constant`; None for others."""
     match index:
         case Name(name) if name in iterators:
             return iterators.index(name), 0

@@ -1,9 +1,9 @@
-"""A program in sections that are scheduled one by one and run one after the other.
+"""A program in sections that are scheduled separately and run in sequence.
 
 Most Plans schedule the whole program: one section. `Stages` makes a section of every group of nests whose arrays are
-not computed where they are read, and of every set of groups that share a kernel. It is a program of its own, so that
-what is known of it serves every Plan in which it is the same, and a pipeline of a hundred stages costs a hundred small
-schedules.
+not computed where they are read, and of every set of groups that share a kernel. A section is a separate program, so
+cached facts about it apply to every Plan with the same section, and a pipeline of a hundred stages costs a hundred
+small schedules.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from generator.schedules.stages import Stages
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a program, and how it is scheduled; `whole`: it is the whole program."""
+    """A part of a program, and its schedule. `whole`: it is the whole program."""
 
     program: Program
     schedule: Schedule
     whole: bool
 
     def identity(self, statements: tuple[str, ...]) -> tuple[str, ...]:
-        """The statements whose work a kernel with these `statements` does, those of its stages too; sorted."""
+        """Return the statements whose work a kernel with these `statements` does, including those of its stages;
+        sorted.
+        """
         computed = reached(self.program, statements)
         steps = (step for stage in self.program.stages if stage.array in computed for step in stage.steps)
         return tuple(sorted({*statements, *(step.statement.name for step in steps)}))
@@ -43,10 +45,10 @@ class Section:
 
 @lru_cache(maxsize=256)
 def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
-    """The sections of `program` in order.
+    """Return the sections of `program` in order.
 
     Raises:
-        IllegalPlan: an array cannot be computed where it is read, arrays cannot share a kernel, or a name is no
+        IllegalPlan: an array cannot be computed where it is read, arrays cannot share a kernel, or a name is not a
             reduction.
     """
     if not isinstance(schedule, Stages):
@@ -62,7 +64,7 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
 
 
 def _scheduled(program: Program, unit: Unit, reductions: tuple[str, ...]) -> ScheduleChoice | Hyperplanes:
-    """How a unit is scheduled: by isl, or along the elements that its arrays share."""
+    """Return the schedule of a unit: by isl, or along the elements that its arrays share."""
     names = {name for number in unit.groups for name in groups_of(program)[number].statements}
     own = tuple(name for name in reductions if name in names)
     return Hyperplanes((joint_nest(program, unit),), own) if len(unit.groups) > 1 else ScheduleChoice(reductions=own)
@@ -70,7 +72,7 @@ def _scheduled(program: Program, unit: Unit, reductions: tuple[str, ...]) -> Sch
 
 @lru_cache(maxsize=1024)
 def _part(program: Program, unit: Unit) -> Program:
-    """The program of the groups of a unit, which compute its stages themselves."""
+    """Return the program of the groups of a unit, with its stages."""
     groups = [groups_of(program)[number] for number in unit.groups]
     possible = possible_stages(program)
     stages = tuple(Stage(array, where, possible[array]) for array, where in unit.stages)
@@ -99,7 +101,7 @@ class SectionKernel:
 
 
 def kernels_of(program: Program, schedule: Schedule) -> tuple[SectionKernel, ...]:
-    """All kernels of a schedule, in launch order. Raises IllegalPlan as `sections` and `schedule_kernels`."""
+    """Return all kernels of a schedule, in launch order. Raises IllegalPlan as `sections` and `schedule_kernels`."""
     return tuple(SectionKernel(section, number, part, section.identity(part.statements))
                  for section in sections(program, schedule)
                  for number, part in enumerate(schedule_kernels(section.program, section.schedule).kernels))

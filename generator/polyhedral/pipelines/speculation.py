@@ -1,8 +1,8 @@
-"""Speculation safety: which conditional reads may also be executed when their condition is false.
+"""Speculation safety: conditional reads that may also be executed if their condition is false.
 
-    out[i] = i > 0 ? t[i - 1] : 0;       unsafe: t[i - 1] does not exist for i = 0
-    out[i] = n > 0 ? t[i % n] : 0;       unsafe: i % n is undefined for n = 0
-    out[i] = c[i] ? t[min(u[i], 9)] : 0;     safe if u is unsigned
+    out[i] = i > 0 ? t[i - 1] : 0;          unsafe: t[i - 1] does not exist for i = 0
+    out[i] = n > 0 ? t[i % n] : 0;          unsafe: i % n is undefined for n = 0
+    out[i] = c[i] ? t[min(u[i], 9)] : 0;    safe if u is unsigned
 
 A thread computes the stages that it reads before it tests the conditions around the reads, so these reads must be safe,
 and blocks must have computed their elements. A condition on loop iterators alone makes a read unsafe: the model then
@@ -27,12 +27,12 @@ Range: TypeAlias = tuple[float, float]
 """The least and the greatest value."""
 
 _ANY: Range = (-math.inf, math.inf)
-_EXACT = 2**24  # integers up to here are the same as `float`
+_EXACT = 2**24  # integers up to this are exact as `float`
 _TRUTH = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 
 
 def unsafe_to_speculate(program: Program, statement: Statement, arrays: Collection[str]) -> frozenset[str]:
-    """The subset of `arrays` that `statement` reads under a condition, and that are not known to be safe without it."""
+    """Return the subset of `arrays` that `statement` reads under a condition, and that may be unsafe without it."""
     body = statement.body
     reads = [*_conditional(body.guard, False)] if body.guard else []
     for expr in (*body.computed, *body.target.index):
@@ -47,12 +47,12 @@ def unsafe_to_speculate(program: Program, statement: Statement, arrays: Collecti
 
 
 def _is_everywhere(statement: Statement, load: Load) -> bool:
-    """Whether the model has this read at all iterations: what blocks compute for it is what the model says."""
+    """Return whether the model has this read at all iterations: blocks compute for it what the model contains."""
     return bool(map_of(statement.accesses[load.access].relation).domain().is_equal(set_of(statement.domain)))
 
 
 def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
-    """The loads in `expr` that a condition decides about; `under`: all."""
+    """Yield the conditional loads in `expr`; with `under`, all loads."""
     match expr:
         case Select(condition, then, otherwise):
             yield from _conditional(condition, under)
@@ -73,8 +73,8 @@ def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """Values of expressions at all iterations of `at`, whatever the conditions there; `types` are those of arrays,
-    `lets` the values of variables.
+    """Values of expressions at all iterations of `at`, whatever the conditions. `types`: those of arrays; `lets`:
+    values of variables.
     """
 
     program: Program
@@ -84,13 +84,13 @@ class _Values:
     _known: dict[str, Range | None] = field(default_factory=dict)
 
     def exists(self, load: Load) -> bool:
-        """Whether its subscripts have values, and that inside the array."""
+        """Return whether its subscripts have values, and these are inside the array."""
         found = [self.range(index) for index in load.index]
         extents = self.program.array(load.array).extents
         return all(r is not None and r[0] >= 0 and r[1] < n for r, n in zip(found, extents, strict=True))
 
     def range(self, expr: Expr) -> Range | None:
-        """The values that it may have; None where it may have no value."""
+        """Return the range of its values; None if it may have no value."""
         if isinstance(expr, Name) and expr.name in self.lets:
             if expr.name not in self._known:
                 self._known[expr.name] = self.range(self.lets[expr.name])
@@ -130,7 +130,7 @@ class _Values:
 
 
 def _converted(kind: str, op: str, known: list[Range]) -> Range | None:
-    """`left op right`, both converted to `kind`, the type of the result; None where it may have no value."""
+    """Return `left op right`, both converted to `kind`, the type of the result; None if it may have no value."""
     if op in _TRUTH:
         return 0, 1
     if op in ("/", "%") and kind not in FLOATING and known[1][0] <= 0 <= known[1][1]:
@@ -142,7 +142,7 @@ def _converted(kind: str, op: str, known: list[Range]) -> Range | None:
 
 
 def _operated(op: str, a: Range, b: Range) -> Range | None:
-    """Of numbers without end; None: nothing is known."""
+    """Return the range for unlimited numbers; None if unknown."""
     match op:
         case "+":
             return a[0] + b[0], a[1] + b[1]
@@ -166,7 +166,7 @@ def _operated(op: str, a: Range, b: Range) -> Range | None:
 
 
 def _fitting(kind: str, found: Range) -> Range:
-    """`found`, or all values of an integer type that has not all of these."""
+    """Return `found`, or the whole range of an integer type that does not contain it."""
     low, high = _all_of(kind)
     return found if low <= found[0] and found[1] <= high else (low, high)
 

@@ -1,4 +1,4 @@
-"""What a search needs to know of the stages of a program before it decides where they are computed."""
+"""Properties of the stages of a program that a search needs before it decides where they are computed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _SIDE = 8
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What reads a stage to compute `array`: `elements` of it in the text, each `often` times (its reduction loops).
+    """A reader of a stage, for the computation of `array`: `elements` in the text, each `often` times (its reduction
+    loops).
 
-    `places` are these elements: per subscript a coordinate of the element of `array` that is computed (-1: none) and a
-    constant; None where some subscript is something else. For a cube of `n` elements in each dimension, it reads a box
-    of up to `slope * n + margin`; if it computes whole lines, with the slope and the margin `in_block`.
+    `places`: these elements; per subscript a coordinate of the computed element of `array` (-1: none) and a constant;
+    None if some subscript is different. For a cube of `n` elements in each dimension, it reads a box of up to `slope *
+    n + margin`; if it computes whole lines, with the slope and the margin `in_block`.
     """
 
     array: str
@@ -46,14 +47,13 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class StageFacts:
-    """An array that can be a stage, as a search sees it.
+    """An array that can be a stage, for a search.
 
-    `statements` compute it, `element` is the size of an element in bytes, `size` that of what computes one:
-    operators, numbers and names; `by_data`: data decide which of its elements
-    somebody reads. `pointwise`: an element is made from one element at most of each array that it reads.
-    `companions` are computed together with it (the other values of a tuple), as elements of the same place; `element`
-    and `size` are those of all. Only all elements along the dimensions `lines` can be computed, by one thread, in
-    `rounds` iterations of all nests together.
+    `statements` compute it. `element`: the bytes of an element. `size`: operators, numbers and names in the computation
+    of one. `by_data`: the elements that are read depend on data. `pointwise`: an element is computed from at most one
+    element of each array. `companions`: arrays that are computed together with it (the other values of a tuple), as
+    elements of the same place; `element` and `size` then include all of them. `lines`: the dimensions along which all
+    elements must be computed together, by one thread, in `rounds` iterations of all nests together.
     """
 
     array: str
@@ -71,7 +71,7 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True)
 class ComputedArray:
-    """An array that `statements` of the program compute, and what they read: arrays computed before it, and `inputs`.
+    """An array that `statements` of the program compute; `reads`: arrays computed before it; `inputs`: input arrays.
 
     `sharable`: it can share a kernel with others (`joining`).
     """
@@ -85,7 +85,7 @@ class ComputedArray:
 
 
 def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
-    """All arrays that `program` computes, stages or not, in the order in which it begins them."""
+    """Return all arrays that `program` computes, stages or not, in the order of their first statements."""
     writers: dict[str, list[Statement]] = {}
     for statement in program.statements:
         writers.setdefault(statement.body.target.array, []).append(statement)
@@ -102,7 +102,7 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
 
 @lru_cache(maxsize=16)
 def stage_facts(program: Program) -> tuple[StageFacts, ...]:
-    """The facts of all possible stages of `program`, in the order of the source; once for those computed together."""
+    """Return the facts of all possible stages of `program`, in source order; once for those computed together."""
     together: dict[tuple[Step, ...], list[str]] = {}
     for array, steps in possible_stages(program).items():
         together.setdefault(steps, []).append(array)
@@ -112,7 +112,7 @@ def stage_facts(program: Program) -> tuple[StageFacts, ...]:
 
 def _facts(program: Program, arrays: tuple[str, ...], steps: tuple[Step, ...],
            owners: Mapping[str, tuple[str, Step]]) -> StageFacts:
-    """`owners` tells the stage and the step of statements."""
+    """Return the facts of stages. `owners`: the stage and the step of each statement."""
     own = {step.statement.name for step in steps}
     reads = [(s, array) for s in program.statements if s.name not in own
              for array in arrays if any(a.array == array for a in s.accesses)]
@@ -128,7 +128,7 @@ def _facts(program: Program, arrays: tuple[str, ...], steps: tuple[Step, ...],
 
 
 def _often(step: Step) -> int:
-    """The iterations that compute an element, or all of its line."""
+    """Return the number of iterations that compute an element, or all of its line."""
     return prod(1 + high - low for _, low, high in step.loops)
 
 
@@ -141,7 +141,7 @@ def _is_pointwise(steps: Sequence[Step]) -> bool:
 
 
 def _reader(program: Program, statement: Statement, array: str, owner: tuple[str, Step] | None) -> Reader:
-    """How `statement` reads `array`; `owner` is the stage that it computes, if it is one, and its step."""
+    """Return how `statement` reads `array`. `owner`: the stage that it computes, if any, and its step."""
     name, step = owner or (statement.body.target.array, None)
     lines = [d for d, (position, _) in enumerate(step.dims) if position < 0] if step else []
     extents = program.array(name).extents
@@ -158,14 +158,14 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
 
 
 def _growth(reads: Sequence[Any], lines: Collection[int] = ()) -> tuple[float, float]:
-    """Slope and margin of what `reads` reach, as in Reader."""
+    """Return slope and margin of the extents of `reads`, as in Reader."""
     small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
     slope = (large - small) / _SIDE
     return slope, small - slope * _SIDE
 
 
 def _element(subscripts: Sequence[Expr], statement: Statement, step: Step | None) -> tuple[tuple[int, int], ...] | None:
-    """Subscripts in terms of the coordinates of the element that a statement computes, as in Reader.places."""
+    """Return subscripts in terms of the coordinates of the element that a statement computes, as in Reader.places."""
     dims = step.dims if step else [iterator_and_constant(index, statement.iterators) or (-1, 0)
                                    for index in statement.body.target.index]
     own = {position: (d, constant) for d, (position, constant) in enumerate(dims) if position >= 0}
@@ -183,13 +183,14 @@ def _element(subscripts: Sequence[Expr], statement: Statement, step: Step | None
 
 
 def _size(steps: Sequence[Step]) -> int:
-    """The operators, numbers and names of what computes an element."""
+    """Return the operators, numbers and names in the computation of an element."""
     return sum(1 for step in steps for value in step.statement.body.computed for _ in parts(value))
 
 
 def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[int]:
-    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain, with whole
-    `lines`; from all of it where nothing is read there.
+    """Return the extents of the box that `reads` access from a cube of this side in the middle of their domain.
+
+    With whole `lines`; from the whole domain if nothing is read there.
     """
     ranges = []
     for read in reads:

@@ -1,10 +1,10 @@
-"""Which arrays of a program can be computed where they are read, and what must be true for that.
+"""The arrays of a program that can be computed where they are read, and the conditions for that.
 
-    blur_x[y][x] = in[y][x] + in[y][x + 1];     from other arrays alone: it may be computed anywhere, and twice
+    blur_x[y][x] = in[y][x] + in[y][x + 1];   from other arrays only: it may be computed anywhere, and repeatedly
 
-An array is a stage if one group of nests writes it (`nests`) and nothing else; if each element is computed from itself
-and from arrays that are complete before the group and never written again, or else with others of a tuple or a line
-(`joint`); if nobody sees it after the program; and if who reads it under a condition could do so without
+An array is a stage if only one group of nests writes it (`nests`); if each element is computed from itself and from
+arrays that are complete before the group and never written again, or else together with others of a tuple or a line
+(`joint`); if it is not live after the program; and if its conditional reads are safe without their conditions
 (`unsafe_to_speculate`).
 """
 
@@ -25,9 +25,7 @@ from generator.program import Program, Statement, Step, computed_by, lines_of
 
 @lru_cache(maxsize=16)
 def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
-    """The steps of every array that can be a stage, in the order of the source; all that the same steps compute follow
-    one another.
-    """
+    """Return the steps of every array that can be a stage, in source order; arrays with the same steps are adjacent."""
     groups = groups_of(program)
     last = {array: number for number, group in enumerate(groups) for array in group.arrays}
     often = [array for group in groups for array in group.arrays]
@@ -51,7 +49,7 @@ def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
 
 
 def _read_there(program: Program, group: Group, steps: tuple[Step, ...]) -> frozenset[str]:
-    """The arrays that `steps` leave for others: of elements by themselves those that somebody reads; of lines all."""
+    """Return the arrays of `steps` that others read; for lines, all of them."""
     computed = frozenset(computed_by(steps))
     if len(computed) <= 1 or lines_of(steps):
         return computed
@@ -60,22 +58,24 @@ def _read_there(program: Program, group: Group, steps: tuple[Step, ...]) -> froz
 
 
 def read_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
-    """Those of all loads of `array` in a statement: in its value, in the subscripts of its target, in its guard."""
+    """Yield the subscripts of all loads of `array` in a statement: in its value, its target's subscripts, its guard."""
     body = statement.body
     for expr in (*body.computed, *body.target.index, *((body.guard,) if body.guard else ())):
         yield from (load.index for load in loads_of(expr) if load.array == array)
 
 
 def reads_by_element(step: Step, number: int, array: str = "") -> Any:
-    """`{ A[element] -> B[index] }` (isl Map): what access `number` of a step reads to compute an element of `array`
-    (of its target, if none is named).
+    """Return `{ A[element] -> B[index] }` (isl Map): what access `number` of a step reads to compute an element of
+    `array`.
+
+    `array`: the step's target by default.
     """
     return instances_by_element(step, array).apply_range(map_of(step.statement.accesses[number].relation))
 
 
 @lru_cache(maxsize=1024)
 def reached(program: Program, statements: tuple[str, ...]) -> frozenset[str]:
-    """The stages of a program that these statements read, also by way of others."""
+    """Return the stages of a program that these statements read, directly or through others."""
     found: set[str] = set()
     read = {a.array for name in statements for a in program.statement(name).accesses}
     for stage in reversed(program.stages):

@@ -1,10 +1,10 @@
 """Rows of a schedule matrix that respect dependences, found by trying all coefficients in [-2, 2] at once.
 
-Per statement all vectors of coefficients; between two statements a table of how much later the second must be for every
-pair of their vectors; then the joins of the tables. Constants follow: each statement as early as the others allow.
+Compute, per statement, all vectors of coefficients; for two statements, a table of the least delay of the second for
+every pair of their vectors; then join the tables. Constants follow: each statement runs as early as the others allow.
 
-Not every legal row is found: five iterators and more get vectors with at most two coefficients, constants end at
-LARGEST_SHIFT, and of the joins the MOST_JOINED simplest are kept before their constants are looked for.
+Not every legal row is found: with five or more iterators, vectors have at most two coefficients; constants end at
+LARGEST_SHIFT; and only the MOST_JOINED simplest joins are kept before their constants are determined.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _NEVER = 1 << 30  # as a lower bound: no constant makes the pair legal
 _FREE = -_NEVER
 
 Outer: TypeAlias = Mapping[str, Numbers]
-"""Per statement the coefficients of the rows outside, one row each (shape: rows, iterators)."""
+"""Per statement the coefficients of the outer rows, one row each (shape: rows, iterators)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which rows: `parallel` ones run no dependent pair apart. `advance` statements get a new direction, others may.
+    """The wanted rows: `parallel` ones separate no dependent pair. Statements of `advance` get a new direction, others
+    may.
 
-    `modulo`: rows that differ by a combination of the rows outside are the same loop, so that one of them is enough.
+    `modulo`: rows that differ by a combination of the outer rows are the same loop, so one of them is enough.
     """
 
     parallel: bool
@@ -47,18 +48,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Legal rows, the simplest first; `cut`: there were more joins than MOST_JOINED, so that legal ones may be
-    missing.
-    """
+    """Legal rows, the simplest first. `cut`: there were more joins than MOST_JOINED, so legal ones may be missing."""
 
     rows: tuple[Row, ...]
     cut: bool
 
 
 def find_rows(statements: Sequence[str], outer: Outer, pieces: Sequence[Piece], wanted: Wanted) -> Found:
-    """Rows for `statements` (sorted) that run no pair of `pieces` backwards, the simplest first.
+    """Return rows for `statements` (sorted) that run no pair of `pieces` backwards, the simplest first.
 
-    A row and its negative are one candidate where both are legal, multiples of a row are none.
+    A row and its negative are one candidate if both are legal; multiples of a row are not candidates.
     """
     vectors = [_unary(name, outer[name], pieces, wanted) for name in statements]
     if not all(len(v) for v in vectors):
@@ -74,18 +73,19 @@ def find_rows(statements: Sequence[str], outer: Outer, pieces: Sequence[Piece], 
 
 
 def is_permutation(row: Row) -> bool:
-    """Whether every statement follows one iterator (up or down), or none."""
+    """Return whether every statement follows one iterator (up or down), or none."""
     return all(sum(abs(c) for c in vector[:-1]) <= 1 for vector in row)
 
 
 def span(rows: Numbers) -> int:
-    """The rank of a matrix of small integers."""
+    """Return the rank of a matrix of small integers."""
     return int(np.linalg.matrix_rank(rows.astype(float))) if rows.size else 0
 
 
 @lru_cache(maxsize=16)
 def _all_vectors(dims: int) -> Numbers:
-    """Vectors with coefficients in [-2, 2], the simplest first; at most two non-zeros in five dimensions and more."""
+    """Return vectors with coefficients in [-2, 2], the simplest first; at most two nonzeros in five or more dimensions.
+    """
     values = range(-LARGEST_COEFFICIENT, LARGEST_COEFFICIENT + 1)
     kept = [v for v in product(values, repeat=dims) if dims < 5 or sum(map(bool, v)) <= 2]
     ordered = sorted(kept, key=lambda v: (sum(map(bool, v)), sum(map(abs, v)), sum(c < 0 for c in v), [-c for c in v]))
@@ -95,7 +95,8 @@ def _all_vectors(dims: int) -> Numbers:
 
 
 def _unary(name: str, outer: Numbers, pieces: Sequence[Piece], wanted: Wanted) -> Numbers:
-    """The vectors of one statement that its own dependences allow; those without holes, where there are such."""
+    """Return the vectors of one statement that its own dependences allow; only those without holes, if there are any.
+    """
     vectors = _all_vectors(outer.shape[1])
     rest = _beyond(outer, vectors)
     new = np.abs(rest).max(axis=1, initial=0) > 1e-6
@@ -118,7 +119,7 @@ def _unary(name: str, outer: Numbers, pieces: Sequence[Piece], wanted: Wanted) -
 
 
 def _beyond(outer: Numbers, vectors: Numbers) -> NDArray[np.float64]:
-    """What is left of `vectors` outside of the span of `outer`."""
+    """Return the components of `vectors` outside of the span of `outer`."""
     if not outer.size:
         return vectors.astype(float)
     basis = outer.astype(float)
@@ -126,9 +127,10 @@ def _beyond(outer: Numbers, vectors: Numbers) -> NDArray[np.float64]:
 
 
 def _without_holes(outer: Numbers, vectors: Numbers) -> NDArray[np.bool_]:
-    """Whether all integer values of the rows together are taken by some iteration: the greatest divisor of minors is 1.
+    """Return whether iterations take all integer values of the rows together: the greatest common divisor of minors is
+    1.
 
-    Other rows make loops with strides and guards for which a row without them does the same.
+    Other rows make loops with strides and guards, for which a row without them is equivalent.
     """
     basis: list[Numbers] = []
     for row in outer:
@@ -145,7 +147,7 @@ def _without_holes(outer: Numbers, vectors: Numbers) -> NDArray[np.bool_]:
 
 def _tables(statements: Sequence[str], vectors: Sequence[Numbers], pieces: Sequence[Piece],
             parallel: bool) -> dict[tuple[int, int], Numbers]:
-    """Per pair of statements and of their vectors, the least difference of constants (second minus first)."""
+    """Return, per pair of statements and of their vectors, the least difference of constants (second minus first)."""
     number = {name: k for k, name in enumerate(statements)}
     lower: dict[tuple[int, int], Numbers] = {}
 
@@ -165,7 +167,7 @@ def _tables(statements: Sequence[str], vectors: Sequence[Numbers], pieces: Seque
 
 
 def _bounds(piece: Piece, first: Numbers, second: Numbers) -> tuple[Numbers, Numbers]:
-    """(least, most): the distances are not negative from `least` on, and not positive up to `most`."""
+    """Return (least, most): distances are not negative from `least` on, and not positive up to `most`."""
     least = np.full((len(first), len(second)), _FREE, np.int64)
     most = np.full((len(first), len(second)), _NEVER, np.int64)
     for scale, before, after in zip(piece.ones, piece.before, piece.after, strict=True):
@@ -180,13 +182,14 @@ def _bounds(piece: Piece, first: Numbers, second: Numbers) -> tuple[Numbers, Num
 
 
 def _cost(vectors: Numbers) -> Numbers:
-    """How complicated each vector is."""
+    """Return the complexity of each vector."""
     return np.asarray(np.abs(vectors).sum(axis=1) + 4 * (vectors != 0).sum(axis=1) + (vectors < 0).sum(axis=1))
 
 
 def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) -> tuple[Numbers, bool]:
-    """Vectors for all statements that are legal in pairs (shape: joins, statements), the simplest first; whether some
-    are missing because there are too many.
+    """Return vectors for all statements that are pairwise legal (shape: joins, statements), the simplest first.
+
+    Also return whether some are missing because there are too many.
     """
     order = _most_bound_first(len(costs), lower)
     combos: Numbers = np.arange(len(costs[order[0]]))[:, None]
@@ -204,7 +207,7 @@ def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) 
 
 
 def _most_bound_first(count: int, lower: Iterable[tuple[int, int]]) -> list[int]:
-    """An order of statements in which each has as many tables as possible with those before it: few joins."""
+    """Return an order of statements in which each has as many tables as possible with the previous ones: few joins."""
     linked = {frozenset(pair) for pair in lower}
     order: list[int] = []
     while len(order) < count:
@@ -217,7 +220,7 @@ def _most_bound_first(count: int, lower: Iterable[tuple[int, int]]) -> list[int]
 
 def _compatible(there: Numbers | None, back: Numbers | None, shape: tuple[int, ...],
                 chosen: Numbers) -> NDArray[np.bool_]:
-    """Whether constants exist for pairs of an old statement's vectors `chosen` and a new statement's vectors."""
+    """Return whether constants exist for pairs of an old statement's vectors `chosen` and a new statement's vectors."""
     forth = there[chosen] if there is not None else np.full(shape, _FREE)
     opposite = back.T[chosen] if back is not None else np.full(shape, _FREE)
     possible = (forth <= LARGEST_SHIFT) & (opposite <= LARGEST_SHIFT) & (forth + opposite <= 0)
@@ -225,7 +228,7 @@ def _compatible(there: Numbers | None, back: Numbers | None, shape: tuple[int, .
 
 
 def _shifts(combos: Numbers, lower: Mapping[tuple[int, int], Numbers]) -> tuple[Numbers, NDArray[np.bool_]]:
-    """The least constants of each join (their minimum is 0), and whether there are any (longest paths)."""
+    """Return the least constants of each join (their minimum is 0), and whether there are any (longest paths)."""
     count = combos.shape[1]
     bounds = {pair: table[combos[:, pair[0]], combos[:, pair[1]]] for pair, table in lower.items()}
     shifts = np.zeros_like(combos)
@@ -240,7 +243,9 @@ def _shifts(combos: Numbers, lower: Mapping[tuple[int, int], Numbers]) -> tuple[
 
 
 def _one_way(rows: Sequence[Row]) -> list[Row]:
-    """`rows` without those whose negative is among them, too: of the two, the one that begins with a positive one."""
+    """Return `rows` without those whose negative is also there; of the two, keep the one whose first nonzero is
+    positive.
+    """
     coefficients = {tuple(v[:-1] for v in row) for row in rows}
 
     def kept(row: Row) -> bool:
@@ -252,7 +257,7 @@ def _one_way(rows: Sequence[Row]) -> list[Row]:
 
 
 def joint(pieces: Iterable[Piece], statements: Sequence[str], dims: Mapping[str, int]) -> Numbers:
-    """The distances as linear functions of all vectors side by side, constants included (shape: points, columns)."""
+    """Return the distances as linear functions of all vectors side by side, with constants (shape: points, columns)."""
     start, columns = {}, 0
     for name in statements:
         start[name] = columns
@@ -269,5 +274,5 @@ def joint(pieces: Iterable[Piece], statements: Sequence[str], dims: Mapping[str,
 
 
 def vectors_of(statements: Sequence[str], row: Row) -> dict[str, Vector]:
-    """The vectors of a row by statement."""
+    """Return the vectors of a row by statement."""
     return dict(zip(statements, row, strict=True))

@@ -1,13 +1,13 @@
-"""Which affine functions respect a dependence, as plain numbers: Farkas' lemma once per dependence, then numpy.
+"""Affine functions that respect a dependence, as plain numbers: Farkas' lemma once per dependence, then numpy.
 
-`c0 + a.x + b.y` is not negative for all dependent pairs x -> y exactly when it is not negative at the vertices and
-along the rays of the set of these pairs; the constraints that isl's `coefficients` puts on (c0, a, b) are those points
-and directions. A schedule row that respects a dependence leaves those of its points unordered at which it is 0: they
-span a face of the same polyhedron. So the points of the program's dependences, found once, decide about rows at every
+`c0 + a.x + b.y` is not negative for all dependent pairs x -> y exactly if it is not negative at the vertices and along
+the rays of the set of these pairs; the constraints of isl's `coefficients` on (c0, a, b) are those points and
+directions. A schedule row that respects a dependence leaves those of its points unordered at which it is 0: they span a
+face of the same polyhedron. So the points of the program's dependences, computed once, decide about rows at every
 depth.
 
-Strides are forgotten (the hull is meant), so what this room accepts is legal, not all that is legal is accepted, and
-the exact check of schedules has the last word.
+Strides are ignored (the hull is used), so everything accepted here is legal, but not all legal rows are accepted. The
+exact check of schedules is final.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from generator.schedules.hyperplanes import Vector
 
 Numbers = NDArray[np.int64]
 MOST_OPERATIONS = 200_000
-"""isl operations per piece of a dependence: all of PolyBench needs fewer; beyond, bounds of loops are left out."""
+"""isl operations per piece of a dependence: all of PolyBench needs fewer; if more are needed, loop bounds are left out.
+"""
 LARGEST = 2**40
-"""Coordinates up to here are multiplied without overflow."""
+"""Coordinates up to this are multiplied without overflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,19 +52,19 @@ class Piece:
     after: Numbers
 
     def distances(self, first: Vector, second: Vector) -> Numbers:
-        """How much later the sink is than the source (times the scale) in a row with these vectors."""
+        """Return the delay of the sink after the source (times the scale) in a row with these vectors."""
         shift = second[-1] - first[-1]
         sunk = self.after @ np.array(second[:-1], np.int64)
         return self.ones * shift + sunk - self.before @ np.array(first[:-1], np.int64)
 
     def taken(self, rows: NDArray[np.bool_]) -> Piece:
-        """The part with these points and directions."""
+        """Return the part with these points and directions."""
         return Piece(self.source, self.sink, self.ones[rows], self.before[rows], self.after[rows])
 
 
 @memoized(maxsize=64)
 def pieces_of(program: Program, reductions: tuple[str, ...]) -> tuple[Piece, ...]:
-    """The dependences of a program (with some reductions in any order), as Pieces.
+    """Return the dependences of a program (with some reductions in any order) as Pieces.
 
     Raises:
         IllegalPlan: isl gives up on one.
@@ -78,7 +79,7 @@ def pieces_of(program: Program, reductions: tuple[str, ...]) -> tuple[Piece, ...
 
 
 def live(pieces: Sequence[Piece], vectors: Mapping[str, Vector]) -> tuple[Piece, ...]:
-    """The dependences between statements of `vectors` that a row with these vectors leaves unordered.
+    """Return the dependences between statements of `vectors` that a row with these vectors leaves unordered.
 
     Raises:
         IllegalPlan: the row runs one backwards.
@@ -91,18 +92,18 @@ def live(pieces: Sequence[Piece], vectors: Mapping[str, Vector]) -> tuple[Piece,
         if (distances < 0).any():
             raise IllegalPlan(f"a row runs a dependence of {piece.sink} on {piece.source} backwards")
         face = distances == 0
-        if (piece.ones[face] > 0).any():  # directions alone hold no pair
+        if (piece.ones[face] > 0).any():  # directions alone contain no pair
             left.append(piece.taken(face))
     return tuple(left)
 
 
 def inside(pieces: Sequence[Piece], statements: Sequence[str]) -> tuple[Piece, ...]:
-    """The dependences among `statements`."""
+    """Return the dependences among `statements`."""
     return tuple(p for p in pieces if p.source in statements and p.sink in statements)
 
 
 def edges(pieces: Sequence[Piece]) -> set[tuple[str, str]]:
-    """Pairs of different statements of which the second depends on the first."""
+    """Return pairs of different statements of which the second depends on the first."""
     return {(p.source, p.sink) for p in pieces if p.source != p.sink}
 
 
@@ -112,7 +113,7 @@ def _piece(source: str, sink: str, dims: int, rows: list[list[int]]) -> Piece:
 
 
 def _listed(dependences: Any, boxes: Mapping[str, Any]) -> Iterator[tuple[str, str, int, list[list[int]]]]:
-    """(source, sink, iterators of the source, rows of a Piece) for every convex part."""
+    """Yield (source, sink, iterators of the source, rows of a Piece) for every convex part."""
     kinds = isl.dim_type
     for relation in maps(dependences):
         ends = (relation.get_tuple_name(kinds.in_), relation.get_tuple_name(kinds.out))
@@ -122,7 +123,7 @@ def _listed(dependences: Any, boxes: Mapping[str, Any]) -> Iterator[tuple[str, s
 
 
 def _rows(pairs: Any, first: Any, second: Any) -> list[list[int]]:
-    """Points and directions of the isl BasicMap `pairs`, whose ends lie in the boxes `first` and `second`."""
+    """Return points and directions of the isl BasicMap `pairs`, whose ends lie in the boxes `first` and `second`."""
     unbounded = isl.Map.from_basic_map(pairs).gist_domain(first).gist_range(second)
     distances = _distances(unbounded)
     if distances is not None:  # far fewer points than those of the box
@@ -135,7 +136,7 @@ def _rows(pairs: Any, first: Any, second: Any) -> list[list[int]]:
         if all(abs(v) <= LARGEST for row in rows for v in row):
             return rows
     except isl.Error:
-        pass  # too many vertices: what does not know the bounds of loops has few
+        pass  # too many vertices: there are few without loop bounds
     finally:
         context.set_max_operations(0)
         context.reset_operations()
@@ -143,7 +144,9 @@ def _rows(pairs: Any, first: Any, second: Any) -> list[list[int]]:
 
 
 def _distances(pairs: Any) -> Any:
-    """The bounded isl Set of y - x over all pairs x -> y, if `pairs` are all pairs with these distances; else None."""
+    """Return the bounded isl Set of y - x over all pairs x -> y, if `pairs` are all pairs with these distances; else
+    None.
+    """
     kinds = isl.dim_type
     if pairs.dim(kinds.in_) != pairs.dim(kinds.out) or not pairs.dim(kinds.in_):
         return None
@@ -155,7 +158,7 @@ def _distances(pairs: Any) -> Any:
 
 
 def _generators(points: Any) -> list[list[int]]:
-    """(scale, coordinates...) of the vertices, rays and lines of an isl BasicSet."""
+    """Return (scale, coordinates...) of the vertices, rays and lines of an isl BasicSet."""
     kinds = isl.dim_type
     cone = points.coefficients()
     order = (kinds.set, kinds.div, kinds.param, kinds.cst)
@@ -167,7 +170,7 @@ def _generators(points: Any) -> list[list[int]]:
 
 
 def _spread(rows: list[list[int]]) -> list[list[int]]:
-    """Generators of distances as generators of pairs: x is anything, y is x + distance."""
+    """Return generators of distances as generators of pairs: x is arbitrary, y is x + distance."""
     count = len(rows[0]) - 1
     lines = [[0, *(int(k == d) for k in range(count)), *(int(k == d) for k in range(count))] for d in range(count)]
     pairs = [[row[0], *(0,) * count, *row[1:]] for row in rows]
@@ -175,5 +178,5 @@ def _spread(rows: list[list[int]]) -> list[list[int]]:
 
 
 def _matrix(matrix: Any, columns: int) -> list[list[int]]:
-    """The first columns of an isl Mat; the others belong to constants, which a cone has none of."""
+    """Return the first columns of an isl Mat; the others belong to constants, which a cone does not have."""
     return [[int(matrix.get_element_val(r, k).to_python()) for k in range(columns)] for r in range(matrix.rows())]

@@ -1,8 +1,8 @@
-"""The options for a schedule matrix: which rows are legal at each depth, and which statements may share them.
+"""The options for a schedule matrix: the legal rows at each depth, and the statements that may share them.
 
-A NestPath is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live
-the dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
-together.
+A NestPath is a path from the outside in: the statements that share each loop, and the row of that loop. Inside it are
+the dependences that none of the rows orders; statements that depend on each other cyclically (a component) get their
+next row together.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from generator.program import Program
 from generator.schedules.hyperplanes import NestPath, Row, Step
 
 MOST_BESIDE = 4
-"""Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""
+"""Skewed rows beside a parallel one: few, because they make no more parallel loops, only different ones."""
 
 LIGHT_ROWS, MOST_WEIGHT = 3, 10
-"""Tiles of more rows than LIGHT_ROWS are on offer up to this sum of absolute coefficients: isl takes 1 to 3 s for the
+"""Tiles of more rows than LIGHT_ROWS are offered up to this sum of absolute coefficients: isl takes 1 to 3 s for the
 loops of most others (heat-3d at LARGE: 8 of 9), and less than 0.6 s for these.
 """
 
@@ -56,7 +56,7 @@ class Inside:
 class Offer:
     """Rows for a component, the simplest first: those that follow one iterator, and those that mix several.
 
-    `parallel`: they run no dependent pair apart. `tilable`: there are enough rows for tiles of two dimensions and more.
+    `parallel`: they separate no dependent pair. `tilable`: there are enough rows for tiles of at least two dimensions.
     `cut`: not all rows were tried, because there are too many.
     """
 
@@ -69,45 +69,45 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class O3:
-    """The questions of a search about the schedule matrix of `program`; every answer is memoized.
+    """A search's questions about the schedule matrix of `program`, memoized.
 
-    Raises IllegalPlan, where isl gives up on the dependences.
+    Raises IllegalPlan if isl gives up on the dependences.
     """
 
     program: Program
 
     def within(self, place: NestPath, statements: tuple[str, ...]) -> NestPath:
-        """What a place is for some of its statements."""
+        """Return a place for some of its statements."""
         return within(place, statements)
 
     def inside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> Inside:
-        """The components of `statements` inside `place` (empty statements: of the whole program)."""
+        """Return the components of `statements` inside `place` (empty statements: of the whole program)."""
         names = statements or tuple(s.name for s in self.program.statements)
         return components(self.program, reductions, place, names)
 
     def offer(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...], parallel: bool) -> Offer:
-        """Rows for one component; `parallel`: parallel ones where there are any."""
+        """Return rows for one component; `parallel`: parallel ones if there are any."""
         return offer(self.program, reductions, within(place, statements), statements, parallel)
 
     def beside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
-        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host.
+        """Return skewed rows that can replace the only parallel row of a component inside permuted host loops.
 
-        It gets a parallel one right inside of them.
+        The component gets a parallel row directly inside of them.
         """
         return beside(self.program, reductions, within(place, statements), statements)
 
     def band(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        """The rows that may follow `rows` in one permutable band, as far as its tiles are generated quickly."""
+        """Return the rows that may follow `rows` in one permutable band, as far as its tiles are generated quickly."""
         return band(self.program, reductions, within(place, statements), statements, rows)
 
     def fused(self, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
-        """The row that components with these rows share (constants move), or None where they cannot."""
+        """Return the row that components with these rows share (constants move); None if they cannot share one."""
         return fused(self.program, reductions, place, steps)
 
 
 def within(place: NestPath, statements: tuple[str, ...]) -> NestPath:
-    """What a place is for some of its statements: nothing else matters to them, nor do common constants."""
+    """Return a place for some of its statements: the others and common constants have no effect on them."""
     result = []
     for names, row in place:
         kept = [v for name, v in zip(names, row, strict=True) if name in statements]
@@ -118,7 +118,7 @@ def within(place: NestPath, statements: tuple[str, ...]) -> NestPath:
 
 @memoized(maxsize=4096)
 def live_at(program: Program, reductions: tuple[str, ...], place: NestPath) -> tuple[Piece, ...]:
-    """The dependences that the rows of `place` leave unordered."""
+    """Return the dependences that the rows of `place` leave unordered."""
     if not place:
         return pieces_of(program, reductions)
     return live(live_at(program, reductions, place[:-1]), vectors_of(*place[-1]))
@@ -136,20 +136,20 @@ def components(program: Program, reductions: tuple[str, ...], place: NestPath, n
 
 
 def _outer(program: Program, place: NestPath, name: str) -> Numbers:
-    """The coefficients of the rows of `place` for one statement."""
+    """Return the coefficients of the rows of `place` for one statement."""
     dims = len(program.statement(name).iterators)
     rows = [vectors_of(*step)[name][:-1] for step in place]
     return np.array(rows, np.int64).reshape(len(rows), dims)
 
 
 def _left(program: Program, place: NestPath, name: str) -> int:
-    """How many more independent rows a statement needs."""
+    """Return how many more independent rows a statement needs."""
     outer = _outer(program, place, name)
     return int(outer.shape[1]) - span(outer)
 
 
 def _wanted(program: Program, place: NestPath, statements: tuple[str, ...], parallel: bool, modulo: bool) -> Wanted:
-    """Those statements get a new direction that need the most rows."""
+    """Return the wanted rows; the statements that need the most rows get a new direction."""
     left = {name: _left(program, place, name) for name in statements}
     return Wanted(parallel, frozenset(n for n in statements if left[n] == max(left.values())), modulo)
 
@@ -204,7 +204,7 @@ def band(program: Program, reductions: tuple[str, ...], place: NestPath, stateme
 
 
 def _weights(rows: tuple[Row, ...]) -> list[int]:
-    """The sum of the absolute coefficients in a statement's rows, of each statement."""
+    """Return the sum of the absolute coefficients of each statement's rows."""
     return [sum(abs(c) for vector in vectors for c in vector[:-1]) for vectors in zip(*rows, strict=True)]
 
 
@@ -213,7 +213,7 @@ def _by_kind(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
 
 
 def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str, Numbers]) -> bool:
-    """Whether two independent rows are among `rows`, for a statement that needs the most."""
+    """Return whether two independent rows are among `rows`, for a statement that needs the most."""
     for number, name in enumerate(statements):
         found = np.array([row[number][:-1] for row in rows], np.int64).reshape(len(rows), outer[name].shape[1])
         if span(np.concatenate([outer[name], found])) >= span(outer[name]) + 2:
@@ -223,7 +223,7 @@ def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str
 
 def _promising(program: Program, place: NestPath, statements: tuple[str, ...], pieces: tuple[Piece, ...],
                rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Those rows after which most statements have a parallel loop at once; none where no statement has."""
+    """Return the rows after which most statements have a parallel loop immediately; none if no statement has one."""
     scores = [_parallel_below(program, (*place, (statements, row)), statements,
                               live(pieces, vectors_of(statements, row))) for row in rows]
     best = max(scores, default=0)
@@ -231,7 +231,7 @@ def _promising(program: Program, place: NestPath, statements: tuple[str, ...], p
 
 
 def _parallel_below(program: Program, place: NestPath, statements: tuple[str, ...], pieces: tuple[Piece, ...]) -> int:
-    """How many statements can have a parallel row next, by rank (whatever its coefficients are)."""
+    """Return how many statements can have a parallel row next, by rank (with any coefficients)."""
     total = 0
     for group in strongly_connected(statements, edges(pieces)):
         outer = {name: _outer(program, place, name) for name in group}
@@ -253,7 +253,7 @@ def _parallel_below(program: Program, place: NestPath, statements: tuple[str, ..
 
 
 def _nullspace(matrix: Numbers) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """An orthonormal basis of the vectors that `matrix` maps to 0, one per row."""
+    """Return an orthonormal basis of the vectors that `matrix` maps to 0, one per row."""
     if not len(matrix):
         return np.eye(matrix.shape[1])
     scaled = matrix / np.maximum(1, np.abs(matrix).max(axis=1, keepdims=True))
@@ -297,7 +297,9 @@ def fused(program: Program, reductions: tuple[str, ...], place: NestPath, steps:
 
 def _distance(pieces: tuple[Piece, ...], first: dict[str, tuple[int, ...]],
               second: dict[str, tuple[int, ...]]) -> tuple[int, int]:
-    """The least constant that runs no pair from first to second backwards, the greatest that runs none forwards."""
+    """Return the least constant that runs no pair from first to second backwards, and the greatest that runs none
+    forwards.
+    """
     least, most = -(1 << 30), 1 << 30
     for piece in pieces:
         if piece.source not in first or piece.sink not in second:

@@ -1,4 +1,4 @@
-"""Where kernels start: the outermost bands with coincident members; what is above becomes host code."""
+"""Where kernels start: the outermost bands with coincident members; everything above becomes host code."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Dimension:
 class KernelPart:
     """The part of the program that one kernel runs.
 
-    `prefix` are the members of the host loops around it; `parallel` the coincident members to map to blocks and
-    threads, outermost first; `tree` what runs sequentially inside them; `dependences` those within one launch.
-    `sizes`: the parallel members count tiles of a wavefront, not iterations: those of all tiled rows but the first; the
-    sizes of the tiles in each row. `order`: how the parallel members were reordered (empty: not at all).
+    `prefix`: the members of the host loops around it. `parallel`: the coincident members to map to blocks and threads,
+    outermost first. `tree`: what runs sequentially inside them. `dependences`: those within one launch. `sizes`: not
+    empty if the parallel members count tiles of a wavefront (of all tiled rows but the first): the tile sizes of each
+    row. `order`: how the parallel members were reordered (empty: not at all).
     """
 
     statements: tuple[str, ...]
@@ -86,10 +86,10 @@ class ScheduledProgram:
 def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
     """Schedule `program` and find its kernels; checked exactly down to the launches.
 
-    What stages the kernels compute besides makes no difference: nothing in the program writes what these read.
+    The stages that the kernels compute make no difference: nothing in the program writes what they read.
 
     Raises:
-        IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is no reduction.
+        IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is not a reduction.
     """
     return _scheduled(_without_stages(program) if program.stages else program, schedule)
 
@@ -119,7 +119,7 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
 
 
 def _shared(program: Program, part: KernelPart) -> KernelPart:
-    """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
+    """Return the first KernelPart with the same content, so that all schedules share what is cached for it."""
     loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
     schedule = to_schedule(part.tree, part.domain)
     text = "\n".join([str(part.sizes), str(part.domain), *loops, str(schedule), str(part.dependences)])
@@ -131,13 +131,13 @@ def _shared(program: Program, part: KernelPart) -> KernelPart:
 
 @lru_cache(maxsize=4096)
 def _parts_with(program: Program, text: str) -> list[KernelPart]:
-    """A place for the first KernelPart whose content is `text`."""
+    """Return a cached list that holds the first KernelPart with the content `text`."""
     del program, text
     return []
 
 
 def schedule_tree(program: Program, schedule: Schedule) -> Tree:
-    """The tree that a Plan's schedule stands for. Raises IllegalPlan."""
+    """Return the tree of a Plan's schedule. Raises IllegalPlan."""
     match schedule:
         case ScheduleChoice():
             return from_isl(compute_schedule(program, schedule))
@@ -155,12 +155,12 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
 
 @lru_cache(maxsize=1024)
 def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
-    """`part` with its parallel dimensions in `order` (empty: as the schedule has them).
+    """Return `part` with its parallel dimensions in `order` (empty: the schedule's order).
 
     Parallel loops may be nested in any order: the last one becomes the device's x, along which threads are neighbours.
 
     Raises:
-        IllegalPlan: `order` is no permutation of the dimensions.
+        IllegalPlan: `order` is not a permutation of the dimensions.
     """
     if not order:
         return part
@@ -173,8 +173,7 @@ def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
 class _Finder:
     """Walks a tree from the top and collects kernels in launch order.
 
-    The outermost loops around some of the statements `wanted` and no others run in one thread; `serial` are the
-    statements that do so.
+    The outermost loops around only statements of `wanted` run in one thread; `serial`: the statements that do so.
     """
 
     def __init__(self, wanted: frozenset[str] = frozenset()) -> None:
@@ -183,7 +182,7 @@ class _Finder:
         self.serial: set[str] = set()
 
     def place(self, tree: Tree, domain: Any, prefix: tuple[Any, ...]) -> Tree:
-        """The host tree for `tree`."""
+        """Return the host tree for `tree`."""
         if not _has_parallel(tree):
             return self._kernel(domain, prefix, (), tree)
         if isinstance(tree, Band) and self.wanted.issuperset(statements_of(domain)):
@@ -224,7 +223,7 @@ class _Finder:
 
 
 def dimension(member: Any, domain: Any) -> Dimension:
-    """`member` restricted to `domain`, with its range."""
+    """Return `member` restricted to `domain`, with its range."""
     inside = member.intersect_domain(domain)
     return Dimension(inside, *value_range(inside))
 
@@ -240,7 +239,7 @@ def _has_parallel(tree: Tree) -> bool:
 
 
 def runs_on_a_box(part: KernelPart) -> bool:
-    """Whether every statement runs on a box, all on the same one as far as blocks and threads go."""
+    """Return whether every statement runs on a box, with equal ranges of blocks and threads for all."""
     loops = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
     if not all(one.is_box() for one in sets(part.domain)) or any(mixes(loop) for loop in loops):
         return False

@@ -1,4 +1,4 @@
-"""Loops of the host that launch kernels for little work each."""
+"""Host loops that launch kernels for little work each."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from generator.program import Program
 from generator.schedules.schedule import Schedule
 
 FEWEST_LAUNCHES = 256
-"""Fewer take no time that matters beside that of a measurement."""
+"""Fewer launches take negligible time in a measurement."""
 MOST_INSTANCES = 4096
-"""More instances of statements per launch are worth their launch on every device."""
+"""More statement instances per launch are worth their launch on every device."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchedNest:
-    """The statements (sorted) inside a loop of the host, and how many instances of them a launch runs on average."""
+    """The statements (sorted) inside a host loop, and the average number of their instances per launch."""
 
     statements: tuple[str, ...]
     per_launch: float
 
 
 def launched_nests(program: Program, schedule: Schedule) -> tuple[LaunchedNest, ...]:
-    """The outermost loops of the host with at least FEWEST_LAUNCHES, each of MOST_INSTANCES at most.
+    """Return the outermost host loops with at least FEWEST_LAUNCHES launches of at most MOST_INSTANCES instances.
 
-    What does not run on a box is counted as if it did.
+    Statements that do not run on a box are counted as if they did.
 
     Raises:
         IllegalPlan: as `schedule_kernels`.

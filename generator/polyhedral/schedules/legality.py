@@ -1,8 +1,8 @@
-"""The exact check: does a tree, with its blocks and threads, respect every dependence?
+"""The exact check that a tree, with its blocks and threads, respects every dependence.
 
 The tree is descended with the set of dependences whose two ends are still unordered. A band or a sequence orders some
-of them; one ordered backwards is a violation. Inside a kernel nothing orders different threads: whatever crosses
-blocks or threads of one launch is a violation, and so is what is still unordered at a leaf.
+of them; one ordered backwards is a violation. Inside a kernel nothing orders different threads: a dependence across
+blocks or threads of one launch is a violation, and so is one that is still unordered at a leaf.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Tiles: TypeAlias = MappingOf[int, tuple[Any, ...]]
 
 
 def check_host(tree: Tree, dependences: Any, tiles: Tiles) -> dict[int, Any]:
-    """The dependences that lie within one launch, per kernel number. Raises IllegalPlan."""
+    """Return the dependences within one launch, per kernel number. Raises IllegalPlan."""
     match tree:
         case Launch(number):
             return {number: dependences}
@@ -39,10 +39,10 @@ def check_host(tree: Tree, dependences: Any, tiles: Tiles) -> dict[int, Any]:
 
 
 def _in_tile(total: Any, parallel: tuple[Any, ...], dependences: Any) -> Any:
-    """The dependences within one launch of a wavefront of tiles, whose numbers have the sum `total`.
+    """Return the dependences within one launch of a wavefront of tiles, whose numbers have the sum `total`.
 
-    Where no number goes down, equal sums mean that each number is equal, which isl handles far more quickly than the
-    equality of two sums of floors.
+    If no dependence decreases a number, equal sums mean that each number is equal, which isl handles far faster than
+    the equality of two sums of floors.
     """
     last = total
     for member in parallel:
@@ -54,8 +54,9 @@ def _in_tile(total: Any, parallel: tuple[Any, ...], dependences: Any) -> Any:
 
 
 def check_kernel(tree: Tree, dependences: Any) -> None:
-    """Raise IllegalPlan unless the threads of a launch of `tree` respect `dependences`: those within it, none of
-    which crosses threads (`check_threads`).
+    """Raise IllegalPlan unless the threads of a launch of `tree` respect `dependences`.
+
+    These are the dependences within the launch, none of which crosses threads (`check_threads`).
     """
     if dependences.is_empty():
         return
@@ -78,7 +79,7 @@ def check_kernel(tree: Tree, dependences: Any) -> None:
 def check_threads(tree: Tree, dependences: Any) -> None:
     """Raise IllegalPlan if a dependence within a launch crosses blocks or threads.
 
-    Needed beside `check_kernel`, because loops and sequences order what they run within one thread only.
+    Needed in addition to `check_kernel`, because loops and sequences order only the instances of one thread.
     """
     for level in ("block", "thread"):
         members = indices(tree, level)
@@ -87,7 +88,7 @@ def check_threads(tree: Tree, dependences: Any) -> None:
 
 
 def indices(tree: Tree, level: str) -> tuple[Any, ...]:
-    """Where `tree` runs each instance: its block or thread indices, over all branches; () when it maps none."""
+    """Return the block or thread indices of each instance in `tree`, over all branches; () if it maps none."""
     match tree:
         case Leaf() | Launch():
             return ()
@@ -112,7 +113,7 @@ def _require_same(members: tuple[Any, ...], dependences: Any, level: str) -> Non
 
 
 def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
-    """The dependences that the band leaves unordered."""
+    """Return the dependences that the band leaves unordered."""
     partial = multi(members)
     backwards = dependences.lex_gt_at_multi_union_pw_aff(partial)
     if not backwards.is_empty():
@@ -121,7 +122,7 @@ def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
 
 
 def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
-    """The dependences inside each part of a sequence."""
+    """Return the dependences inside each part of a sequence."""
     inside = []
     for later, sink in enumerate(filters):
         arriving = dependences.intersect_range(sink)
@@ -134,14 +135,14 @@ def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
 
 
 def _violation(what: str, dependences: Any) -> IllegalPlan:
-    """The error for broken dependences, with one example: `S1(i=0, j=2) depends on S0(i=0)`."""
+    """Return the error for broken dependences, with one example: `S1(i=0, j=2) depends on S0(i=0)`."""
     pair = next(maps(dependences)).sample()
     message = f"{what}: {_instance(pair.range())} depends on {_instance(pair.domain())}"
     return IllegalPlan(message, str(pair))
 
 
 def _instance(one: Any) -> str:
-    """The only point of an isl Set."""
+    """Return the only point of an isl Set."""
     point, kind = one.sample_point(), isl.dim_type.set
     values = [f"{one.get_dim_name(kind, d)}={point.get_coordinate_val(kind, d)}" for d in range(one.dim(kind))]
     return f"{one.get_tuple_name()}({', '.join(values)})" if values else str(one.get_tuple_name())

@@ -1,7 +1,7 @@
-"""Schedules from partitions: which statements share loops is the Plan's choice, how these loops run is isl's.
+"""Schedules from partitions: the Plan chooses the statements that share loops, and isl how these loops run.
 
 A Group is scheduled as a whole. Its outer loops (the parallel ones, or the host loops above them) are shared by all of
-its statements; inside them every part is a group of its own. What isl cannot bring under common loops is refused.
+its statements; inside them every part is a separate group. Groups for which isl finds no common loops are refused.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Path = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A strongly connected component: its statements (sorted), and how many parallel loops it has outermost.
+    """A strongly connected component: its statements (sorted), and the number of its outermost parallel loops.
 
-    `parallel` is known at the outermost level only, where it decides what may be put together; 0 elsewhere.
+    `parallel` is known at the outermost level only, where it limits what may be combined; 0 elsewhere.
     """
 
     statements: tuple[str, ...]
@@ -53,7 +53,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where a group is scheduled: its instances, what is still to be ordered, and the loops around it."""
+    """Where a group is scheduled: its instances, the dependences still to be ordered, and the loops around it."""
 
     domain: Any
     dependences: Any
@@ -62,10 +62,10 @@ class _Place:
 
 
 def partition_tree(program: Program, partition: Partition) -> Tree:
-    """The schedule tree of `partition`.
+    """Return the schedule tree of `partition`.
 
     Raises:
-        IllegalPlan: the groups are not all statements, each once; or isl cannot bring a group under common loops.
+        IllegalPlan: the groups are not all statements, each once; or isl finds no common loops for a group.
     """
     return _sequence(program, partition.reductions, partition.groups, (), tuple(s.name for s in program.statements))
 
@@ -95,7 +95,7 @@ def _group(program: Program, reductions: tuple[str, ...], group: Group, path: Pa
 
 
 def split_band(tree: Tree, statements: tuple[str, ...]) -> tuple[Band, int]:
-    """The band at the top of a group's tree and how many of its members come before the parts.
+    """Return the band at the top of a group's tree, and how many of its members come before the parts.
 
     Raises:
         IllegalPlan: there is no loop to share.
@@ -111,7 +111,7 @@ def split_band(tree: Tree, statements: tuple[str, ...]) -> tuple[Band, int]:
 
 @memoized(maxsize=512)
 def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tree:
-    """isl's schedule of the statements path[-1] inside the shared loops of the groups before.
+    """Return isl's schedule of the statements path[-1] inside the shared loops of the groups before.
 
     Raises:
         IllegalPlan: isl gave up, or finds no loop that all the statements can share.
@@ -131,7 +131,7 @@ def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tre
 
 
 def _scheduled(place: _Place, proximity: Any) -> Tree:
-    """isl's schedule where the pairs in `proximity` come close to each other. Raises IllegalPlan."""
+    """Return isl's schedule in which the pairs in `proximity` are close to each other. Raises IllegalPlan."""
     found = find_schedule(Constraints(place.domain, place.dependences, proximity), ScheduleChoice(), whole=True)
     return _without(from_isl(found), place)
 
@@ -141,7 +141,7 @@ def _is_parallel(tree: Tree) -> bool:
 
 
 def _side_by_side(program: Program, reductions: tuple[str, ...], path: Path, place: _Place) -> Band:
-    """The parallel loops of the components of path[-1] laid over each other, where no dependence crosses them.
+    """Return the parallel loops of the components of path[-1] as common loops, if no dependence crosses them.
 
     Raises:
         IllegalPlan: there are none.
@@ -167,7 +167,7 @@ def _union(members: SequenceOf[Any]) -> Any:
 
 
 def _rest(band: Band, count: int) -> Tree:
-    """`band` without its first members."""
+    """Return `band` without its first members."""
     if count == len(band.members):
         return band.child
     return Band(band.members[count:], band.coincident[count:], band.permutable, band.child)
@@ -200,7 +200,7 @@ def _inside(relation: Any, domain: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _shared_reads(program: Program) -> Any:
-    """Pairs of different statements that isl should bring together: they read the same element."""
+    """Return pairs of different statements that isl should bring together: they read the same element."""
     reads, times = model(program).reads, isl.Schedule(program.schedule).get_map()
     shared = reads.apply_range(reads.reverse()).intersect(times.lex_lt_union_map(times))
     result = isl.UnionMap("{ }")
@@ -211,9 +211,7 @@ def _shared_reads(program: Program) -> Any:
 
 
 def _linked(program: Program, place: _Place, proximity: Any) -> Any:
-    """`proximity` with two statements that nothing connects connected by their iterators, so that isl treats all as
-    one component.
-    """
+    """Return `proximity` with unconnected statements connected by their iterators, so that isl sees one component."""
     linked = links([place.dependences, proximity])
     for first, second in pairwise(statements_of(place.domain)):
         if not _connected(first, second, linked):
@@ -223,7 +221,7 @@ def _linked(program: Program, place: _Place, proximity: Any) -> Any:
 
 
 def links(relations: Iterable[Any]) -> list[tuple[str, str]]:
-    """(source, sink) of every isl Map in some UnionMaps."""
+    """Return (source, sink) of every isl Map in some UnionMaps."""
     return [(r.get_tuple_name(isl.dim_type.in_), r.get_tuple_name(isl.dim_type.out))
             for relation in relations for r in maps(relation)]
 
@@ -238,7 +236,7 @@ def _connected(first: str, second: str, linked: list[tuple[str, str]]) -> bool:
 
 
 def _alike(program: Program, first: str, second: str) -> Any:
-    """`{ first[i, j, ..] -> second[i, j, ..] }` over the loops that both have."""
+    """Return `{ first[i, j, ..] -> second[i, j, ..] }` over the loops that both have."""
     one, other = program.statement(first), program.statement(second)
     depth = min(len(one.iterators), len(other.iterators))
     names = [[f"{letter}{d}" for d in range(len(s.iterators))] for letter, s in (("a", one), ("b", other))]
@@ -247,7 +245,7 @@ def _alike(program: Program, first: str, second: str) -> Any:
 
 
 def _without(tree: Tree, place: _Place) -> Tree:
-    """`tree` without the members that the loops around it determine."""
+    """Return `tree` without the members that the loops around it determine."""
     if not place.around:
         return tree
     match tree:
@@ -265,17 +263,17 @@ def _without(tree: Tree, place: _Place) -> Tree:
 
 
 def _determined(member: Any, place: _Place) -> bool:
-    """Whether all instances at one point of the loops around have the same value of `member`."""
+    """Return whether all instances at one point of the outer loops have the same value of `member`."""
     outer = isl.UnionMap.from_multi_union_pw_aff(multi(place.around)).intersect_domain(place.domain)
     return bool(outer.reverse().apply_range(isl.UnionMap.from_union_pw_aff(member)).is_single_valued())
 
 
 @memoized(maxsize=512)
 def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
-    """The components inside the shared loops of path[-1] (of the whole program for an empty path).
+    """Return the components inside the shared loops of path[-1] (of the whole program for an empty path).
 
     Raises:
-        IllegalPlan: isl cannot bring a group of `path` under common loops, or only such as leave it no parallel loop.
+        IllegalPlan: isl finds no common loops for a group of `path`, or only such that leave it no parallel loop.
     """
     if path:
         _check_parallel(program, reductions, path)
@@ -294,9 +292,9 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
 
 
 def _check_parallel(program: Program, reductions: tuple[str, ...], path: Path) -> None:
-    """Raise IllegalPlan where components with parallel loops of their own have none outermost that they could share.
+    """Raise IllegalPlan if components with parallel loops of their own cannot share an outermost one.
 
-    (Rule 2 of Coding Ants, section 5.1.2; shared loops of the host would launch a kernel for every point.)
+    (Rule 2 of Coding Ants, section 5.1.2; shared host loops would launch a kernel for every point.)
     """
     tree = group_tree(program, reductions, path)
     if _is_parallel(tree):

@@ -1,8 +1,8 @@
-"""Schedule trees from a schedule matrix: the loops of the Plan, with their exactly known properties.
+"""Schedule trees from a schedule matrix: the loops of the Plan, with their exactly computed properties.
 
-Which loops are parallel, and which may be tiled together, is found out from the dependences, so that a Plan written by
-hand holds rows only. Consecutive rows make one band while all dependences that are live at its start run forwards in
-each of them; but a loop that is parallel only because loops outside of it order the rest begins a band of its own.
+The parallel loops, and those that may be tiled together, follow from the dependences, so a hand-written Plan contains
+only rows. Consecutive rows make one band while all dependences that are live at its start run forwards in each of them;
+but a loop that is parallel only because outer loops order the rest begins a new band.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from generator.schedules.hyperplanes import Hyperplanes, LoopNest, Row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where a nest is built: its instances, the dependences still to be ordered, whether a loop outside is parallel."""
+    """Where a nest is built: its instances, the dependences still to be ordered, and whether an outer loop is parallel.
+    """
 
     domain: Any
     dependences: Any
     parallel: bool
 
     def within(self, program: Program, statements: Iterable[str]) -> _Place:
-        """The part of some statements."""
+        """Return the part of some statements."""
         domain = isl.UnionSet("{ }")
         for name in statements:
             domain = domain.union(isl.UnionSet(program.statement(name).domain))
@@ -43,11 +44,11 @@ class _Place:
 
 
 def hyperplane_tree(program: Program, schedule: Hyperplanes) -> Tree:
-    """The schedule tree of a schedule matrix. The exact check decides whether it is legal.
+    """Return the schedule tree of a schedule matrix. The exact check decides whether it is legal.
 
     Raises:
         IllegalPlan: the nests are not all statements, each once; rows do not fit the statements' iterators, or do not
-            tell all iterations apart.
+            distinguish all iterations.
     """
     names = tuple(s.name for s in program.statements)
     _check(program, schedule.nests, names, dict.fromkeys(names, ()))
@@ -57,7 +58,7 @@ def hyperplane_tree(program: Program, schedule: Hyperplanes) -> Tree:
 
 def _check(program: Program, nests: tuple[LoopNest, ...], expected: Iterable[str],
            outer: dict[str, tuple[tuple[int, ...], ...]]) -> None:
-    """Raise IllegalPlan for nests that do not fit; `outer` holds the coefficients of the rows outside by statement."""
+    """Raise IllegalPlan for nests that do not fit. `outer`: the coefficients of the outer rows by statement."""
     listed = sorted(name for nest in nests for name in nest.statements)
     if listed != sorted(expected) or not all(nest.statements for nest in nests):
         raise IllegalPlan(f"the loop nests must hold each of {', '.join(sorted(expected))} once; they hold "
@@ -104,7 +105,7 @@ def _nest(program: Program, nest: LoopNest, place: _Place) -> Tree:
 
 
 def _bands(program: Program, nest: LoopNest, members: list[Any], place: _Place) -> Tree:
-    """The first band of `members`, and below it what is left of the nest."""
+    """Return the first band of `members`, with the rest of the nest below it."""
     if not members:
         return _inside(program, nest, place)
     left, count = place.dependences, 0
@@ -124,7 +125,9 @@ def _bands(program: Program, nest: LoopNest, members: list[Any], place: _Place) 
 
 
 def _wavefront(program: Program, nest: LoopNest, members: list[Any], place: _Place) -> Tree:
-    """Tiles along wavefronts: the sum of their numbers on the host, all but the first one parallel, points in order."""
+    """Return tiles along wavefronts: the sum of their numbers on the host, all but the first one parallel, points in
+    order.
+    """
     count = len(nest.wavefront)
     tiles = [_tile(member, size) for member, size in zip(members, nest.wavefront, strict=False)]
     total = tiles[0]
@@ -143,7 +146,8 @@ def _tile(member: Any, size: int) -> Any:
 
 
 def _inside(program: Program, nest: LoopNest, place: _Place) -> Tree:
-    """What runs inside all rows of a nest: its parts, or its statements in an order that the dependences allow."""
+    """Return what runs inside all rows of a nest: its parts, or its statements in an order that the dependences allow.
+    """
     if nest.parts:
         return _sequence(program, nest.parts, place)
     if len(nest.statements) == 1:
@@ -156,7 +160,7 @@ def _inside(program: Program, nest: LoopNest, place: _Place) -> Tree:
 
 
 def _member(statements: tuple[str, ...], row: Row, domain: Any) -> Any:
-    """The isl UnionPwAff of a row."""
+    """Return the isl UnionPwAff of a row."""
     parts = []
     for name, vector in zip(statements, row, strict=True):
         terms = " + ".join([*(f"{c}d{k}" for k, c in enumerate(vector[:-1])), str(vector[-1])])
@@ -165,10 +169,10 @@ def _member(statements: tuple[str, ...], row: Row, domain: Any) -> Any:
 
 
 def _keeps(dependences: Any, member: Any) -> bool:
-    """Whether a row runs no dependent pair apart."""
+    """Return whether a row separates no dependent pair."""
     return bool(dependences.is_subset(dependences.eq_at_multi_union_pw_aff(multi([member]))))
 
 
 def _breaks(dependences: Any, member: Any) -> bool:
-    """Whether a row runs a dependent pair backwards."""
+    """Return whether a row runs a dependent pair backwards."""
     return not dependences.lex_gt_at_multi_union_pw_aff(multi([member])).is_empty()

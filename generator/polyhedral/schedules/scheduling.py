@@ -1,4 +1,4 @@
-"""isl's scheduler, asked with the options of a ScheduleChoice."""
+"""isl's scheduler, called with the options of a ScheduleChoice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from generator.schedules.choice import ScheduleChoice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraints:
-    """What isl's scheduler is told: instances, the order it must keep, and pairs that should come close together."""
+    """The input of isl's scheduler: instances, the order to keep, and pairs that should be close together."""
 
     domain: Any
     validity: Any
@@ -29,7 +29,7 @@ class Constraints:
 
 @lru_cache(maxsize=1024)
 def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
-    """The isl Schedule that the scheduler finds; legal by construction and checked again later.
+    """Return the isl Schedule that the scheduler finds; legal by construction and checked again later.
 
     Raises:
         IllegalPlan: the scheduler gave up.
@@ -39,7 +39,7 @@ def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
 
 
 def find_schedule(constraints: Constraints, choice: ScheduleChoice, whole: bool = False) -> Any:
-    """The isl Schedule for `constraints`. `whole`: all statements that constraints connect share loops where legal.
+    """Return the isl Schedule for `constraints`. `whole`: statements connected by constraints share loops if legal.
 
     Raises:
         IllegalPlan: the scheduler gave up.
@@ -49,7 +49,7 @@ def find_schedule(constraints: Constraints, choice: ScheduleChoice, whole: bool 
                           _without_bounds(constraints.proximity, domain))
     try:
         return _ask_isl(relaxed, choice, whole)
-    except ChildError:  # what holds outside the domain alone may contradict itself
+    except ChildError:  # constraints outside of the domain may be contradictory
         try:
             return _ask_isl(constraints, choice, whole)
         except ChildError as error:
@@ -57,7 +57,7 @@ def find_schedule(constraints: Constraints, choice: ScheduleChoice, whole: bool 
 
 
 def _ask_isl(asked: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
-    """One call of the scheduler. Raises ChildError for isl's own errors, IllegalPlan at the time limit."""
+    """Call the scheduler once. Raises ChildError for isl's own errors, IllegalPlan at the time limit."""
     constraints = (isl.ScheduleConstraints.on_domain(asked.domain).set_validity(asked.validity)
                    .set_proximity(asked.proximity).set_coincidence(asked.validity))
     algorithm = {"pluto": isl.schedule_algorithm.ISL, "feautrier": isl.schedule_algorithm.FEAUTRIER}
@@ -70,24 +70,24 @@ def _ask_isl(asked: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
         if asked.validity.is_empty() and asked.proximity.is_empty():
             return (
                 constraints.compute_schedule()
-            )  # no linear program to solve: it takes no child process with a time limit
+            )  # no linear program to solve: no child process with a time limit is needed
         text = limited(lambda: str(constraints.compute_schedule()), "scheduling with these options")
     return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
 
 
 def _without_bounds(dependences: Any, domain: Any) -> Any:
-    """The same relation on `domain`, described without the constant bounds of the loops.
+    """Return the same relation on `domain`, described without the constant bounds of the loops.
 
     A schedule that respects it respects `dependences`. Constant bounds only burden the scheduler's linear programs:
-    without them heat-3d takes milliseconds instead of minutes. Bounds by other iterators (`j < i`) stay: without
-    them a triangular loop nest (ludcmp, nussinov) seems to contradict itself.
+    without them heat-3d takes milliseconds instead of minutes. Bounds by other iterators (`j < i`) stay: without them a
+    triangular loop nest (ludcmp, nussinov) seems contradictory.
     """
     boxes = union_of([bounding_box(part) for part in sets(domain)])
     return dependences.gist_domain(boxes).gist_range(boxes)
 
 
 def bounding_box(points: Any) -> Any:
-    """The smallest isl Set with constant bounds around `points`."""
+    """Return the smallest isl Set with constant bounds around `points`."""
     box = isl.Set.universe(points.get_space())
     for dim in range(points.dim(isl.dim_type.set)):
         box = box.lower_bound_val(isl.dim_type.set, dim, points.dim_min_val(dim))

@@ -1,4 +1,4 @@
-"""Tiles that run several time steps, as relations between tiles and what they run and hold."""
+"""Tiles that run several time steps, as relations from tiles to their instances and elements."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from generator.program import Program
 
 @memoized(maxsize=256)
 def check_time_tiles(program: Program, steps: int, tile: tuple[int, ...]) -> None:
-    """Raise IllegalPlan unless every tile can run a chunk of steps by itself; `tile` belongs to the dimensions of the
+    """Raise IllegalPlan unless every tile can run a chunk of steps independently. `tile`: in the dimensions of the
     arrays.
 
-    What is run for it may only need values from before the chunk or values that are computed for it.
+    The instances of a tile may only need values from before the chunk or values that are computed for the tile.
     """
     loop = required_time_loop(program)
     blocks = _Blocks(loop, overlap(loop, steps), time_tiling(loop, steps), tile)
@@ -51,7 +51,7 @@ def check_time_tiles(program: Program, steps: int, tile: tuple[int, ...]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Relations between a chunk with a block, `[c, b0, ..]`, and instances or elements, as isl UnionMaps."""
+    """Relations from a chunk with a block, `[c, b0, ..]`, to instances or elements, as isl UnionMaps."""
 
     loop: TimeLoop
     overlap: Overlap
@@ -59,12 +59,12 @@ class _Blocks:
     tile: tuple[int, ...]
 
     def computed(self, number: int) -> Any:
-        """What blocks compute in sweep `number`."""
+        """Return what blocks compute in sweep `number`."""
         sweep = self.loop.sweeps[number]
         return self.in_chunk(sweep, self._around(sweep, self.overlap.sweeps[number], "(last - v0)"))
 
     def own(self, sweep: Sweep) -> Any:
-        """What blocks compute of their tiles."""
+        """Return what blocks compute of their own tiles."""
         return self.in_chunk(sweep, self._around(sweep, ((0, 0),) * len(self.tile), "0"))
 
     def _around(self, sweep: Sweep, margin: Margin, left: str) -> str:
@@ -77,8 +77,8 @@ class _Blocks:
         return " and ".join(parts)
 
     def in_chunk(self, sweep: Sweep, condition: str) -> Any:
-        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step, `v0`, ..
-        are the iterators.
+        """Return instances of a sweep in the steps of a chunk, under a condition on `last`, its last step, and
+        iterators `v0`, ..
         """
         names = ", ".join(f"v{k}" for k in range(len(sweep.statement.iterators)))
         least, shorter, first = self.tiling.least, self.tiling.shorter, self.loop.first
@@ -90,7 +90,7 @@ class _Blocks:
         return isl.UnionMap(text).intersect_range(isl.UnionSet(sweep.statement.domain))
 
     def held(self) -> Any:
-        """The elements of arrays that blocks hold."""
+        """Return the elements of arrays that blocks hold."""
         parts = []
         for name, margin in self.overlap.arrays:
             index = [f"e{d}" for d in range(len(self.tile))]

@@ -1,13 +1,13 @@
-"""Programs that sweep over the same arrays again and again, and what a tile needs to run several steps by itself.
+"""Programs that sweep repeatedly over the same arrays, and the margins of a tile that runs several steps on its own.
 
     for (t ..)
-      for (i ..) B[i] = A[i - 1] + A[i] + A[i + 1];      a sweep: every element that it writes it writes once,
-      for (i ..) A[i] = B[i - 1] + B[i] + B[i + 1];      and reads no element that another instance of it writes
+        for (i ..) B[i] = A[i - 1] + A[i] + A[i + 1];    a sweep: it writes every element once,
+        for (i ..) A[i] = B[i - 1] + B[i] + B[i + 1];    and reads no element that another of its instances writes
 
-A block that has the surroundings of its tile can run `steps` time steps without seeing what other blocks do: the later
-the step, the less of the surroundings it computes (overlapped tiling; Krishnamoorthy et al., "Effective automatic
-parallelization of stencil computations", PLDI 2007). Neighbours compute the surroundings twice. `time_relations.py`
-says what follows for instances, and has it checked.
+A block that has the margins of its tile can run `steps` time steps independently of other blocks: each step computes
+less of the margins than the previous one (overlapped tiling; Krishnamoorthy et al., "Effective automatic
+parallelization of stencil computations", PLDI 2007). Neighbouring blocks both compute the margins. `time_relations.py`
+describes the instances, and has them checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from generator.program import Program, Statement
 
 MAX_DIMS = 3
 Margin: TypeAlias = tuple[tuple[int, int], ...]
-"""Per dimension, how many elements before and behind a tile."""
+"""Per dimension, the number of elements before and behind a tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Sweep:
     """A statement that writes elements of `array`, each once per time step.
 
     Element `e` is written by the iteration whose iterator number `dims[d][0]` is `e[d] - dims[d][1]`; without an
-    iterator (None) `e[d]` is `dims[d][1]`. `ranges[p]` are the first and last value of iterator p (0: time). `reads`
-    are elements of arrays that sweeps write, relative to `e`.
+    iterator (None) `e[d]` is `dims[d][1]`. `ranges[p]`: the first and last value of iterator p (0: time). `reads`:
+    elements of arrays that sweeps write, relative to `e`.
     """
 
     statement: Statement
@@ -54,9 +54,9 @@ class Sweep:
 class TimeLoop:
     """A program that is a loop over time around sweeps: `count` steps from `first` on.
 
-    `arrays` are those that sweeps write (all have the same dimensions), `extents` the largest of them. A step reads
-    elements of `carried` arrays that an earlier one wrote, or that nobody wrote; of the others only elements outside of
-    `written`, the box (first and last index per dimension) that is written in every step.
+    `arrays`: those that sweeps write, all with the same number of dimensions. `extents`: the largest of them. A step
+    reads elements of `carried` arrays that an earlier one wrote, or that are never written; of the others only elements
+    outside of `written`, the box (first and last index per dimension) that is written in every step.
     """
 
     first: int
@@ -70,9 +70,9 @@ class TimeLoop:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What a block computes around its tile when `left` steps of its time tile are still to come.
+    """The elements that a block computes around its tile if `left` steps of its time tile follow.
 
-    Sweep k: `sweeps[k]` plus `left` times `slope` elements on each side. `arrays` says what it needs of each array
+    Sweep k: `sweeps[k]` plus `left` times `slope` elements on each side. `arrays`: the margin needed of each array
     before its first step.
     """
 
@@ -83,9 +83,9 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class TimeTiling:
-    """The steps in `chunks` launches, an even number of them: chunk c runs `least` steps, one more if `c >= shorter`.
+    """The steps in `chunks` launches, an even number: chunk c runs `least` steps, one more if `c >= shorter`.
 
-    The last one runs a step in any case: it stores what every step writes anew.
+    The last one always runs a step: it stores what every step writes anew.
     """
 
     chunks: int
@@ -94,18 +94,19 @@ class TimeTiling:
 
     @property
     def most(self) -> int:
-        """The steps of the longest."""
+        """The steps of the longest launch."""
         return self.least + (self.shorter < self.chunks)
 
 
 def time_tiling(loop: TimeLoop, steps: int) -> TimeTiling:
-    """Launches of at most `steps` steps. After an even number of them, the results are where they began."""
+    """Return launches of at most `steps` steps. After an even number of them, the results are in the original arrays.
+    """
     chunks = 2 * -(-loop.count // (2 * steps))
     return TimeTiling(chunks, loop.count // chunks, chunks - loop.count % chunks)
 
 
 def required_time_loop(program: Program) -> TimeLoop:
-    """`time_loop`. Raises IllegalPlan for a program that is none."""
+    """Return `time_loop`. Raises IllegalPlan for any other program."""
     found = time_loop(program)
     if found is None:
         raise IllegalPlan(f"{program.name} is no loop over time around sweeps that read constant distances away")
@@ -114,7 +115,7 @@ def required_time_loop(program: Program) -> TimeLoop:
 
 @lru_cache(maxsize=16)
 def time_loop(program: Program) -> TimeLoop | None:
-    """The program as a loop over time; None when it is something else."""
+    """Return the program as a loop over time; None if it is something else."""
     schedule = isl.Schedule(program.schedule)
     names = _sweep_names(from_isl(schedule), schedule.get_domain())
     targets = {program.statement(name).body.target.array for name in names}
@@ -136,7 +137,7 @@ def time_loop(program: Program) -> TimeLoop | None:
 
 
 def _sweep_names(tree: Tree, domain: Any) -> tuple[str, ...]:
-    """The statements of the nests inside a loop over their first iterators, in order; () for another tree."""
+    """Return the statements of the nests inside a loop over their first iterators, in order; () for another tree."""
     if not isinstance(tree, Band) or len(tree.members) != 1:
         return ()
     for one in (domain.get_set_list().get_at(k) for k in range(domain.get_set_list().n_set())):
@@ -163,7 +164,7 @@ def _only_loops(tree: Tree) -> bool:
 
 
 def _sweep(program: Program, statement: Statement, targets: set[str]) -> Sweep | None:
-    """The statement as a sweep; None when it is none."""
+    """Return the statement as a sweep; None if it is not one."""
     body, domain = statement.body, isl.Set(statement.domain)
     dims = [_place(index, statement.iterators) for index in body.target.index]
     always = body.guard is None and not any(a.kind == "may_write" for a in statement.accesses)
@@ -190,12 +191,12 @@ def _sweep(program: Program, statement: Statement, targets: set[str]) -> Sweep |
 
 
 def _place(index: Expr, iterators: Sequence[str]) -> tuple[int | None, int] | None:
-    """A subscript of a target as in Sweep.dims; None for others."""
+    """Return a subscript of a target as in Sweep.dims; None for others."""
     return (None, index.value) if isinstance(index, Int) else iterator_and_constant(index, iterators)
 
 
 def _distance(write: str, read: str) -> tuple[int, ...] | None:
-    """How far what is read is from what is written, if that is constant."""
+    """Return the distance from the written to the read element, if it is constant."""
     relation = isl.Map(write).reverse().apply_range(isl.Map(read))
     if relation.dim(isl.dim_type.in_) != relation.dim(isl.dim_type.out) or relation.is_empty():
         return None
@@ -207,7 +208,7 @@ def _distance(write: str, read: str) -> tuple[int, ...] | None:
 
 
 def _independent(program: Program, sweeps: Sequence[Sweep]) -> bool:
-    """Whether no instance of a sweep depends on another one of the same sweep in the same time step."""
+    """Return whether no instance of a sweep depends on another one of the same sweep in the same time step."""
     dependences = model(program).dependences
     for sweep in sweeps:
         names = [f"v{k}" for k in range(len(sweep.statement.iterators))]
@@ -221,7 +222,7 @@ def _independent(program: Program, sweeps: Sequence[Sweep]) -> bool:
 
 
 def _written(sweeps: Sequence[Sweep], array: str) -> tuple[tuple[int, int], ...] | None:
-    """The box of the elements that one sweep, and no other, writes; None if several do."""
+    """Return the box of the elements that a single sweep writes; None if several sweeps write the array."""
     own = [sweep for sweep in sweeps if sweep.array == array]
     if len(own) > 1:
         return None
@@ -229,9 +230,7 @@ def _written(sweeps: Sequence[Sweep], array: str) -> tuple[tuple[int, int], ...]
 
 
 def _carries(program: Program, array: str, box: Sequence[tuple[int, int]]) -> bool:
-    """Whether a read of an element of `box` sees what an earlier time step wrote, or what was there before the
-    program.
-    """
+    """Return whether a read of an element of `box` sees a value of an earlier time step, or from before the program."""
     inside = isl.UnionSet(f"{{ {array}[{', '.join(f'e{d}' for d in range(len(box)))}] : "
                           f"{' and '.join(f'{low} <= e{d} <= {high}' for d, (low, high) in enumerate(box))} }}")
     reads = isl.UnionMap("{ }")
@@ -253,7 +252,7 @@ def _carries(program: Program, array: str, box: Sequence[tuple[int, int]]) -> bo
 
 
 def _time_of(pair: Any, side: Any) -> Any:
-    """The first iterator of one end of an isl Map, as an isl PwAff on the wrapped pairs."""
+    """Return the first iterator of one end of an isl Map, as an isl PwAff on the wrapped pairs."""
     wrapped = pair.wrap()
     position = 0 if side == isl.dim_type.in_ else pair.dim(isl.dim_type.in_)
     return (
@@ -264,8 +263,7 @@ def _time_of(pair: Any, side: Any) -> Any:
 
 
 def overlap(loop: TimeLoop, steps: int) -> Overlap:
-    """The least margins of this form with which a block can run by itself what launches of at most `steps` steps
-    ask of it.
+    """Return the least margins of this form with which a block can run launches of at most `steps` steps independently.
     """
     steps = time_tiling(loop, steps).most
     none: Margin = ((0, 0),) * len(loop.extents)
@@ -290,5 +288,5 @@ def _wider(one: Margin, other: Margin) -> Margin:
 
 
 def grown(margin: Margin, slope: Margin, times: int) -> Margin:
-    """`margin` plus so many times `slope`."""
+    """Return `margin` plus `times` times `slope`."""
     return tuple((a + times * c, b + times * d) for (a, b), (c, d) in zip(margin, slope, strict=True))
