@@ -1,4 +1,4 @@
-"""The accesses of one statement: its loads are numbered, each with the relation of the elements that it may touch."""
+"""The accesses of one statement: its loads are numbered, each with the relation to the elements that it may access."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from generator.polyhedral.kit.affine import Iteration, NotAffine, Undefined, hol
 from generator.program import Access, AccessKind
 
 Shapes: TypeAlias = Callable[[str], Sequence[int | None]]
-"""The extents of an array by its name; None: unknown."""
+"""Returns the extents of an array by its name; None for unknown ones."""
 
 
 class Accesses:
     """Numbers the loads of one statement and records their access relations.
 
-    A subscript that depends on data, or is not affine for another reason, may be any index of its dimension: reads of
-    such elements are reads of all of them, writes may write to each of them. `conditional`: so may all writes.
+    A subscript that depends on data, or is otherwise not affine, may be any index of its dimension: reads of such
+    elements are reads of all of them, writes may write to each of them. `conditional`: all writes are uncertain.
     """
 
     def __init__(self, statement: str, at: Iteration, node: Any, variables: Mapping[str, Variable], shapes: Shapes,
@@ -32,14 +32,14 @@ class Accesses:
         self.found: list[Access] = []
 
     def target(self, load: Load, compound: bool) -> Load:
-        """Record the write to `load`, for a compound assignment right after the read. Raises InputError."""
+        """Record the write to `load`, preceded by the read for a compound assignment. Raises InputError."""
         index = self._subscripts(load, self.at)
         if compound:
             self._add(load, index, "read", self.at)
         return self._add(load, index, "write", self.at)
 
     def number(self, expr: Expr, at: Iteration | None = None) -> Expr:
-        """`expr` with every load recorded as a read, in the iterations `at` in which it is evaluated.
+        """Return `expr` with every load recorded as a read, in the iterations `at` in which it is evaluated.
 
         Raises:
             InputError: a subscript that is not affine, in an array of unknown size; or one without a value.
@@ -60,7 +60,7 @@ class Accesses:
                 return map_children(expr, lambda child: self.number(child, at))
 
     def _subscripts(self, load: Load, at: Iteration) -> tuple[Expr, ...]:
-        """The subscripts of `load`, with the elements that they load recorded as reads."""
+        """Return the subscripts of `load`, with the elements that they load recorded as reads."""
         return tuple(self.number(index, at) for index in load.index)
 
     def _add(self, load: Load, index: tuple[Expr, ...], kind: AccessKind, at: Iteration) -> Load:
@@ -78,7 +78,7 @@ class Accesses:
 
 
 def _advice(error: NotAffine, variable: Variable) -> str:
-    """What to do about a subscript that is not affine."""
+    """Return the remedy for a subscript that is not affine."""
     if isinstance(error, Undefined):
         return ""
     sizes = "".join(f"[{text or 'SIZE'}]" for text in variable.extents)
@@ -87,7 +87,7 @@ def _advice(error: NotAffine, variable: Variable) -> str:
 
 
 def _cases(test: Expr, at: Iteration) -> tuple[Iteration, Iteration]:
-    """Where `test` holds and where it does not; everywhere for both when that depends on data."""
+    """Return where `test` holds and where it does not; everywhere for both if that depends on data."""
     try:
         region = holds(test, at)
     except NotAffine:

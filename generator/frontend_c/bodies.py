@@ -1,7 +1,7 @@
-"""What a pure function returns, as one expression of the SCoP that calls it.
+"""The return value of a pure function as one expression of the calling SCoP.
 
-The body is followed statement by statement; each of its variables stands for an expression of the caller's variables.
-After `if (c) x = 1;`, `x` is `c ? 1 : x`; what follows an `if` with a `return` belongs to the part that goes on.
+The body is followed statement by statement; each of its variables becomes an expression of the caller's variables.
+After `if (c) x = 1;`, `x` is `c ? 1 : x`; the code after an `if` with a `return` belongs to the branch that continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHANGES = ("++", "p++", "--", "p--")
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A number of a function under evaluation; `value` None: not set yet."""
+    """A number of a function under evaluation. `value`: None before it is set."""
 
     kind: ElementType
     truth: bool
@@ -39,7 +39,7 @@ Value: TypeAlias = Local | Pointer
 
 @dataclass(frozen=True)
 class Frame:
-    """Where an expression stands: in `function` (None: the SCoP) with its variables, on a path of conditions."""
+    """The context of an expression: in `function` (None: the SCoP) with its variables, on a path of conditions."""
 
     function: Function | None = None
     names: Mapping[str, Value] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class Frame:
 class Bodies:
     """Evaluates expressions of a SCoP and bodies of the functions `defined` in its file (syntax trees).
 
-    `variables` are the declarations of the SCoP's names, `common` those that mean the same in all functions.
-    `outside` are the functions that cannot be called because they hold the SCoP.
+    `variables`: the declarations of the SCoP's names. `common`: names that mean the same in all functions. `outside`:
+    the functions that cannot be called because they contain the SCoP.
     """
 
     temporaries: Temporaries
@@ -65,7 +65,7 @@ class Bodies:
     steps: int = 0
 
     def value(self, node: Any, frame: Frame) -> Any:
-        """An expression of the SCoP's variables with the value of `node`. Raises InputError."""
+        """Return an expression of the SCoP's variables with the value of `node`. Raises InputError."""
         match node:
             case c_ast.Constant() | c_ast.Typename() | None:
                 return node
@@ -90,11 +90,11 @@ class Bodies:
             case c_ast.FuncCall():
                 return self.call(node, frame)
         if frame.function is None:
-            return node  # what a SCoP cannot hold is refused later
+            return node  # unsupported syntax is refused later
         raise cannot_inline(frame.function.name, f"`{to_c(node)}` cannot be part of an expression", node)
 
     def name(self, node: Any, frame: Frame) -> Any:
-        """What a variable stands for."""
+        """Return the expression of a variable."""
         if frame.function is None:
             return node
         if node.name in frame.names:
@@ -118,17 +118,17 @@ class Bodies:
         return node
 
     def chosen(self, test: Any, frame: Frame, parts: Sequence[tuple[Any, bool]]) -> list[Any]:
-        """A condition and expressions that are evaluated only where it is true or false."""
+        """Return a condition and expressions that are evaluated only where it is true or false."""
         condition = Condition(self.value(test, frame), frame.path, self.base(frame, "test"))
         found = [self.value(part, under(frame, condition, holds)) for part, holds in parts]
         return [condition.node, *found]
 
     def base(self, frame: Frame, name: str) -> str:
-        """What the SCoP's variable for a value of a function is called."""
+        """Return the name of the SCoP's variable for a value of a function."""
         return f"{frame.function.name}_{name}" if frame.function else name
 
     def call(self, node: Any, frame: Frame) -> Any:
-        """A call: of a function of the file, or of one that stays a call."""
+        """Return a call: of a function of the file, or of one that stays a call."""
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
         arguments = node.args.exprs if node.args else []
         if name not in self.defined:
@@ -152,14 +152,14 @@ class Bodies:
         return result
 
     def function(self, name: str) -> Function:
-        """A function of the file by its name."""
+        """Return a function of the file by its name."""
         if name not in self.known:
             self.known[name] = read_function(self.defined[name], self.typedefs)
             self.temporaries.returns[name] = self.known[name].returns
         return self.known[name]
 
     def arguments(self, function: Function, nodes: Sequence[Any], frame: Frame) -> dict[str, Value]:
-        """The variables of a function when it starts."""
+        """Return the variables of a function at its start."""
         uses = used_names(function.body)
         found: dict[str, Value] = {}
         for parameter, node in zip(function.parameters, nodes, strict=True):
@@ -177,12 +177,12 @@ class Bodies:
         return found
 
     def local(self, old: Local, value: Any, path: Path, base: str, uses: int) -> Local:
-        """A variable after an assignment; one whose value is used several times is computed once."""
+        """Return a variable after an assignment; a value that is used several times is computed once."""
         value = self.temporaries.converted(value, old.kind, old.truth)
         return replace(old, value=self.temporaries.shared(value, base, path) if uses > 1 else value)
 
     def run(self, items: Sequence[Any], frame: Frame) -> Any:
-        """What statements return; None: they end without a `return`."""
+        """Return the value that statements return; None if they end without a `return`."""
         assert frame.function is not None
         for k, node in enumerate(items):
             self.steps += 1
@@ -202,14 +202,14 @@ class Bodies:
         return None
 
     def either(self, node: Any, rest: Sequence[Any], frame: Frame) -> Any:
-        """What an `if` with a `return` in it, and what follows it, return."""
+        """Return the value of an `if` with a `return` in it, and of the code that follows it."""
         condition = Condition(self.value(node.cond, frame), frame.path, self.base(frame, "test"))
         yes = self.run([node.iftrue, *rest], under(frame, condition, True))
         no = self.run([*([node.iffalse] if node.iffalse else []), *rest], under(frame, condition, False))
         return c_ast.TernaryOp(condition.node, yes, no, node.coord) if yes is not None and no is not None else None
 
     def step(self, node: Any, frame: Frame) -> Frame:
-        """The variables after one statement that returns nothing."""
+        """Return the variables after one statement without a `return`."""
         function = frame.function
         assert function is not None
         match node:
@@ -233,7 +233,7 @@ class Bodies:
         raise _not_pure(function.name, node)
 
     def declare(self, node: Any, frame: Frame) -> Frame:
-        """A local variable."""
+        """Declare a local variable."""
         assert frame.function is not None
         kind = declared(node.type, self.typedefs)
         if kind is None or kind.extents or {"static", "extern"} & set(node.storage):
@@ -248,7 +248,7 @@ class Bodies:
         return frame if node.init is None else self.assign(node.name, node.init, frame)
 
     def assign(self, name: str, node: Any, frame: Frame) -> Frame:
-        """The variables after `name = node`."""
+        """Return the variables after `name = node`."""
         assert frame.function is not None
         old = frame.names[name]
         if isinstance(old, Pointer):
@@ -258,7 +258,7 @@ class Bodies:
         return replace(frame, names={**frame.names, name: new})
 
     def merged(self, node: Any, frame: Frame) -> Frame:
-        """The variables after an `if` without a `return`."""
+        """Return the variables after an `if` without a `return`."""
         condition = Condition(self.value(node.cond, frame), frame.path, self.base(frame, "test"))
         yes, no = (self.step(part, under(frame, condition, holds)).names
                    for part, holds in ((node.iftrue, True), (node.iffalse, False)))
@@ -269,7 +269,7 @@ class Bodies:
         for name in changed:
             one, other = yes[name], no[name]
             assert isinstance(one, Local) and isinstance(other, Local)
-            if one.value is None or other.value is None:  # it has a value in one of them, or it is never read
+            if one.value is None or other.value is None:  # it has a value in one branch only, or is never read
                 names[name] = other if one.value is None else one
                 continue
             value = c_ast.TernaryOp(condition.node, one.value, other.value, node.coord)
@@ -280,12 +280,12 @@ class Bodies:
 
 
 def under(frame: Frame, condition: Condition, holds: bool) -> Frame:
-    """The same place where a condition also holds, or does not."""
+    """Return the same context with one more condition, which holds or does not."""
     return replace(frame, path=(*frame.path, (condition, holds)))
 
 
 def _not_pure(function: str, node: Any) -> InputError:
-    """Why a function with the statement `node` is not inlined."""
+    """Return the reason why a function with the statement `node` is not inlined."""
     match node:
         case c_ast.Assignment() | c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
             reason = f"`{to_c(node)}` changes something else than its own variables"
@@ -298,7 +298,7 @@ def _not_pure(function: str, node: Any) -> InputError:
 
 
 def _refuse_effects(node: Any, defined: Mapping[str, Any]) -> None:
-    """Raise InputError for an argument whose evaluation changes something: it may be evaluated never or twice."""
+    """Raise InputError for an argument with a side effect: it may be evaluated never or twice."""
     name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else None
     if isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in _CHANGES or (
             isinstance(node, c_ast.FuncCall) and name not in defined and name not in FUNCTIONS):

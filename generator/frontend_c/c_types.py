@@ -1,4 +1,4 @@
-"""The types of C expressions (syntax trees): what C converts a value from and to."""
+"""The types of C expressions (syntax trees), for C's conversions of values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _TRUTHS = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 
 
 def type_of(node: Any, kinds: Mapping[str, ElementType], returns: Mapping[str, ElementType]) -> ElementType | None:
-    """The type of an expression; `kinds` are element types of variables, `returns` those of functions. None:
-    unknown.
+    """Return the type of an expression; None if unknown.
+
+    `kinds`: element types of variables. `returns`: result types of functions.
     """
     match node:
         case c_ast.Constant():
@@ -49,7 +50,7 @@ def type_of(node: Any, kinds: Mapping[str, ElementType], returns: Mapping[str, E
 
 def converted(node: Any, kind: ElementType, kinds: Mapping[str, ElementType],
               returns: Mapping[str, ElementType]) -> Any:
-    """`node` with the value that C gives a variable of type `kind` to which it is assigned."""
+    """Return `node` with the value of a variable of type `kind` to which it is assigned."""
     found = type_of(node, kinds, returns)
     if found == kind or (found is not None and kind == "int" and _promoted(found) == "int"):
         return node
@@ -62,7 +63,7 @@ def _promoted(kind: ElementType | None) -> ElementType | None:
 
 
 def _common(one: ElementType | None, other: ElementType | None) -> ElementType | None:
-    """The usual arithmetic conversions."""
+    """Return the result of the usual arithmetic conversions."""
     one, other = _promoted(one), _promoted(other)
     return None if one is None or other is None else max(one, other, key=_RANKS.index)
 

@@ -1,9 +1,9 @@
-"""Complex numbers in a SCoP become pairs of real ones, which is what they are in memory.
+"""Replace complex numbers in a SCoP by pairs of real ones, as they are in memory.
 
-    float complex z[N], c;      z[i] = z[i] * z[i] + c;
-    ->  float z[N][2], c[2];    float z_re_1 = z[i][0] * z[i][0] - z[i][1] * z[i][1] + c[0];
-                                z[i][1] = z[i][0] * z[i][1] + z[i][1] * z[i][0] + c[1];
-                                z[i][0] = z_re_1;
+    float complex z[N], c;          z[i] = z[i] * z[i] + c;
+    ->  float z[N][2], c[2];        float z_re_1 = z[i][0] * z[i][0] - z[i][1] * z[i][1] + c[0];
+                                    z[i][1] = z[i][0] * z[i][1] + z[i][1] * z[i][0] + c[1];
+                                    z[i][0] = z_re_1;
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Pair:
 
 
 def without_complex(flat: Flat, tree: Any, typedefs: Mapping[str, Any]) -> Flat:
-    """A SCoP whose complex numbers are pairs (its items change in place). Raises InputError."""
+    """Return a SCoP whose complex numbers are pairs (its items change in place). Raises InputError."""
     used, scope, components = names_in(flat.items), dict(flat.scope), dict(flat.components)
     found = {name: kind for name in used & scope.keys() if isinstance(scope[name], c_ast.Decl)
              and (kind := complex_kind(scope[name].type, typedefs)) is not None}
@@ -59,7 +59,7 @@ def without_complex(flat: Flat, tree: Any, typedefs: Mapping[str, Any]) -> Flat:
 
 
 def complex_kind(node: Any, typedefs: Mapping[str, Any]) -> ElementType | None:
-    """The type of both parts of what a declared type consists of; None when that is no complex number."""
+    """Return the type of both parts of a declared type's elements; None if they are not complex numbers."""
     inner = innermost(node)
     if not isinstance(inner, c_ast.TypeDecl) or not isinstance(inner.type, c_ast.IdentifierType):
         return None
@@ -72,7 +72,7 @@ def complex_kind(node: Any, typedefs: Mapping[str, Any]) -> ElementType | None:
 
 @dataclass(eq=False)
 class _Pairs:
-    """Rewrites statements; `arrays` are complex variables from outside, `local` those that the SCoP declares."""
+    """Rewrites statements. `arrays`: complex variables from outside; `local`: those that the SCoP declares."""
 
     temporaries: Temporaries
     arrays: frozenset[str]
@@ -81,11 +81,11 @@ class _Pairs:
     named: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def block(self, items: Sequence[Any]) -> list[Any]:
-        """Statements in text order."""
+        """Return the rewritten statements in text order."""
         return [found for item in items for found in self.statement(item)]
 
     def statement(self, node: Any) -> list[Any]:
-        """One statement and what must stand before it."""
+        """Return one rewritten statement, preceded by its auxiliary statements."""
         match node:
             case c_ast.Compound():
                 node.block_items = self.block(node.block_items or [])
@@ -113,12 +113,12 @@ class _Pairs:
         return [*self.temporaries.flush(), node]
 
     def one(self, node: Any) -> Any:
-        """The body of a loop or one part of an `if`."""
+        """Return the body of a loop or one part of an `if`."""
         found = self.statement(node)
         return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
 
     def declaration(self, node: Any) -> list[Any]:
-        """A complex variable of the SCoP."""
+        """Return the declarations for a complex variable of the SCoP."""
         if not isinstance(node.type, c_ast.TypeDecl):
             raise InputError(f"`{to_c(node)}`: declare arrays of complex numbers before the SCoP", where(node))
         kind = c_ast.IdentifierType(self.local[node.name].split())
@@ -133,7 +133,7 @@ class _Pairs:
         return [*found, *self.statement(c_ast.Assignment("=", c_ast.ID(node.name, node.coord), node.init, node.coord))]
 
     def parts(self, name: str) -> tuple[str, str]:
-        """The variables that hold the parts of a complex variable of the SCoP."""
+        """Return the variables that hold the parts of a complex variable of the SCoP."""
         if name not in self.named:
             re, im = (self.temporaries.fresh(f"{name}_{part}") for part in ("re", "im"))
             self.named[name] = (re, im)
@@ -141,7 +141,7 @@ class _Pairs:
         return self.named[name]
 
     def stored(self, node: Any) -> Pair | None:
-        """The parts of a complex variable or element; None for other expressions."""
+        """Return the parts of a complex variable or element; None for other expressions."""
         base = node
         while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp)):
             base = base.name if isinstance(base, c_ast.ArrayRef) else base.expr
@@ -155,14 +155,15 @@ class _Pairs:
         return Pair(*(c_ast.ArrayRef(place, c_ast.Constant("int", k, node.coord), node.coord) for k in ("0", "1")))
 
     def subscripted(self, node: Any) -> Any:
-        """An element with its subscripts rewritten."""
+        """Return an element with its subscripts rewritten."""
         if isinstance(node, c_ast.ID):
             return node
         return c_ast.ArrayRef(self.subscripted(node.name), self.real(node.subscript), node.coord)
 
     def assigned(self, node: Any, target: Pair) -> list[Any]:
-        """An assignment to a complex number: the real part is kept until the imaginary part, which may need the
-        old one, is set.
+        """Return an assignment to a complex number.
+
+        The new real part is stored only after the imaginary part is set, which may need the old one.
         """
         base = node.lvalue
         while not isinstance(base, c_ast.ID):
@@ -183,13 +184,13 @@ class _Pairs:
                 c_ast.Assignment("=", target.re, kept, node.coord)]
 
     def kept(self, node: Any, kind: ElementType) -> Any:
-        """A variable with the value of `node` before the statement; a constant stays one."""
+        """Return a variable with the value of `node` before the statement; a constant is returned unchanged."""
         if isinstance(node, c_ast.Constant):
             return node
         return self.temporaries.kept_value(self.temporaries.converted(node, kind), "re")
 
     def value(self, node: Any) -> Pair:
-        """The parts of an expression. Raises InputError."""
+        """Return the parts of an expression. Raises InputError."""
         if (found := self.stored(node)) is not None:
             return found
         match node:
@@ -206,7 +207,7 @@ class _Pairs:
                 return Pair(self.real(node), None)
 
     def combined(self, node: Any, one: Pair, other: Pair) -> Pair:
-        """A sum, difference, product or quotient."""
+        """Return a sum, difference, product or quotient."""
         match node.op:
             case "+" | "-":
                 return Pair(_sum(node.op, one.re, other.re), _sum(node.op, one.im, other.im))
@@ -224,7 +225,7 @@ class _Pairs:
                             _over(_sum("-", _times(one.im, other.re), _times(one.re, other.im)), size))
 
     def function(self, name: str, value: Pair, node: Any) -> Pair:
-        """A function whose value is complex."""
+        """Return the value of a function with a complex result."""
         if name.startswith("conj"):
             return Pair(value.re, _minus(value.im))
         suffix = "f" if name.endswith("f") else ""
@@ -234,15 +235,15 @@ class _Pairs:
         return Pair(cosine, sine) if size is None else Pair(_times(size, cosine), _times(size, sine))
 
     def shared(self, value: Pair) -> Pair:
-        """A value that may be used several times."""
+        """Return a value that may be used several times."""
         return Pair(*(None if part is None else self.once(part) for part in (value.re, value.im)))
 
     def once(self, node: Any) -> Any:
-        """A part that may be used several times."""
+        """Return a part that may be used several times."""
         return self.temporaries.shared(node, "part", ())
 
     def real(self, node: Any) -> Any:
-        """An expression whose value is real, or a statement (changed in place). Raises InputError."""
+        """Return an expression with a real value, or a statement (changed in place). Raises InputError."""
         if self.stored(node) is not None or (isinstance(node, c_ast.ID) and node.name == "_Complex_I"):
             raise InputError(
                 f"`{to_c(node)}` is complex where a real number is needed; take creal, cimag or cabs of it", where(node)

@@ -1,8 +1,8 @@
-"""Conditions that depend on data: `if (i < j && a[i] > 0)` runs its branch in some of the iterations with `i < j`.
+"""Data-dependent conditions: `if (i < j && a[i] > 0)` runs its branch in some of the iterations with `i < j`.
 
-What is affine in a condition restricts the iterations, the rest becomes the guard of each statement in the branch. C
-evaluates a condition once, a guard is evaluated again by every statement: where the branch changes what the condition
-reads, the front end keeps its value in an array of its own (`extract.py`).
+The affine part of a condition restricts the iterations, the rest becomes the guard of each statement in the branch. C
+evaluates a condition once, but every statement evaluates its guard: if the branch changes data that the condition
+reads, the front end stores its value in a separate array (`extract.py`).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from generator.polyhedral.kit.affine import Iteration, NotAffine, Undefined, hol
 
 @dataclass(frozen=True, slots=True)
 class StatementContext:
-    """Where a statement stands: the iterations that reach it, and the condition (a syntax tree or None) that it has."""
+    """The context of a statement: the iterations that reach it, and its condition (a syntax tree or None)."""
 
     at: Iteration
     guard: Any = None
 
     def within(self, at: Iteration) -> StatementContext:
-        """The same condition in other iterations."""
+        """Return the same condition in other iterations."""
         return replace(self, at=at)
 
     def where_also(self, at: Iteration, condition: Any) -> StatementContext:
-        """In the iterations `at`, under one more condition (None: no more)."""
+        """Return the iterations `at`, under one more condition (None: unchanged)."""
         return StatementContext(at, both(self.guard, condition))
 
 
 def both(first: Any, second: Any) -> Any:
-    """The syntax tree of `first && second`, either of which may be None."""
+    """Return the syntax tree of `first && second`; either may be None."""
     if first is None or second is None:
         return second if first is None else first
     return c_ast.BinaryOp("&&", first, second, first.coord)
 
 
 def always(value: Any, place: StatementContext) -> tuple[Any, StatementContext]:
-    """The first value of a variable that is declared at `place`, and where it gets one: without the condition, since
-    nobody reads it elsewhere.
+    """Return the initial value of a variable declared at `place`, and where it is set: unconditionally.
 
-    `if (c) { float w = e; .. }` sets w to `c ? e : 0`, so that no iteration sees the w of another.
+    `if (c) { float w = e; .. }` sets w to `c ? e : 0`, so that no iteration sees the w of another. This is correct
+    because w is not read elsewhere.
     """
     if place.guard is None:
         return value, place
@@ -53,15 +53,16 @@ def always(value: Any, place: StatementContext) -> tuple[Any, StatementContext]:
 
 
 def negation(condition: Any) -> Any:
-    """The syntax tree of `!condition`."""
+    """Return the syntax tree of `!condition`."""
     return c_ast.UnaryOp("!", condition, condition.coord)
 
 
 def divide(condition: Any, at: Iteration, read: Callable[[Any], Expr]) -> tuple[Iteration, Any]:
-    """The iterations that the affine parts of `condition` leave of `at`, and its other parts (None: no others).
+    """Return the iterations of `at` that satisfy the affine parts of `condition`, and its other parts (None: no
+    others).
 
-    The parts are those that must all hold. That C would evaluate one that depends on data in more iterations does not
-    matter: it has no effect. `read` makes expressions of syntax trees.
+    The parts are those that must all hold. Evaluating a data-dependent part in fewer iterations than C is correct,
+    because it has no side effect. `read` converts syntax trees to expressions.
 
     Raises:
         Undefined: one of them has no value.
@@ -80,7 +81,7 @@ def divide(condition: Any, at: Iteration, read: Callable[[Any], Expr]) -> tuple[
 
 
 def _parts(condition: Any) -> Iterator[Any]:
-    """Conditions that hold together exactly where `condition` holds, in the order of their evaluation."""
+    """Yield conditions that hold together exactly if `condition` holds, in order of evaluation."""
     match condition:
         case c_ast.BinaryOp(op="&&"):
             yield from _parts(condition.left)
@@ -95,7 +96,7 @@ def _parts(condition: Any) -> Iterator[Any]:
 
 
 def changes_condition(branch: Any) -> bool:
-    """Whether the parts of an `if` write what its condition reads before the last time that a guard would read it."""
+    """Return whether the parts of an `if` write data of its condition before the last read of a guard."""
     read = _Mentioned()
     read.visit(branch.cond)
     written = [*writes(branch.iftrue, False), *writes(branch.iffalse, False)]
@@ -113,7 +114,8 @@ class _Mentioned(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
 
 
 def writes(node: Any, repeated: bool) -> Iterator[tuple[str, bool]]:
-    """The names that the assignments in `node` write, in text order, and whether a loop in `node` repeats them."""
+    """Yield the names that the assignments in `node` write, in text order, and whether a loop in `node` repeats them.
+    """
     match node:
         case c_ast.Compound():
             for item in node.block_items or []:

@@ -13,7 +13,7 @@ _INT_MAX, _UINT_MAX, _LONG_MAX = 2**31 - 1, 2**32 - 1, 2**63 - 1
 
 
 def read_constant(node: Any) -> Expr:
-    """The value of a numeric or character constant. Raises InputError for all others (strings, `1.0L`)."""
+    """Return the value of a numeric or character constant. Raises InputError for all others (strings, `1.0L`)."""
     value: Expr | None = None
     if node.type == "char":
         code = _character(node.value)
@@ -28,12 +28,14 @@ def read_constant(node: Any) -> Expr:
 
 
 def typed(value: Expr, kind: str) -> Expr:
-    """`value` with the C type it has in the source; what C promotes to int stays as it is."""
+    """Return `value` with its C type in the source; types that C promotes to int are left out."""
     return Cast(kind, value) if kind in ("unsigned int", "long", "unsigned long") else value
 
 
 def _integer(text: str) -> Expr:
-    """C11 6.4.4.1: the first type that holds the value; only hexadecimal and octal ones may become unsigned."""
+    """Return the value with the first type that holds it (C11 6.4.4.1); only hexadecimal and octal ones may be
+    unsigned.
+    """
     digits = text.rstrip("uUlL")
     suffix = text[len(digits):].lower()
     octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
@@ -47,7 +49,7 @@ def _integer(text: str) -> Expr:
 
 
 def _character(text: str) -> int | None:
-    """The value of a plain character constant like `'a'` or `'\\n'`; None for all others (`L'a'`, `'ab'`)."""
+    """Return the value of a plain character constant like `'a'` or `'\\n'`; None for all others (`L'a'`, `'ab'`)."""
     body = text[1:-1]
     if text[0] != "'" or not body.isascii():
         return None

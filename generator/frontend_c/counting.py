@@ -1,8 +1,8 @@
-"""`while` loops that count are `for` loops: their counter is set before them, and advanced once, at the end of their
-body.
+"""Convert `while` loops that count to `for` loops: their counter is set before them, and advanced once, at the end of
+their body.
 
-k = 0;                                        k = 0;
-while (k < n && x < 4) { x = x * x; k++; }    for (k = 0; k < n && x < 4; k++) { x = x * x; }
+    k = 0;                                             k = 0;
+    while (k < n && x < 4) { x = x * x; k++; }    ->   for (k = 0; k < n && x < 4; k++) { x = x * x; }
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
 def count_whiles(items: Sequence[Any], integers: Collection[str]) -> tuple[Any, ...]:
-    """`items` with `for` loops in the places of such `while` loops (changed in place); others are left as they are.
+    """Return `items` with `for` loops in place of such `while` loops (changed in place); others stay unchanged.
 
-    `integers` are the names of integer variables, which can count.
+    `integers`: the names of integer variables, which can count.
     """
     block = c_ast.Compound(list(items))
     for node in reversed(list(nodes(block))):  # inner loops first
@@ -33,7 +33,7 @@ def count_whiles(items: Sequence[Any], integers: Collection[str]) -> tuple[Any, 
 
 
 def _as_for(before: Sequence[Any], loop: Any, integers: Collection[str]) -> Any | None:
-    """The `for` loop that a `while` loop behind the statements `before` is; None where it is none."""
+    """Return the `for` loop for a `while` loop after the statements `before`; None if it does not count."""
     body = list(loop.stmt.block_items or []) if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
     counters = assigned(body[-1]) if body else ()
     if not counters or counters[0] not in integers or advance(body[-1], counters[0]) is None:
@@ -47,9 +47,7 @@ def _as_for(before: Sequence[Any], loop: Any, integers: Collection[str]) -> Any 
 
 
 def _start(before: Sequence[Any], name: str) -> Any | None:
-    """What a variable is set to by the last of these statements that sets it, where that has the same value behind
-    them.
-    """
+    """Return the last value assigned to a variable in these statements, if that value is unchanged after them."""
     for k in reversed(range(len(before))):
         match before[k]:
             case c_ast.Decl(name=found, init=value) if found == name:
@@ -67,7 +65,7 @@ def _start(before: Sequence[Any], name: str) -> Any | None:
 
 
 def _changes(items: Sequence[Any], names: set[str]) -> bool:
-    """Whether a variable of `names` may get another value in statements or expressions."""
+    """Return whether statements or expressions may change a variable of `names`."""
     return any(
         names.intersection((*assigned(node), *(iterators_of(node) if isinstance(node, c_ast.For) else ())))
         for item in items
@@ -76,6 +74,6 @@ def _changes(items: Sequence[Any], names: set[str]) -> bool:
 
 
 def _continues(node: Any) -> bool:
-    """Whether a `continue` in `node` goes on with the loop around it."""
+    """Return whether `node` has a `continue` of the loop around it."""
     return isinstance(node, c_ast.Continue) or (
         not isinstance(node, _LOOPS) and any(_continues(child) for _, child in node.children()))

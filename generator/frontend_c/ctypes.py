@@ -19,7 +19,7 @@ INTEGER_TYPES = frozenset(NUMPY_TYPES) - {"float", "double"}
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A variable's type: `extents` as C text (None: behind a pointer), `pointers` of which lead to arrays."""
+    """A variable's type. `extents`: C text (None: behind a pointer). `pointer_to_array`: a pointer to a whole array."""
 
     element: ElementType
     extents: tuple[str | None, ...]
@@ -27,12 +27,12 @@ class Declared:
 
 
 def to_c(node: Any) -> str:
-    """The C text of a syntax tree on one line."""
+    """Return the C text of a syntax tree on one line."""
     return " ".join(c_generator.CGenerator().visit(node).split())
 
 
 def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType | None:
-    """The element type that declaration words name; None when it is no arithmetic type of ours."""
+    """Return the element type of these declaration words; None if it is not a supported arithmetic type."""
     if len(words) == 1 and words[0] in typedefs:
         target = typedefs[words[0]]
         if isinstance(target, c_ast.TypeDecl) and isinstance(target.type, c_ast.IdentifierType):
@@ -47,9 +47,9 @@ def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType |
 
 
 def pointer_advice(node: Any) -> str:
-    """What to do about a declaration that is refused because it is a pointer; "" for others.
+    """Return the remedy for a refused declaration of a pointer; "" for others.
 
-    `double **a`: rows somewhere in memory. `double *data` as a member: it may point elsewhere in every structure.
+    `double **a`: rows may be anywhere in memory. `double *data` as a member: it may differ from structure to structure.
     """
     if not isinstance(node.type, c_ast.PtrDecl):
         return ""
@@ -67,7 +67,7 @@ def pointer_advice(node: Any) -> str:
 
 
 def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:
-    """Whether a declared type is `_Bool`, to which numbers are converted in another way."""
+    """Return whether a declared type is `_Bool`, whose conversion from numbers is special."""
     if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
         return False
     names = node.type.names
@@ -87,7 +87,7 @@ def resolve_casts(node: Any, typedefs: Mapping[str, Any]) -> None:
 
 
 def declared(node: Any, typedefs: Mapping[str, Any]) -> Declared | None:
-    """Element type and extents of a declarator; None when it is not an array or scalar of numbers."""
+    """Return element type and extents of a declarator; None if it is not an array or scalar of numbers."""
     extents: list[str | None] = []
     pointers = 0
     while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl)):
@@ -113,7 +113,7 @@ def declared(node: Any, typedefs: Mapping[str, Any]) -> Declared | None:
 
 
 def integers_of(scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> dict[str, ElementType]:
-    """The types of the integer scalars of a scope."""
+    """Return the types of the integer scalars of a scope."""
     found: dict[str, ElementType] = {}
     for name, node in scope.items():
         if isinstance(node, c_ast.Enumerator):

@@ -1,18 +1,17 @@
-"""Loops without `#pragma scop`: the largest nests of a file that the front end accepts, as if pragmas stood around
-them.
+"""Loops without `#pragma scop`: the largest nests of a file that the front end accepts, as if pragmas were around them.
 
-    for (i ...) u[i] = f(i);                 1: both loops of this block
+    for (i ...) u[i] = f(i);               1: both loops of this block
     for (i ...) v[i] = 0;
-    while (error > tolerance) {              left out: `while` is not static control
-      for (i ...) v[i] = u[i-1] + u[i+1];    2
-      error = norm(u, v);
+    while (error > tolerance) {            left out: `while` is not static control
+        for (i ...) v[i] = u[i-1] + u[i+1];    2
+        error = norm(u, v);
     }
 
-Loops that follow each other are one nest where they are accepted together and arrays keep their rows (`a[i * n + j]` is
-no `a[i][j]` beside a loop over all `a[e]`).
+Consecutive loops are one nest if they are accepted together and arrays keep their rows (`a[i * n + j]` cannot be
+`a[i][j]` beside a loop over all `a[e]`).
 
-A nest is accepted by reading it whole, pragmas put around it, with sizes that stand for any: what is accepted and what
-is not cannot differ from what a person who writes the pragmas sees.
+A nest is accepted by reading it completely, with pragmas put around it and arbitrary sizes: so the result is the same
+as if the user had written the pragmas.
 """
 
 from __future__ import annotations
@@ -40,9 +39,7 @@ _BETWEEN = (c_ast.Assignment, c_ast.UnaryOp, c_ast.EmptyStatement, c_ast.If, c_a
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Loops that can be tuned: `number` counts from 1 in the text; `statements` have domains for sizes that stand
-    for any.
-    """
+    """Loops that can be tuned. `number`: counts from 1 in the text. `statements`: with domains for arbitrary sizes."""
 
     number: int
     source: ScopSource
@@ -50,13 +47,13 @@ class Nest:
 
     @property
     def depth(self) -> int:
-        """How many loops are around the innermost statement."""
+        """The number of loops around the innermost statement."""
         return max(len(statement.iterators) for statement in self.statements)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A loop that cannot be tuned as a whole, and why, with file and line."""
+    """A loop that cannot be tuned as a whole, and the reason, with file and line."""
 
     function: str
     reason: str
@@ -64,19 +61,19 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Nests:
-    """What a file holds."""
+    """The nests of a file, and the loops that are left out."""
 
     nests: tuple[Nest, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def has_own_pragma(file: Path, compilation: Compilation) -> bool:
-    """Whether a `#pragma scop` says which loops are meant. Raises InputError."""
+    """Return whether a `#pragma scop` marks the loops. Raises InputError."""
     return has_pragma(preprocess(file, compilation, whole=True).text)
 
 
 def find_nests(file: Path, compilation: Compilation, function: str | None = None) -> Nests:
-    """The largest nests of a file without pragmas, those of one function where it is named.
+    """Return the largest nests of a file without pragmas, or those of one function.
 
     Raises:
         InputError: the file cannot be read as C.
@@ -99,10 +96,10 @@ def find_nests(file: Path, compilation: Compilation, function: str | None = None
 
 
 def read_loops(file: Path, compilation: Compilation, function: str | None, scop: int | None) -> ScopSource:
-    """The SCoP between pragmas; in a file without them the nest number `scop`, or its only one.
+    """Return the SCoP between pragmas; in a file without them, nest number `scop`, or the only nest.
 
     Raises:
-        InputError: whatever `read_scop` refuses; no nest, or several and no choice.
+        InputError: as `read_scop`; no nest, or several and no choice.
     """
     if has_own_pragma(file, compilation):
         return read_scop(file, compilation, function, scop)
@@ -117,7 +114,7 @@ def read_loops(file: Path, compilation: Compilation, function: str | None, scop:
 
 
 def nest_number(file: Path, found: Nests, number: int) -> Nest:
-    """The nest that --scop names. Raises InputError where there is none."""
+    """Return the nest of --scop. Raises InputError if there is none."""
     if not 1 <= number <= len(found.nests):
         raise InputError(f"{file}: there is no loop nest {number}; `antune explain {file.name} --find` lists the "
                          f"{len(found.nests)} that can be tuned")
@@ -125,7 +122,7 @@ def nest_number(file: Path, found: Nests, number: int) -> Nest:
 
 
 def refuse_empty(file: Path, found: Nests, function: str | None) -> None:
-    """Raise InputError where nothing was found; it says what stands in the way."""
+    """Raise InputError with the reasons if no nest was found."""
     if found.nests:
         return
     place = f" in {function}" if function else ""
@@ -136,7 +133,7 @@ def refuse_empty(file: Path, found: Nests, function: str | None) -> None:
 
 @dataclass
 class _Search:
-    """Walks the blocks of a function; `found` and `left_out` grow in text order."""
+    """Walks the blocks of a function; `found` and `left_out` are in text order."""
 
     file: Path
     compilation: Compilation
@@ -145,7 +142,7 @@ class _Search:
     left_out: list[LeftOut] = field(default_factory=list)
 
     def block(self, block: Any) -> None:
-        """Sequences of siblings that are accepted together; what is refused is searched inside."""
+        """Find sequences of siblings that are accepted together, and search inside refused statements."""
         first: Any = None
         for node in block.block_items or []:
             if isinstance(node, c_ast.For):
@@ -156,8 +153,9 @@ class _Search:
                 self.inside(node)
 
     def loop(self, first: Any, node: Any) -> Any:
-        """Take a loop, with those before it from `first` on where they are accepted together; where the
-        sequence begins now.
+        """Take a loop, together with the previous ones from `first` on if they are accepted together.
+
+        Return the first loop of the current sequence.
         """
         together = self.attempt(first, node) if first is not None else None
         alone = self.attempt(node, node)
@@ -174,7 +172,7 @@ class _Search:
         return None
 
     def inside(self, node: Any) -> None:
-        """The blocks in a statement that is not accepted as a whole."""
+        """Search the blocks in a statement that is not accepted as a whole."""
         if isinstance(node, (c_ast.While, c_ast.DoWhile)):
             word = "while" if isinstance(node, c_ast.While) else "do"
             self.leave_out(
@@ -186,7 +184,7 @@ class _Search:
             self.block(block)
 
     def leave_out(self, node: Any, reason: str) -> None:
-        """Keep why a loop is not taken, once for all loops of a function; reasons that name no line get the loop's."""
+        """Record why a loop is not taken, once per function; reasons without a line get that of the loop."""
         place = where(node)
         named = str(self.file) in reason or place is None
         left = LeftOut(self.function, reason if named else f"{place}: {reason}")
@@ -194,7 +192,7 @@ class _Search:
             self.left_out.append(left)
 
     def attempt(self, first: Any, last: Any) -> tuple[ScopSource, tuple[Statement, ...]] | InputError:
-        """What the front end makes of the loops from `first` to `last`, or why it refuses them."""
+        """Return the front end's result for the loops from `first` to `last`, or its refusal."""
         text = self.file.read_text(encoding="utf-8", errors="surrogateescape")
         own = Path(first.coord.file) == self.file and Path(last.coord.file) == self.file
         marks = marks_of(text, first.coord.line, last.coord.line) if own else None
@@ -220,14 +218,15 @@ _Taken: TypeAlias = tuple[ScopSource, tuple[Statement, ...]]
 
 
 def _loses_rows(before: _Taken, alone: _Taken, together: _Taken) -> bool:
-    """Whether `a[i * n + j]` could be `a[i][j]` in one of two parts, but not in both together, as beside a loop
-    over all of `a[e]`.
+    """Return whether `a[i * n + j]` can be `a[i][j]` in one of two parts but not in both together.
+
+    Example: beside a loop over all `a[e]`.
     """
     return bool(rowless(together[1]) - rowless(before[1]) - rowless(alone[1]))
 
 
 def _blocks(node: Any) -> Iterator[Any]:
-    """The outermost blocks in a statement."""
+    """Yield the outermost blocks in a statement."""
     if isinstance(node, c_ast.Compound):
         yield node
         return
@@ -236,8 +235,7 @@ def _blocks(node: Any) -> Iterator[Any]:
 
 
 def _jumps(node: Any) -> bool:
-    """Whether a statement between two loops calls something, jumps or says which loops are meant: sequences end
-    there.
+    """Return whether a statement between two loops has a call, a jump or a pragma for loops, which ends the sequence.
     """
     if isinstance(
         node, (c_ast.FuncCall, c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.While, c_ast.DoWhile)

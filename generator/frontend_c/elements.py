@@ -1,8 +1,8 @@
-"""Pointer arithmetic becomes subscripts: `*(a + i)`, `(a + i * n)[j]` and `(&a[i])[1]` become `a[i]`, `a[i * n + j]`,
-`a[i + 1]`.
+"""Convert pointer arithmetic to subscripts: `*(a + i)`, `(a + i * n)[j]` and `(&a[i])[1]` become `a[i]`, `a[i * n + j]`
+and `a[i + 1]`.
 
-So does a pointer that is declared in the SCoP and keeps its value: after `float *row = a + i * n`, `row[j]` is `a[i * n
-+ j]`. Trees are changed in place, before anything else looks at them.
+Also replace pointers that are declared in the SCoP and keep their values: after `float *row = a + i * n`, `row[j]` is
+`a[i * n + j]`. Trees are changed in place, before any other analysis.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from generator.frontend_c.places import where
 
 
 def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> tuple[Any, ...]:
-    """`items` with subscripts for pointer arithmetic (changed in place); `pointers` are the names of what can be
-    subscripted.
+    """Return `items` with subscripts for pointer arithmetic (changed in place).
+
+    `pointers`: the names of arrays and pointers.
 
     Raises:
         InputError: a pointer declared in the SCoP whose value may change, or depends on data.
@@ -35,8 +36,9 @@ def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> tuple[A
 
 
 def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
-    """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it
-    change.
+    """Yield `node` and all nodes below it.
+
+    Without `headers`, those that step a loop's iterator are left out, because its body does not see the change.
     """
     waiting = [node]
     while waiting:
@@ -53,7 +55,7 @@ def _is_alias(node: Any) -> bool:
 
 
 def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Collection[str]) -> None:
-    """Raise InputError where a pointer, or what it was made from, may be another one when it is used."""
+    """Raise InputError if a pointer, or an operand of its value, may have changed when it is used."""
     changed = {name for item in items for node in nodes(item, headers=False) for name in assigned(node)}
     around = {id(node): iterators for item in items for node, iterators in _placed(item, frozenset())}
     stepped = {
@@ -75,7 +77,7 @@ def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Coll
 
 
 def _placed(node: Any, around: frozenset[str]) -> Iterator[tuple[Any, frozenset[str]]]:
-    """`node` and all below it, each with the iterators of the loops around it."""
+    """Yield `node` and all nodes below it, each with the iterators of the loops around it."""
     yield node, around
     inner = around | set(iterators_of(node)) if isinstance(node, c_ast.For) else around
     for label, child in node.children():
@@ -83,14 +85,14 @@ def _placed(node: Any, around: frozenset[str]) -> Iterator[tuple[Any, frozenset[
 
 
 def iterators_of(loop: Any) -> list[str]:
-    """The variables that the header of a loop sets."""
+    """Return the variables that the header of a loop sets."""
     if isinstance(loop.init, c_ast.DeclList):
         return [declaration.name for declaration in loop.init.decls]
     return [name for node in (loop.init, loop.next) if node is not None for name in assigned(node)]
 
 
 def assigned(node: Any) -> tuple[str, ...]:
-    """The plain variables that a node itself assigns to."""
+    """Return the plain variables that a node itself assigns."""
     match node:
         case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
             return (str(name),)
@@ -101,7 +103,7 @@ def assigned(node: Any) -> tuple[str, ...]:
 
 
 def _rewrite(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> Any:
-    """`node` with its children rewritten, or what it is replaced by."""
+    """Return `node` with its children rewritten, or its replacement."""
     if isinstance(node, c_ast.Decl) and node.name in aliases:
         return c_ast.EmptyStatement(node.coord)
     if isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
@@ -117,7 +119,7 @@ def _rewrite(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> A
 
 
 def put_child(node: Any, label: str, child: Any) -> None:
-    """Make `child` the child of `node` that pycparser calls `label`: `stmt`, `block_items[3]`."""
+    """Set the child of `node` with pycparser's label: `stmt`, `block_items[3]`."""
     name, bracket, rest = label.partition("[")
     if bracket:
         getattr(node, name)[int(rest.rstrip("]"))] = child
@@ -126,7 +128,7 @@ def put_child(node: Any, label: str, child: Any) -> None:
 
 
 def _has_arithmetic(node: Any, aliases: dict[str, Any]) -> bool:
-    """Whether the lvalue `node` has more to it than subscripts, or one `*` before a name."""
+    """Return whether the lvalue `node` has more than subscripts, or one `*` before a name."""
     inner = node.name if isinstance(node, c_ast.ArrayRef) else node.expr if node.op == "*" else None
     match inner:
         case c_ast.ID():
@@ -148,10 +150,10 @@ class Element:
 
 
 def element(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> Element | None:
-    """What the lvalue `node` means; None where it is none.
+    """Return the element of the lvalue `node`; None if it is not one.
 
-    `pointers` are the names of what can be subscripted: in `p + i`, who is the pointer? `aliases` are the declarations
-    of pointers that are replaced by what they point at.
+    `pointers`: the names of arrays and pointers, which identify the pointer in `p + i`. `aliases`: the declarations of
+    pointers that are replaced by their targets.
     """
     match node:
         case c_ast.ID() if node.name not in aliases:
@@ -166,14 +168,14 @@ def element(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> El
 
 @dataclass(frozen=True, slots=True)
 class _Pointer:
-    """The address of an element, and how many elements further it points (None: none)."""
+    """The address of an element, and the distance from it in elements (None: 0)."""
 
     base: Element
     offset: Any
 
 
 def _pointer(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> _Pointer | None:
-    """What a pointer expression points at: `a`, `a + i`, `i + a`, `a - 1`, `&a[i]`; None for anything else."""
+    """Return the target of a pointer expression: `a`, `a + i`, `i + a`, `a - 1`, `&a[i]`; None for anything else."""
     match node:
         case c_ast.ID() if node.name in aliases:
             return _pointer(deepcopy(aliases[node.name].init), pointers, aliases)
@@ -190,7 +192,7 @@ def _pointer(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> _
 
 
 def _mentions(node: Any, pointers: Collection[str]) -> bool:
-    """Whether a pointer is at the root of `node`."""
+    """Return whether a pointer is at the root of `node`."""
     match node:
         case c_ast.ID():
             return node.name in pointers
@@ -213,7 +215,7 @@ def _moved(pointer: _Pointer | None, op: str, by: Any) -> _Pointer | None:
 
 
 def _shifted(pointer: _Pointer | None, subscript: Any) -> Element | None:
-    """The element that `subscript` places behind what `pointer` points at (None: that itself)."""
+    """Return the element at distance `subscript` from the target of `pointer` (None: the target itself)."""
     if pointer is None:
         return None
     base, offset = pointer.base, pointer.offset

@@ -1,14 +1,13 @@
-"""Iterators that are used outside their loops become variables beside them: what they hold after a loop is what C
-leaves there.
+"""Replace iterators that are used outside their loops by variables beside them, which get C's value after the loop.
 
-    for (k = 0; k < n; k++) {                 k = 0; for (int k_2 = 0; k_2 < n; k_2++) {
-      if (x > 4) break;                ->       k = k_2 + 1; if (x > 4) { k = k_2; break; }
-      x = x * x + c;                            x = x * x + c;
-    }                                         }
-    steps[i] = k;                             steps[i] = k;
+    for (k = 0; k < n; k++) {        k = 0; for (int k_2 = 0; k_2 < n; k_2++) {
+        if (x > 4) break;       ->       k = k_2 + 1; if (x > 4) { k = k_2; break; }
+        x = x * x + c;                   x = x * x + c;
+    }                                }
+    steps[i] = k;                    steps[i] = k;
 
-A loop that nothing reads the iterator after only gets an iterator of its own, and one that always runs to its end a
-value behind it: `k = 0 < n ? n : 0`. Trees are changed in place.
+If the iterator is not read after the loop, the loop only gets a new iterator; if the loop always runs to its end, the
+value is set after it: `k = 0 < n ? n : 0`. Trees are changed in place.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from generator.program import ElementType
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _PLAIN = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp)
-_BEHIND = {"<": 0, "<=": 1, ">": 0, ">=": -1}  # how far behind the bound the iterator is when its loop ends
+_BEHIND = {"<": 0, "<=": 1, ">": 0, ">=": -1}  # the distance of the iterator from the bound when its loop ends
 
 
 def keep_iterators(items: Sequence[Any], scope: Mapping[str, Any], integers: Mapping[str, ElementType],
                    dead: Collection[str], taken: Collection[str]) -> tuple[Any, ...]:
-    """A SCoP whose iterators are used in their loops only.
+    """Return a SCoP whose iterators are used in their loops only.
 
-    `scope` has the declarations before the SCoP, `integers` the types of integer variables there and in it, `dead` the
-    variables that nothing reads after it; `taken` are names that mean something.
+    `scope`: the declarations before the SCoP. `integers`: the types of integer variables there and in it. `dead`: the
+    variables that are not read after it. `taken`: names in use.
     """
     inside = {node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name}
     block = c_ast.Compound(list(items))
@@ -59,10 +58,10 @@ def keep_iterators(items: Sequence[Any], scope: Mapping[str, Any], integers: Map
 
 
 def _iterator(loop: Any) -> str:
-    """The iterator of a loop that does not declare it; "" for other loops."""
+    """Return the iterator of a loop that does not declare it; "" for other loops."""
     try:
         return "" if isinstance(loop.init, c_ast.DeclList) else read_header(loop).iterator
-    except InputError:  # said where the loop is read
+    except InputError:  # reported where the loop is read
         return ""
 
 
@@ -71,7 +70,7 @@ def _declares(node: Any, name: str) -> bool:
 
 
 def _outside(node: Any, name: str) -> Iterator[Any]:
-    """`node` and all below it that is not in a loop over `name`."""
+    """Yield `node` and all nodes below it outside of loops over `name`."""
     if _declares(node, name):
         return
     if isinstance(node, c_ast.For) and _iterator(node) == name:
@@ -83,28 +82,27 @@ def _outside(node: Any, name: str) -> Iterator[Any]:
 
 
 def _mentioned(node: Any, name: str) -> bool:
-    """Whether a variable is used in `node`, other than by loops over it."""
+    """Return whether a variable is used in `node`, other than by loops over it."""
     return node is not None and any(isinstance(part, c_ast.ID) and part.name == name for part in _outside(node, name))
 
 
 def _changed(loop: Any, name: str) -> bool:
-    """Whether the body of a loop changes its own iterator."""
+    """Return whether the body of a loop changes its own iterator."""
     return any(name in (*assigned(node),
                         *(iterators_of(node) if isinstance(node, c_ast.For) else ())) for node in nodes(loop.stmt))
 
 
 @dataclass
 class _Needed:
-    """Which loops over `name` are followed by something that may read what they leave in it; these are in `loops`
-    (by id).
-    """
+    """The loops over `name` whose final value may be read later: `loops` (by id)."""
 
     name: str
     loops: set[int] = field(default_factory=set)
 
     def before(self, node: Any, after: bool, at_break: bool, at_continue: bool) -> bool:
-        """Whether the variable's value before `node` may be read, given whether that behind it may be, or where
-        jumps lead.
+        """Return whether the variable's value before `node` may be read.
+
+        `after`, `at_break`, `at_continue`: whether it may be read after `node`, or where jumps lead.
         """
         match node:
             case c_ast.Compound():
@@ -120,7 +118,7 @@ class _Needed:
                 return _mentioned(node.init.rvalue, self.name)
             case c_ast.For() | c_ast.While() | c_ast.DoWhile() if not _declares(node, self.name):
                 head = after or any(_mentioned(child, self.name) for label, child in node.children() if label != "stmt")
-                for _ in range(2):  # what the second iteration reads the first one leaves
+                for _ in range(2):  # the second iteration may read what the first one left
                     head = self.before(node.stmt, head, after, head) or head
                 return head
             case c_ast.Break():
@@ -137,7 +135,7 @@ class _Needed:
 
 @dataclass(frozen=True, slots=True)
 class _Separation:
-    """Gives loops over `name` the iterator `new`; those in `needed` leave in `name` what C leaves there."""
+    """Gives loops over `name` the iterator `new`; those in `needed` leave C's final value in `name`."""
 
     name: str
     new: str
@@ -146,7 +144,7 @@ class _Separation:
     needed: Collection[int]
 
     def rewritten(self, node: Any) -> Any:
-        """`node` with other loops (changed in place)."""
+        """Return `node` with its loops replaced (changed in place)."""
         if _declares(node, self.name):
             return node
         if isinstance(node, c_ast.For) and _iterator(node) == self.name:
@@ -156,7 +154,7 @@ class _Separation:
         return node
 
     def loop(self, node: Any) -> Any:
-        """A loop over the name, with what sets the variable."""
+        """Return a loop over the name, with the assignments to the variable."""
         header, place, needed = read_header(node), node.coord, id(node) in self.needed
         variable = c_ast.ID(self.name, place)
         again = any(isinstance(part, c_ast.ID) and part.name == self.name for part in nodes(header.start))
@@ -180,7 +178,9 @@ class _Separation:
         return c_ast.Compound(whole, place) if len(whole) > 1 else node
 
     def behind(self, node: Any, header: Header) -> Any | None:
-        """What sets the variable after a loop that runs to its end, in steps of 1 to a bound that keeps its value."""
+        """Return the assignment after a loop that runs to its end, in steps of 1 to a constant bound; None for other
+        loops.
+        """
         test, changed = header.test, {name for part in nodes(node.stmt) for name in
                                       (*assigned(part), *(iterators_of(part) if isinstance(part, c_ast.For) else ()))}
         if self.integers[self.name] not in ("int", "long"):
@@ -204,7 +204,7 @@ class _Separation:
         return c_ast.Assignment("=", c_ast.ID(self.name, node.coord), value, node.coord)
 
     def at_breaks(self, node: Any) -> Any:
-        """The body of a loop that sets the variable before each `break` of it (changed in place)."""
+        """Return the body of a loop with the variable set before each of its `break`s (changed in place)."""
         if isinstance(node, c_ast.Break):
             leave = c_ast.Assignment("=", c_ast.ID(self.name, node.coord), c_ast.ID(self.new, node.coord), node.coord)
             return c_ast.Compound([leave, node], node.coord)
@@ -213,7 +213,8 @@ class _Separation:
         return node
 
     def renamed(self, node: Any) -> Any:
-        """`node` with the new iterator (changed in place); loops that declare one of the name keep it."""
+        """Return `node` with the new iterator (changed in place); loops that declare an iterator of that name keep it.
+        """
         if _declares(node, self.name):
             return node
         if isinstance(node, c_ast.ID) and node.name == self.name:

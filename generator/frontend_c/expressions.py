@@ -1,4 +1,4 @@
-"""C expressions to ours: names become iterators, parameter values or loads."""
+"""Convert C expressions to ours: names become iterators, parameter values or loads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from generator.program import ElementType
 
 _OPERATORS = frozenset([
     "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
-# What INFINITY, HUGE_VAL and the like of math.h stand for, with the suffix of their type.
+# INFINITY, HUGE_VAL and similar macros of math.h, with the suffix of their type.
 _INFINITE = {"__builtin_inff": "f", "__builtin_huge_valf": "f", "__builtin_inf": "", "__builtin_huge_val": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a name means at some place of the SCoP; `all_iterators` gives the types of all its loop iterators."""
+    """The meaning of names at some place of the SCoP. `all_iterators`: the types of all its loop iterators."""
 
     iterators: tuple[str, ...]
     all_iterators: Mapping[str, ElementType]
@@ -34,10 +34,10 @@ class Names:
 
 
 def read_expression(node: Any, names: Names) -> Expr:
-    """The expression of a syntax tree; loads are not numbered yet (`access == -1`).
+    """Return the expression of a syntax tree; loads are not numbered yet (`access == -1`).
 
     Raises:
-        InputError: a construct, call or name that a SCoP cannot hold, with its place.
+        InputError: a construct, call or name that a SCoP cannot contain, with its location.
     """
     match node:
         case c_ast.Constant():
@@ -73,12 +73,12 @@ def read_expression(node: Any, names: Names) -> Expr:
 
 
 def as_condition(expr: Expr, types: Mapping[str, str]) -> Expr:
-    """`expr` as the condition of `?:`, which must not be a real number in OpenCL C."""
+    """Return `expr` as the condition of `?:`, which must not be a real number in OpenCL C."""
     return Binary("!=", expr, Int(0)) if c_type(expr, types) in FLOATING else expr
 
 
 def read_access(node: Any, names: Names) -> Load:
-    """The array element or scalar that an lvalue names. Raises InputError."""
+    """Return the array element or scalar of an lvalue. Raises InputError."""
     whole, subscripts = node, []
     while isinstance(node, c_ast.ArrayRef):
         subscripts.append(node.subscript)
@@ -98,10 +98,10 @@ def read_access(node: Any, names: Names) -> Load:
 
 
 def without_casts(expr: Expr) -> Expr:
-    """`expr` without casts to integer types: for subscripts, whose values are known not to wrap."""
+    """Return `expr` without casts to integer types, for subscripts, whose values are known not to wrap."""
     if (
         isinstance(expr, Cast) and expr.type in INTEGER_TYPES and not isinstance(expr.operand, Call)
-    ):  # `floor` is no integer
+    ):  # `floor` is not an integer
         return without_casts(expr.operand)
     return map_children(expr, without_casts)
 

@@ -50,16 +50,16 @@ from generator.program import Array, Assignment, ElementType, Program, Statement
 
 
 class NeverRuns(InputError):
-    """A SCoP of which no statement runs, with the sizes given."""
+    """A SCoP without a statement that runs, for the given sizes."""
 
 
 def extract(source: ScopSource, parameters: Mapping[str, int],
             extents: Mapping[str, tuple[int, ...]]) -> Program:
-    """The Program of a SCoP whose parameters and array extents are known.
+    """Return the Program of a SCoP whose parameters and array extents are known.
 
     Raises:
-        InputError: something that is not static control (file:line, the text, the reason), or a subscript that
-            leaves its array.
+        InputError: something that is not static control (file:line, the text, the reason), or a subscript that leaves
+            its array.
     """
     builder = build_model(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
     rows = builder.find_rows()
@@ -78,7 +78,8 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
 
 
 def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
-    """`arrays` where results that nothing reads after the SCoP are temporary; all count if none would be left."""
+    """Return `arrays` with results that are not read after the SCoP as temporary; unchanged if no result would be left.
+    """
     unread = {v.name for v in source.variables if v.unread_after}
     found = [replace(a, role="temp") if a.role == "out" and a.name in unread else a for a in arrays]
     return found if any(a.role in ("out", "inout") for a in found) else arrays
@@ -86,9 +87,7 @@ def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
 
 def build_model(source: ScopSource, parameters: Mapping[str, int],
                 shapes: Mapping[str, tuple[int | None, ...]]) -> Builder:
-    """The statements of a SCoP and their order, where `shapes` has the extents that are known. Raises InputError,
-    as `extract`.
-    """
+    """Return the statements of a SCoP and their order. `shapes`: the known extents. Raises InputError as `extract`."""
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
@@ -105,8 +104,8 @@ def build_model(source: ScopSource, parameters: Mapping[str, int],
 class Builder:
     """Collects statements while walking the syntax tree; the walk returns the order of execution.
 
-    `variables` and `locals` grow by the arrays that hold conditions; `shapes` holds the extents that are known so far,
-    `mentions` how often the SCoP names each variable, `taken` the names that were invented.
+    Arrays for conditions are added to `variables` and `locals`. `shapes`: the extents known so far. `mentions`: the
+    number of uses of each variable in the SCoP. `taken`: invented names.
     """
 
     parameters: Mapping[str, int]
@@ -121,7 +120,7 @@ class Builder:
     schedule: str = ""
 
     def find_rows(self) -> dict[str, tuple[int, ...]]:
-        """Give arrays of one dimension that are used as matrices their dimensions; returns the shapes of these."""
+        """Give arrays of one dimension that are used as matrices their dimensions. Return the shapes of these."""
         flat = {name: shape[0] for name in sorted({a.array for s in self.statements for a in s.accesses})
                 if len(shape := self.shape(name)) == 1 and shape[0] is not None}
         statements, shapes = delinearized(self.statements, flat)
@@ -129,18 +128,20 @@ class Builder:
         return shapes
 
     def usage(self) -> dict[str, Usage]:
-        """Roles and ranges of all arrays."""
+        """Return roles and ranges of all arrays."""
         return array_usage(self.statements, self.schedule, frozenset(self.locals))
 
     def shape(self, name: str) -> tuple[int | None, ...]:
-        """The extents of a variable; those declared inside the SCoP nobody could capture. Raises InputError."""
+        """Return the extents of a variable, also one declared inside the SCoP, which is not captured. Raises
+        InputError.
+        """
         if name not in self.shapes:
             variable = self.variables[name]
             self.shapes[name] = tuple(self.extent(variable, text) for text in variable.extents)
         return self.shapes[name]
 
     def extent(self, variable: Variable, text: str | None) -> int:
-        """The value of one extent. Raises InputError."""
+        """Return the value of one extent. Raises InputError."""
         try:
             tree = c_parser.CParser().parse(f"int x = {text};").ext[0].init if text else None
             value = evaluate(without_casts(read_expression(tree, self.names(top()))), {}) if tree else None
@@ -152,15 +153,15 @@ class Builder:
         return value
 
     def names(self, at: Iteration) -> Names:
-        """What names mean inside the loops of `at`."""
+        """Return the meaning of names inside the loops of `at`."""
         return Names(at.iterators, self.iterators, self.parameters, self.variables)
 
     def block(self, items: Sequence[Any], place: StatementContext) -> Order | None:
-        """Statements in text order."""
+        """Read statements in text order."""
         return _in_order([self.node(item, place) for item in items])
 
     def node(self, node: Any, place: StatementContext) -> Order | None:
-        """One statement, loop, branch or block. Raises InputError for anything else."""
+        """Read one statement, loop, branch or block. Raises InputError for anything else."""
         match node:
             case c_ast.Compound():
                 return self.block(node.block_items or [], place)
@@ -180,7 +181,7 @@ class Builder:
                     return None
                 value, place = always(node.init, place)
                 return self.assign(node, c_ast.ID(node.name, node.coord), "", value, place)
-            case c_ast.Decl() if node.name in self.iterators:  # its loop sets it first, and nothing reads it outside
+            case c_ast.Decl() if node.name in self.iterators:  # its loop sets it first, and it is not read outside
                 if node.init is not None:
                     self.reading(place)(node.init)
                 return None
@@ -196,7 +197,7 @@ class Builder:
                                  f"loops, `if`/`else` and assignments{control_advice(node)}", where(node))
 
     def loop(self, node: Any, place: StatementContext) -> Order | None:
-        """A `for` loop."""
+        """Read a `for` loop."""
         header, at = read_header(node), place.at
         inner = at.enter(header.iterator)
         if header.iterator in at.iterators:
@@ -224,11 +225,9 @@ class Builder:
         return _in_order([begun, Loop(len(at.iterators), step, body)]) if body else None
 
     def check_iterator(self, node: Any, iterator: str, inside: Iteration, step: int) -> None:
-        """Raise InputError for an iterator that leaves its type before its loop ends: it goes on at the other
-        end, or for ever.
-        """
+        """Raise InputError for an iterator that overflows its type before its loop ends: it would wrap around."""
         kind = self.iterators[iterator]
-        if kind in ("int", "long"):  # C leaves open what they do there
+        if kind in ("int", "long"):  # C leaves their overflow undefined
             return
         (low, high), (least, most) = bounds(inside)[-1], integer_limits(kind)
         if min(low, low + step) < least or max(high, high + step) > most:
@@ -237,23 +236,23 @@ class Builder:
                              where(node))
 
     def flag(self, node: Any, place: StatementContext) -> tuple[Order, Any]:
-        """A statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
+        """Return a statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
         element = self.own_element("going", node, place.at)
         one = c_ast.Constant("int", "1", node.coord)
         return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one,
                            StatementContext(place.at)), element
 
     def plain_flag(self) -> Any:
-        """The syntax tree of a new variable, which is a part of no other statement than the one that it is made for."""
+        """Return the syntax tree of a new variable for a single statement."""
         name = self.fresh_name("going")
         self.variables[name] = Variable(name, "int", (), True, False)
         self.locals.add(name)
         return c_ast.ID(name)
 
     def folded(self, node: Any, place: StatementContext) -> Order | None:
-        """A loop whose bounds are data: a statement for each value that it computes.
+        """Read a loop with data-dependent bounds: a statement for each value that it computes.
 
-        A value that the next ones begin with is kept until they are computed.
+        A value that is the initial value of later ones is kept until they are computed.
         """
         found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.plain_flag,
                                               self.shape, int(points(place.at.domain))))
@@ -276,11 +275,11 @@ class Builder:
         return _in_order([*order, *(self.store(node, place, target, "", kept) for target, kept in later)])
 
     def unread(self, name: str) -> bool:
-        """Whether nothing reads a variable after the SCoP."""
+        """Return whether a variable is not read after the SCoP."""
         return name in self.locals or (name in self.variables and self.variables[name].unread_after)
 
     def step(self, node: Any, header: Header) -> int:
-        """How far a loop's iterator advances; never 0."""
+        """Return the step of a loop's iterator; never 0."""
         size = without_casts(read_expression(header.step, self.names(top())))
         try:
             step = header.sign * evaluate(size, {})
@@ -291,7 +290,7 @@ class Builder:
         return step
 
     def branch(self, node: Any, place: StatementContext) -> Order | None:
-        """An `if`: its parts run in different iterations, or under a guard where the condition depends on data."""
+        """Read an `if`: its parts run in different iterations, or under a guard if the condition depends on data."""
         test, at = read_expression(node.cond, self.names(place.at)), place.at
         try:
             region = holds(test, at)
@@ -303,11 +302,11 @@ class Builder:
                           self.part(node.iffalse, place.within(subtract(at, region)))])
 
     def part(self, node: Any, place: StatementContext) -> Order | None:
-        """One part of an `if`, which may be absent or never run."""
+        """Read one part of an `if`, which may be absent or never run."""
         return None if node is None or place.at.domain.is_empty() else self.node(node, place)
 
     def guarded(self, node: Any, place: StatementContext) -> Order | None:
-        """An `if` whose condition depends on data."""
+        """Read an `if` with a data-dependent condition."""
         try:
             yes, then = divide(node.cond, place.at, self.reading(place))
             no, otherwise = divide(negation(node.cond), place.at, self.reading(place))
@@ -323,12 +322,12 @@ class Builder:
                           self.part(node.iffalse, place.where_also(no, otherwise))])
 
     def reading(self, place: StatementContext) -> Callable[[Any], Expr]:
-        """What makes expressions of syntax trees at `place`."""
+        """Return a function that converts syntax trees at `place` to expressions."""
         return lambda node: read_expression(node, self.names(place.at))
 
     def decide(self, condition: Any, place: StatementContext) -> tuple[Order, Any]:
-        """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that
-        keeps it.
+        """Return a statement that evaluates `condition` once per iteration, and the syntax tree of the element for its
+        value.
         """
         element = self.own_element("test", condition, place.at)
         value = both(place.guard, c_ast.BinaryOp("!=", condition, c_ast.Constant("int", "0"), condition.coord))
@@ -336,7 +335,7 @@ class Builder:
         return self.assign(node, element, "", value, StatementContext(place.at)), element
 
     def own_element(self, base: str, node: Any, at: Iteration, kind: ElementType = "int") -> Any:
-        """The syntax tree of an element, of a new array, that each iteration has for itself."""
+        """Return the syntax tree of an element of a new array with one element per iteration."""
         name, ranges = self.fresh_name(base), bounds(at)
         self.variables[name] = Variable(name, kind, tuple(str(high - low + 1) for low, high in ranges), True, False)
         self.locals.add(name)
@@ -346,21 +345,21 @@ class Builder:
         return element
 
     def fresh_name(self, base: str) -> str:
-        """A name that nothing has yet: `base_1`, `base_2`, ..."""
+        """Return an unused name: `base_1`, `base_2`, ..."""
         taken = {*self.variables, *self.iterators, *self.parameters, *self.taken}
         name = next(name for number in count(1) if (name := f"{base}_{number}") not in taken)
         self.taken.add(name)
         return name
 
     def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: StatementContext) -> Order:
-        """One statement `lvalue op= rvalue`, under the guard of its place."""
+        """Read one statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
         value = self.reading(place)(rvalue)
         return self.store(node, place, read_access(lvalue, self.names(place.at)), op, value)
 
     def store(self, node: Any, place: StatementContext, target: Load, op: str, value: Expr) -> Order:
-        """One statement `target op= value`, whose loads are not numbered yet; `node` is what the source has for it."""
+        """Read one statement `target op= value`, whose loads are not numbered yet. `node`: its source."""
         at, name = place.at, f"S{len(self.statements)}"
         accesses = Accesses(name, at, node, self.variables, self.shape, place.guard is not None)
         guard = accesses.number(self.reading(place)(place.guard)) if place.guard is not None else None
@@ -375,13 +374,13 @@ class Builder:
 
 
 def _in_order(parts: Sequence[Order | None]) -> Order | None:
-    """The parts that exist, one after the other."""
+    """Return the parts that exist, in sequence."""
     found = tuple(part for part in parts if part is not None)
     return None if not found else found[0] if len(found) == 1 else Block(found)
 
 
 def _offset(iterator: str, low: int, place: Any) -> Any:
-    """The syntax tree of `iterator - low`."""
+    """Return the syntax tree of `iterator - low`."""
     name = c_ast.ID(iterator, place)
     if low == 0:
         return name

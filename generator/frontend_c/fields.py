@@ -1,16 +1,16 @@
-"""Structures whose members have different types: each member that a SCoP uses is an array of its own.
+"""Convert structures with members of different types: each member that a SCoP uses becomes an array.
 
-    struct particle { float x[3]; int kind; } p[N];          float p_x[N][3]; int p_kind[N];
-    if (p[i].kind == 2) p[i].x[0] += 1;                 ->   if (p_kind[i] == 2) p_x[i][0] += 1;
-    a[i] = b[j];                                             a_x[i][0] = b_x[j][0]; ... a_kind[i] = b_kind[j];
+    struct particle { float x[3]; int kind; } p[N];        float p_x[N][3]; int p_kind[N];
+    if (p[i].kind == 2) p[i].x[0] += 1;              ->    if (p_kind[i] == 2) p_x[i][0] += 1;
+    a[i] = b[j];                                           a_x[i][0] = b_x[j][0]; ... a_kind[i] = b_kind[j];
 
 A variable that is one structure, or points to one, may also hold pointers to arrays; its numbers are variables:
 
-    struct matrix { int rows, cols; double *data; } *m;      int m_rows, m_cols; double *m_data;
-    m->data[i * m->cols + j] = 0;                       ->   m_data[i * m_cols + j] = 0;
+    struct matrix { int rows, cols; double *data; } *m;    int m_rows, m_cols; double *m_data;
+    m->data[i * m->cols + j] = 0;                    ->    m_data[i * m_cols + j] = 0;
 
-The program keeps them where they are: what a capture reads and writes back are members (`Field`). Structures whose
-members all have one type are left to `structures.py`, where they are rows of one array.
+The program's data stay where they are: a capture reads and writes members (`Field`). Structures with members of a
+single type are left to `structures.py`, where they are rows of one array.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _MOST = 64  # numbers in a structure that is copied as a whole
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A SCoP whose structures of different types are arrays: its items, the declarations of what it uses, where the
-    arrays lie.
+    """A SCoP with arrays in place of structures of different types: its items, the declarations of its variables, and
+    the locations of the arrays.
     """
 
     items: tuple[Any, ...]
@@ -48,7 +48,9 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What an lvalue names: a part (`path`) of the structures `base`, after subscripts of arrays on the way to it."""
+    """The target of an lvalue: a part (`path`) of the structures `base`, with subscripts of the arrays on the way to
+    it.
+    """
 
     base: str
     path: tuple[str, ...]
@@ -57,10 +59,10 @@ class _Place:
 
 
 def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any], taken: set[str]) -> Apart:
-    """A SCoP without structures of different types (`items` change in place); `taken` are names that mean something.
+    """Return a SCoP without structures of different types (`items` change in place). `taken`: names in use.
 
     Raises:
-        InputError: a member that is no number and no array of numbers.
+        InputError: a member that is neither a number nor an array of numbers.
     """
     apart, changed = _Apart(layouts, taken), _changed_members(items, layouts, scope)
     for name in sorted(names_in(items) & scope.keys()):
@@ -71,7 +73,7 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
         mixed, used = layouts.mixed(node.type) is not None, _members_of_one(items, name, node.type)
         kept = (
             used is not None and not used & changed
-        )  # two pointers may point to one structure, of which one name changes a number
+        )  # two pointers may point to one structure, and one of them changes a number
         if mixed or (kept and layouts.integers(node.type)):
             apart.bases[name] = (node, definition)
             apart.single |= {name} if kept else set()
@@ -81,10 +83,10 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
 
 @dataclass(eq=False)
 class _Apart:
-    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their
+    """Rewrites statements. `bases`: the structures by name, with declaration and definition. `names`: those of their
     members.
 
-    `single` are the bases that stand for one structure each.
+    `single`: the bases that are one structure each.
     """
 
     layouts: Layouts
@@ -97,11 +99,11 @@ class _Apart:
     fields: dict[str, Field] = field(default_factory=dict)
 
     def block(self, items: Sequence[Any]) -> list[Any]:
-        """Statements in text order."""
+        """Return the rewritten statements in text order."""
         return [found for item in items for found in self.statement(item)]
 
     def statement(self, node: Any) -> list[Any]:
-        """One statement, which may become several."""
+        """Return one rewritten statement, which may become several."""
         match node:
             case c_ast.Compound():
                 node.block_items = self.block(node.block_items or [])
@@ -119,12 +121,12 @@ class _Apart:
                 return [self.rewritten(node)]
 
     def one(self, node: Any) -> Any:
-        """The body of a loop or one part of an `if`."""
+        """Return the body of a loop or one part of an `if`."""
         found = self.statement(node)
         return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
 
     def variable(self, node: Any, definition: Any) -> list[Any]:
-        """A structure that is a local variable of the SCoP: a variable for each member."""
+        """Return the variables for the members of a structure that is a local variable of the SCoP."""
         if isinstance(node.init, c_ast.InitList):
             raise InputError(f"`{to_c(node)}`: assign the members one by one in a SCoP", where(node))
         self.bases[node.name] = (node, definition)
@@ -137,7 +139,7 @@ class _Apart:
         return found
 
     def copied(self, target: _Place, value: Any, node: Any) -> list[Any]:
-        """A structure assigned to another one, number by number."""
+        """Return the assignment of a structure to another one, number by number."""
         source = self.whole(value)
         if source is None or source.definition is not target.definition:
             raise InputError(
@@ -159,18 +161,18 @@ class _Apart:
         return found
 
     def whole(self, node: Any) -> _Place | None:
-        """The structure that `node` is as a whole, if it is one."""
+        """Return the structure that `node` is as a whole, if it is one."""
         place = self.place(node)
         return (
             place if place is not None and isinstance(place.definition, c_ast.Struct) and self.complete(place) else None
         )
 
     def complete(self, place: _Place) -> bool:
-        """Whether all subscripts are there that lead to one structure."""
+        """Return whether there are all subscripts to select one structure."""
         return len(place.subscripts) == _dimensions(self.bases[place.base][0].type)
 
     def place(self, node: Any) -> _Place | None:
-        """What an lvalue names, when that is a structure of different types or a part of one. Raises InputError."""
+        """Return the target of an lvalue that is a structure of different types or a part of one. Raises InputError."""
         match node:
             case c_ast.ID() if node.name in self.bases:
                 return _Place(node.name, (), (), self.bases[node.name][1])
@@ -189,21 +191,21 @@ class _Apart:
                 return None
 
     def behind(self, place: _Place) -> _Place | None:
-        """The structure that a member of a single structure points to."""
+        """Return the structure to which a member of a single structure points."""
         inner = self.layouts.structure(place.definition.type) if self.is_pointer(place.base, place.definition) else None
         return (
             None if inner is None else replace(place, path=(*place.path[:-1], f"{place.path[-1]}->"), definition=inner)
         )
 
     def is_pointer(self, base: str, member: Any) -> bool:
-        """Whether a member of a single structure points somewhere."""
+        """Return whether a member of a single structure is a pointer."""
         return base in self.single and isinstance(member, c_ast.Decl) and isinstance(member.type, c_ast.PtrDecl)
 
     def at(self, place: _Place, subscript: Any) -> _Place:
         return _Place(place.base, place.path, (*place.subscripts, subscript), place.definition)
 
     def member(self, place: _Place, node: Any) -> _Place:
-        """A member of a structure."""
+        """Return a member of a structure."""
         if not isinstance(place.definition, c_ast.Struct) or not self.complete(place):
             raise InputError(f"`{to_c(node)}` is no member of a structure that the SCoP can use", where(node))
         for declaration in place.definition.decls:
@@ -215,8 +217,7 @@ class _Apart:
         raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
 
     def members(self, definition: Any, node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-        """All members that are numbers or arrays of them, also those of structures inside, with the names that
-        lead to them.
+        """Yield all members that are numbers or arrays of them, including those of nested structures, with their paths.
         """
         for declaration in definition.decls:
             inner = self.layouts.structure(declaration.type)
@@ -226,7 +227,7 @@ class _Apart:
                 yield (*path, declaration.name), declaration
 
     def element(self, place: _Place, node: Any) -> Any:
-        """The element of an array, or the variable, that is a member. Raises InputError for members of other kinds."""
+        """Return the array element, or the variable, for a member. Raises InputError for members of other kinds."""
         key = (place.base, place.path)
         if key not in self.names:
             self.declared(place.base, place.path, place.definition)
@@ -238,9 +239,7 @@ class _Apart:
         return result
 
     def declared(self, base: str, path: tuple[str, ...], member: Any) -> Any:
-        """The declaration of an array that is a member of the structures `base`; it gets a name that nothing
-        has yet.
-        """
+        """Declare an array for a member of the structures `base`, with an unused name."""
         points, single = self.is_pointer(base, member), base in self.single
         inner = _dimensions(member.type) if points else len(self.extents(member, member))
         name = "_".join((base, *path)).replace("->", "")
@@ -266,7 +265,7 @@ class _Apart:
         return result
 
     def extents(self, member: Any, node: Any) -> tuple[int, ...]:
-        """The extents of a member. Raises InputError where it is no number and no array of numbers."""
+        """Return the extents of a member. Raises InputError if it is neither a number nor an array of numbers."""
         inner, extents = member.type, []
         while isinstance(inner, c_ast.ArrayDecl):
             extents.append(constant_size(inner.dim, member))
@@ -286,7 +285,8 @@ class _Apart:
         return tuple(extents)
 
     def rewritten(self, node: Any) -> Any:
-        """An expression or statement without members of such structures (changed in place). Raises InputError."""
+        """Return an expression or statement without members of such structures (changed in place). Raises InputError.
+        """
         if (
             isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp))
             and (place := self.place(node)) is not None
@@ -303,8 +303,9 @@ class _Apart:
 
 
 def _members_of_one(items: Sequence[Any], name: str, kind: Any) -> set[str] | None:
-    """The members that are used of a variable that is a structure or points to one; None where it has subscripts or
-    is used as a whole.
+    """Return the used members of a variable that is a structure or points to one.
+
+    None if it is subscripted or used as a whole.
     """
     pointer = isinstance(kind, c_ast.PtrDecl)
     if not isinstance(kind.type if pointer else kind, c_ast.TypeDecl):
@@ -336,7 +337,7 @@ def _members_of_one(items: Sequence[Any], name: str, kind: Any) -> set[str] | No
 
 
 def _changed_members(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any]) -> set[str]:
-    """The names of members that are assigned to, of whatever structure, by themselves or with all others."""
+    """Return the names of members that are assigned, in any structure, individually or as a whole."""
     found: set[str] = set()
     for node in (node for item in items for node in nodes(item)):
         step = isinstance(node, c_ast.UnaryOp) and node.op.lstrip("p") in ("++", "--")
@@ -352,7 +353,7 @@ def _changed_members(items: Sequence[Any], layouts: Layouts, scope: Mapping[str,
 
 
 def _dimensions(node: Any) -> int:
-    """How many subscripts lead from a declared type to what it consists of."""
+    """Return the number of subscripts from a declared type to its elements."""
     count = 0
     while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl)):
         node, count = node.type, count + 1

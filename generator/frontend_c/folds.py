@@ -1,13 +1,12 @@
-"""Loops whose bounds are data, as those over the elements of a sparse row: what they compute are folds.
+"""Loops with data-dependent bounds, such as those over the elements of a sparse row: their results are folds.
 
-    for (k = row[i]; k < row[i + 1]; k++) {         y[i] = fold(total from y[i], k from row[i] while k < row[i + 1]:
-      double v = val[k];                     ->              total + val[k] * x[col[k]])
-      y[i] += v * x[col[k]];
+    for (k = row[i]; k < row[i + 1]; k++) {        y[i] = fold(total from y[i], k from row[i] while k < row[i + 1]:
+        double v = val[k];                   ->                 total + val[k] * x[col[k]])
+        y[i] += v * x[col[k]];
     }
 
-Such a loop becomes a part of one statement: its iterations stay in order, and how many there are is looked up when it
-runs. It may change variables, and elements that are the same in all its iterations; each is computed by a loop of its
-own.
+Such a loop becomes part of one statement: its iterations stay in order, and the trip count is determined at run time.
+It may change variables, and elements that are the same in all its iterations; each is computed by a separate loop.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from generator.frontend_c.loops import Header, read_header
 from generator.frontend_c.places import where
 from generator.linear import simplify, substitute
 
-_USUAL = 16  # iterations of a loop about which nothing is known
+_USUAL = 16  # the assumed trip count of a loop with unknown bounds
 
 
 _Let: TypeAlias = tuple[Name, Expr]
@@ -54,10 +53,10 @@ _Change: TypeAlias = tuple[Name, Expr, Expr]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many
-    instances it has.
+    """The context in which a loop is read: the meaning of names, step sizes, unused names, extents of arrays, the
+    number of its instances.
 
-    `flag` makes a new variable for the question whether a loop goes on.
+    `flag` makes a new variable for whether a loop continues.
     """
 
     names: Names
@@ -69,11 +68,10 @@ class Surroundings:
 
 
 def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
-    """What a loop computes: the elements and variables that it changes, each with its value; loads are not numbered
-    yet.
+    """Return the elements and variables that a loop changes, each with its value; loads are not numbered yet.
 
     Raises:
-        InputError: it does something that cannot be a part of one statement.
+        InputError: it contains something that cannot be part of one statement.
     """
     top = _Scope(None, frozenset(), around.names, {})
     reader = _Reader(around, frozenset(name for name, _ in writes(loop, True)))
@@ -84,10 +82,10 @@ def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
 
 @dataclass
 class _Scope:
-    """One iteration of a loop: the present values of what is changed in it, and of variables that are declared in it.
+    """One iteration of a loop: the current values of what is changed in it, and of variables declared in it.
 
-    `totals` are the values at the beginning of an iteration; `lets` the variables of the iteration, in the order of
-    their computation; `path` is the condition under which the present statement runs. The outermost scope is no loop.
+    `totals`: the values at the beginning of an iteration. `lets`: the variables of the iteration, in order of
+    computation. `path`: the condition of the current statement. The outermost scope is not a loop.
     """
 
     outer: _Scope | None
@@ -102,8 +100,8 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Follows the statements of a loop; `written` are the names of all variables that it changes, `flags` of those
-    that end it.
+    """Follows the statements of a loop. `written`: the names of all variables that it changes; `flags`: those that end
+    it.
     """
 
     around: Surroundings
@@ -111,7 +109,7 @@ class _Reader:
     flags: set[str] = field(default_factory=set)
 
     def run(self, node: Any, scope: _Scope) -> None:
-        """One statement. Raises InputError."""
+        """Follow one statement. Raises InputError."""
         match node:
             case c_ast.Compound():
                 for item in node.block_items or []:
@@ -140,22 +138,22 @@ class _Reader:
                                  "holds assignments, `if`/`else` and loops", where(node))
 
     def is_scalar(self, name: str) -> bool:
-        """Whether the name is that of a variable and not of an array."""
+        """Return whether the name is that of a variable and not of an array."""
         variable = self.around.names.variables.get(name)
         return variable is not None and not variable.extents
 
     def read(self, node: Any, scope: _Scope) -> Expr:
-        """The value that an expression has now. Raises InputError."""
+        """Return the current value of an expression. Raises InputError."""
         return self.now(substitute(read_expression(node, scope.names), scope.iterators), scope)
 
     def now(self, expr: Expr, scope: _Scope) -> Expr:
-        """`expr` with the present values of what is changed."""
+        """Return `expr` with the current values of what is changed."""
         expr = map_children(expr, lambda child: self.now(child, scope))
         changes = isinstance(expr, Load) and (expr.array in self.written or expr.array in self.flags)
         return self.value(expr, scope) if isinstance(expr, Load) and changes else expr
 
     def value(self, place: Load, scope: _Scope) -> Expr:
-        """What is there now: the same as before the loop, a total of it, or a new value, but no fold."""
+        """Return the current value: the one before the loop, a total of the loop, or a new value, but not a fold."""
         if place in scope.values:
             if _has_fold(scope.values[place]):
                 scope.values[place] = self.let(scope.values[place], place.array, scope, self.kind(place.array))
@@ -164,29 +162,29 @@ class _Reader:
             return place
         if place.array not in scope.written:
             return self.value(place, scope.outer)
-        if place not in scope.totals:  # another branch may have asked for it
+        if place not in scope.totals:  # another branch may have made it
             scope.totals[place] = Name(self.around.fresh(f"fold_{place.array}"), self.kind(place.array))
         scope.values[place] = scope.totals[place]
         return scope.totals[place]
 
     def kind(self, name: str) -> str:
-        """The element type of a variable."""
+        """Return the element type of a variable."""
         return self.around.names.variables[name].type
 
     def type_of(self, expr: Expr) -> str:
-        """The C type of an expression."""
+        """Return the C type of an expression."""
         return c_type(expr, {name: variable.type for name, variable in self.around.names.variables.items()})
 
     def let(self, value: Expr, base: str, scope: _Scope, kind: str | None = None) -> Name:
-        """A new variable of the iteration; where the present statement does not run it is 0, since `value` may
-        not exist there.
+        """Return a new variable of the iteration; it is 0 where the current statement does not run, because `value` may
+        be undefined.
         """
         name = Name(self.around.fresh(f"fold_{base}"), kind or self.type_of(value))
         scope.lets.append((name, value if scope.path is None else Select(scope.path, value, Int(0))))
         return name
 
     def keep(self, place: Load, value: Expr, scope: _Scope) -> None:
-        """`place` gets a value, converted to its type."""
+        """Assign a value, converted to its type, to `place`."""
         kind = self.kind(place.array)
         if not isinstance(value, Fold) and self.type_of(value) != kind:
             value = Cast(kind, value)
@@ -194,7 +192,7 @@ class _Reader:
         scope.values[place] = self.let(value, place.array, scope, kind) if local and not _is_small(value) else value
 
     def assign(self, lvalue: Any, op: str, value: Expr, scope: _Scope) -> None:
-        """`lvalue op= value`. Raises InputError."""
+        """Follow `lvalue op= value`. Raises InputError."""
         place = substitute(read_access(lvalue, scope.names), scope.iterators)
         assert isinstance(place, Load)
         place = Load(place.array, tuple(self.now(index, scope) for index in place.index))
@@ -202,7 +200,7 @@ class _Reader:
         self.keep(place, Binary(op, present, value) if op else value, scope)
 
     def branch(self, node: Any, scope: _Scope) -> None:
-        """An `if`: values are chosen by its condition."""
+        """Follow an `if`: its condition selects values."""
         kinds = {name: variable.type for name, variable in self.around.names.variables.items()}
         condition, path, before = as_condition(self.read(node.cond, scope), kinds), scope.path, dict(scope.values)
         if not _is_small(condition):
@@ -220,7 +218,7 @@ class _Reader:
                         for place in yes if place in no}
 
     def loop(self, node: Any, outer: _Scope) -> None:
-        """A loop: what it changes becomes folds that begin with the present values. Raises InputError."""
+        """Follow a loop: what it changes becomes folds that begin with the current values. Raises InputError."""
         header = read_header(node)
         kind = self.around.names.all_iterators[header.iterator]
         iterator = Name(self.around.fresh(f"fold_{header.iterator}"), kind)
@@ -253,8 +251,8 @@ class _Reader:
                                        usual)
 
     def check(self, node: Any, iterator: Name, scope: _Scope) -> None:
-        """Raise InputError where what a loop changes is not the same in all iterations, or two might be the
-        same element.
+        """Raise InputError if a changed element is not the same in all iterations, or two of them might be the same
+        element.
         """
         own = {iterator.name, *(name.name for name, _ in scope.lets), *(total.name for total in scope.totals.values())}
         places = [place for place in scope.totals if place.index]
@@ -271,8 +269,8 @@ class _Reader:
                                  "they might be the same one; use variables of its own for them", where(node))
 
     def usual(self, iterator: Name, condition: Expr, values: Sequence[Expr]) -> int:
-        """About how often a loop runs: known bounds, else the elements of an array that it goes through by
-        number of instances.
+        """Return the approximate trip count: from known bounds, else the array elements it visits divided by its
+        instances.
         """
         match condition:
             case Binary("<" | "<=", Name(name), Int(bound)) if name == iterator.name:
@@ -286,7 +284,7 @@ class _Reader:
 
 def _together(change: _Change, changes: Sequence[_Change], condition: Expr,
               lets: Sequence[_Let]) -> tuple[tuple[_Change, ...], tuple[_Let, ...]]:
-    """The changes and variables of an iteration on which `change` and the condition of the loop depend, `change`
+    """Return the changes and variables of an iteration on which `change` and the loop's condition depend, `change`
     first.
     """
     names, size = {change[0].name} | names_of(condition), 0
@@ -304,28 +302,28 @@ def _has_fold(value: Expr) -> bool:
 
 
 def _is_small(value: Expr) -> bool:
-    """Whether to compute it again is as good as a variable: at most one operation."""
+    """Return whether computing it again is as good as a variable: at most one operation."""
     operations = [part for part in parts(value) if not isinstance(part, Int | Real | Name | Load | Cast)]
     return not _has_fold(value) and len(operations) <= 1
 
 
 def _apart(one: Load, other: Load) -> bool:
-    """Whether two elements of an array are different ones for sure: some subscripts differ by a number."""
+    """Return whether two elements of an array certainly differ: some subscripts differ by a number."""
     differences = (simplify(Binary("-", a, b)) for a, b in zip(one.index, other.index, strict=True))
     return any(isinstance(difference, Int) and difference.value for difference in differences)
 
 
 def _head(loop: Any) -> str:
-    """The head of a loop as C text."""
+    """Return the head of a loop as C text."""
     bare = c_ast.For(loop.init, loop.cond, loop.next, c_ast.EmptyStatement(), loop.coord)
     return " ".join(to_c(bare).replace(";\n", "").split()).removesuffix(" ;").removesuffix(";")
 
 
 def inner_loop_outside(loop: Any) -> Any | None:
-    """`for (k ..) for (j ..) c[j] += ..` as `for (j ..) for (k ..) ..`, where each j has elements of its own; None for
-    other loops.
+    """Return `for (k ..) for (j ..) c[j] += ..` as `for (j ..) for (k ..) ..`, if each j has its own elements; else
+    None.
 
-    Declarations of variables may stand before the inner loop, whose bounds must not depend on them or on k.
+    Declarations of variables may precede the inner loop, whose bounds must not depend on them or on k.
     """
     items = list(loop.stmt.block_items or []) if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
     *before, inner = items or [None]
@@ -348,12 +346,12 @@ def inner_loop_outside(loop: Any) -> Any | None:
 
 
 def names_in(node: Any) -> Iterator[str]:
-    """The variables that a syntax tree mentions, as often as it does."""
+    """Yield the variables that a syntax tree mentions, with repetitions."""
     return (str(part.name) for part in nodes(node) if isinstance(part, c_ast.ID))
 
 
 def _assigned(body: Any, declared: set[str]) -> Iterator[Any]:
-    """The lvalues of assignments to what is not declared in `body`."""
+    """Yield the lvalues of assignments to variables that are not declared in `body`."""
     for node in nodes(body):
         if isinstance(node, c_ast.Assignment):
             place = node.lvalue
@@ -366,7 +364,8 @@ def _assigned(body: Any, declared: set[str]) -> Iterator[Any]:
 
 
 def _tells_apart(place: Any, iterator: str, deeper: set[str]) -> bool:
-    """Whether a subscript of an element is the iterator plus what depends neither on it nor on the `deeper` ones."""
+    """Return whether a subscript of an element is the iterator plus a term independent of it and of the `deeper` ones.
+    """
     while isinstance(place, c_ast.ArrayRef):
         names = list(names_in(place.subscript))
         alone = any(isinstance(term, c_ast.ID) and term.name == iterator for term in _summands(place.subscript))

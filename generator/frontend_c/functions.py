@@ -1,4 +1,4 @@
-"""The functions of a file that a SCoP may call: their headers, and what makes one of them impossible to inline."""
+"""The functions of a file that a SCoP may call: their headers, and reasons against inlining them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generator.program import ElementType
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: `kind.extents` is () for a number; `truth`: a `_Bool`, whose values are 0 and 1."""
+    """A parameter. `kind.extents`: () for a number. `truth`: a `_Bool`, whose values are 0 and 1."""
 
     name: str
     kind: Declared
@@ -28,7 +28,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the file; the names in `body` (statements) mean one thing each."""
+    """A function of the file; the names in `body` (statements) are unique."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -38,12 +38,13 @@ class Function:
 
 
 def cannot_inline(function: str, reason: str, node: Any) -> InputError:
-    """The error that says why a function cannot be inlined."""
+    """Return the error that says why a function cannot be inlined."""
     return InputError(f"`{function}`, which the SCoP calls, cannot be inlined: {reason}", where(node))
 
 
 def read_function(node: Any, typedefs: Mapping[str, Any]) -> Function:
-    """What a definition says (a syntax tree, left as it is). Raises InputError where it is not of numbers."""
+    """Return the function of a definition (a syntax tree, not changed). Raises InputError unless it computes numbers.
+    """
     name, header = str(node.decl.name), node.decl.type
     returns = declared(header.type, typedefs)
     if returns is None or returns.extents:
@@ -65,12 +66,12 @@ def read_function(node: Any, typedefs: Mapping[str, Any]) -> Function:
 
 
 def returns_within(node: Any) -> bool:
-    """Whether a `return` stands somewhere in `node`."""
+    """Return whether `node` contains a `return`."""
     return isinstance(node, c_ast.Return) or any(returns_within(child) for _, child in node.children())
 
 
 def used_names(nodes: Any) -> dict[str, int]:
-    """How often each name is read in syntax trees."""
+    """Return how often each name is read in syntax trees."""
     found: dict[str, int] = {}
     waiting = list(nodes)
     while waiting:

@@ -1,7 +1,7 @@
-"""Variables that hold an index become the index: after `int at = y * w + x`, `a[at - 1]` is `a[y * w + x - 1]`.
+"""Replace variables that hold an index by the index: after `int at = y * w + x`, `a[at - 1]` is `a[y * w + x - 1]`.
 
-What is computed from iterators and sizes alone is known before anything runs; kept in a variable it would count as
-data. Trees are changed in place.
+Expressions of iterators and sizes only are known before the program runs; in a variable they would count as data. Trees
+are changed in place.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _OPERATORS = frozenset(["+", "-", "*", "/", "%", "<<", ">>", "&", "<", "<=", ">"
 
 def write_indices(items: Sequence[Any], scope: Mapping[str, Any], dead: Collection[str],
                   typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """`items` with the values of index variables in their places; those that nothing reads any more are left out.
+    """Return `items` with index variables replaced by their values; assignments to variables that become dead are
+    removed.
 
-    `scope` has the declarations before the SCoP, `dead` the variables that nothing reads after it.
+    `scope`: the declarations before the SCoP. `dead`: the variables that are not read after it.
     """
     inside = {node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl)}
     kinds = integers_of({**scope, **inside}, typedefs)
@@ -45,8 +46,8 @@ def _stepped(node: Any) -> list[str]:
 
 @dataclass
 class _Indices:
-    """`kinds` are the types of integer scalars, `fixed` those that keep their value; `written` grows by what was
-    replaced.
+    """`kinds`: the types of integer scalars. `fixed`: those that do not change. `written`: collects the replaced
+    variables.
     """
 
     kinds: Mapping[str, ElementType]
@@ -56,8 +57,8 @@ class _Indices:
         self.written: set[str] = set()
 
     def block(self, node: Any, around: frozenset[str]) -> None:
-        """Replace the index variables of a block, then those of the blocks in it; `around` are the iterators of
-        the loops around it.
+        """Replace the index variables of a block, then those of its inner blocks. `around`: the iterators of the outer
+        loops.
         """
         items = node.block_items or [] if isinstance(node, c_ast.Compound) else []
         for k, item in enumerate(items):
@@ -72,12 +73,16 @@ class _Indices:
             self.block(child, inner)
 
     def is_index(self, name: str, value: Any, around: frozenset[str]) -> bool:
-        """Whether `value`, which a variable gets, is a short expression of `around` and of what keeps its value."""
+        """Return whether the `value` of a variable is a short expression of `around` and of variables that do not
+        change.
+        """
         return name in self.kinds and name not in around and sum(1 for _ in nodes(value)) <= _LONGEST and all(
             self.is_part(part, around) for part in nodes(value))
 
     def is_part(self, node: Any, around: frozenset[str]) -> bool:
-        """Whether a node of an expression is a number, an operation on integers, an iterator or keeps its value."""
+        """Return whether a node of an expression is a number, an operation on integers, an iterator or an unchanged
+        variable.
+        """
         match node:
             case c_ast.ID(name=name):
                 return name in self.kinds and (name in around or name in self.fixed)
@@ -101,7 +106,7 @@ def _names_integer(cast: Any) -> bool:
 
 
 def _set(item: Any) -> tuple[str, Any] | None:
-    """The variable that a statement gives a value to, and the value."""
+    """Return the variable that a statement sets, and the value."""
     match item:
         case c_ast.Decl(init=value) if isinstance(item.type, c_ast.TypeDecl) and value is not None:
             return item.name, value
@@ -112,12 +117,12 @@ def _set(item: Any) -> tuple[str, Any] | None:
 
 
 def _changes(item: Any, name: str) -> bool:
-    """Whether a variable may get another value in a statement."""
+    """Return whether a statement may change a variable."""
     return any(name in (*assigned(node), *_stepped(node)) for node in nodes(item))
 
 
 def _replaced(node: Any, name: str, value: Any) -> Any:
-    """`node` with a copy of `value` in the places of a variable."""
+    """Return `node` with copies of `value` in place of a variable."""
     if isinstance(node, c_ast.ID) and node.name == name:
         return deepcopy(value)
     for label, child in node.children():
@@ -126,7 +131,7 @@ def _replaced(node: Any, name: str, value: Any) -> Any:
 
 
 def _leave_out(block: Any, names: Collection[str]) -> None:
-    """Take what sets those of `names` that are read nowhere out of `block`."""
+    """Remove the assignments to those of `names` that are never read from `block`."""
     read = Counter(node.name for node in nodes(block) if isinstance(node, c_ast.ID))
     blocks = [node for node in nodes(block) if isinstance(node, c_ast.Compound) and node.block_items]
     read -= Counter(found[0] for node in blocks for item in node.block_items
@@ -137,7 +142,7 @@ def _leave_out(block: Any, names: Collection[str]) -> None:
 
 
 def _is_set_of(item: Any, names: Collection[str]) -> bool:
-    """Whether a statement only gives a value to one of `names`, or only declares it."""
+    """Return whether a statement only sets or only declares one of `names`."""
     found = _set(item)
     name = found[0] if found is not None else item.name if isinstance(item, c_ast.Decl) and item.init is None else None
     return name in names

@@ -1,11 +1,11 @@
-"""Calls of the file's own pure functions in a SCoP become expressions.
+"""Inline calls of the file's own pure functions in a SCoP as expressions.
 
     static float clamp(float x) { if (x > 1.0f) return 1.0f; return x; }
     y[i] = clamp(2.0f * x[i] + b);  ->  float clamp_x_1 = 2.0f * x[i] + b;
                                         y[i] = clamp_x_1 > 1.0f ? 1.0f : clamp_x_1;
 
-What a function returns is one expression (`bodies.py`), an early `return` is a `?:` in it. Values that it needs
-several times are local variables before the statement, written in every iteration: nothing can depend on older ones.
+The return value of a function is one expression (`bodies.py`), with `?:` for an early `return`. Values that it uses
+several times are local variables before the statement, written in every iteration, so nothing depends on older values.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _OUTPUT = frozenset(["printf", "fprintf", "puts", "putchar", "fputs", "fputc", "
 
 def inline_calls(items: Sequence[Any], tree: Any, function: Any, scope: Mapping[str, Any],
                  typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """`items`, a SCoP's statements, where functions defined in `tree` are called no more (blocks change in place).
+    """Return `items`, a SCoP's statements, without calls of functions defined in `tree` (blocks change in place).
 
-    `function` holds the SCoP, `scope` maps the names visible at its entry to their declarations.
+    `function`: contains the SCoP. `scope`: maps the names visible at its entry to their declarations.
 
     Raises:
-        InputError: a function that is called cannot be inlined: file:line and why. Or output inside the SCoP.
+        InputError: a called function cannot be inlined (file:line and why), or there is output inside the SCoP.
     """
     defined = {str(node.decl.name): node for node in tree.ext if isinstance(node, c_ast.FuncDef)}
     if not defined.keys() & _called(items):
@@ -55,17 +55,17 @@ def inline_calls(items: Sequence[Any], tree: Any, function: Any, scope: Mapping[
 
 
 class _Statements:
-    """Replaces calls in statements; what they need before them is put there."""
+    """Replaces calls in statements, and inserts the declarations that they need."""
 
     def __init__(self, bodies: Bodies) -> None:
         self.bodies = bodies
 
     def block(self, items: Sequence[Any]) -> list[Any]:
-        """Statements in text order, each after the declarations that it needs."""
+        """Return statements in text order, each after the declarations that it needs."""
         return [found for item in items for found in self.statement(item)]
 
     def statement(self, node: Any) -> list[Any]:
-        """One statement and what must stand before it."""
+        """Return one statement, preceded by its declarations."""
         match node:
             case c_ast.Compound():
                 node.block_items = self.block(node.block_items or [])
@@ -90,7 +90,7 @@ class _Statements:
         return [*self.flush(), node]
 
     def assignment(self, node: Any) -> None:
-        """Both sides of an assignment, whose right side may be another one."""
+        """Rewrite both sides of an assignment, whose right side may be another assignment."""
         node.lvalue = self.value(node.lvalue)
         if isinstance(node.rvalue, c_ast.Assignment):
             self.assignment(node.rvalue)
@@ -98,7 +98,7 @@ class _Statements:
             node.rvalue = self.value(node.rvalue)
 
     def header(self, node: Any) -> None:
-        """A loop's header, before which no variable can be put."""
+        """Rewrite a loop's header, before which no variable can be inserted."""
         for part in [*(node.init.decls if isinstance(node.init, c_ast.DeclList) else [node.init]), node.next]:
             if isinstance(part, c_ast.Assignment):
                 part.rvalue = self.value(part.rvalue)
@@ -111,21 +111,21 @@ class _Statements:
                              "compute the bound before the loop", where(node))
 
     def one(self, node: Any) -> Any:
-        """The body of a loop or one part of an `if`."""
+        """Return the body of a loop or one part of an `if`."""
         found = self.statement(node) if node is not None else []
         return found[0] if len(found) == 1 else c_ast.Compound(found, getattr(node, "coord", None))
 
     def value(self, node: Any) -> Any:
-        """An expression without calls of the file's functions."""
+        """Return an expression without calls of the file's functions."""
         return self.bodies.value(node, Frame())
 
     def flush(self) -> list[Any]:
-        """What must stand before the present statement."""
+        """Return the declarations for the current statement."""
         return self.bodies.temporaries.flush()
 
 
 def _without_output(items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`items`, if nothing is printed in them. Raises InputError."""
+    """Return `items` if they print nothing. Raises InputError."""
     for item in items:
         for node in _calls(item):
             if isinstance(node.name, c_ast.ID) and node.name.name in _OUTPUT:
@@ -154,7 +154,7 @@ def _declarations(node: Any) -> Iterator[Any]:
 
 
 def _file_level(tree: Any) -> Iterator[tuple[str, Any]]:
-    """What is declared outside of functions."""
+    """Yield the declarations outside of functions."""
     for node in tree.ext:
         if isinstance(node, c_ast.Decl) and node.name:
             yield node.name, node

@@ -1,8 +1,8 @@
-"""`continue` and `break` as conditions: `continue` skips the rest of the loop's body, `break` also all iterations that
-follow.
+"""Convert `continue` and `break` to conditions: `continue` skips the rest of the loop's body, `break` also all later
+iterations.
 
-for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
-for (..) { A; if (c) { B; break; } C; }      ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
+    for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
+    for (..) { A; if (c) { B; break; } C; }      ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generator.frontend_c.elements import put_child
 
 
 def without_continue(body: Any) -> Any:
-    """The `body` of a loop without the `continue`s that end one part of an `if` of it; others are left as they are."""
+    """Return a loop's `body` without `continue`s that end one part of an `if`; others stay unchanged."""
     return c_ast.Compound(_structured(_items(body)), body.coord) if _ends(body) or _has_jumps(body) else body
 
 
@@ -49,18 +49,18 @@ def _branch(node: Any, yes: list[Any], no: list[Any]) -> Any:
 
 
 def _ends(node: Any) -> bool:
-    """Whether `continue` is the last of a block's own statements."""
+    """Return whether `continue` is the last statement of a block."""
     items = _items(node)
     return bool(items) and isinstance(items[-1], c_ast.Continue)
 
 
 def _has_jumps(body: Any) -> bool:
-    """Whether a part of an `if` in a loop's body ends so."""
+    """Return whether a part of an `if` in a loop's body ends with `continue`."""
     return any(isinstance(item, c_ast.If) and (_ends(item.iftrue) or _ends(item.iffalse)) for item in _items(body))
 
 
 def stops(body: Any) -> bool:
-    """Whether the `body` of a loop has a `break` of that loop in an `if`, or as a statement of its own."""
+    """Return whether a loop's `body` has a `break` of that loop, in an `if` or as a separate statement."""
     match body:
         case c_ast.Break():
             return True
@@ -73,9 +73,9 @@ def stops(body: Any) -> bool:
 
 
 def stopping(body: Any, going: Any) -> Any:
-    """The `body` of a loop that sets the variable `going` to 0 in the place of `break`, and does nothing where it is 0.
+    """Return a loop's `body` that sets the variable `going` to 0 in place of `break`, and does nothing if it is 0.
 
-    for (..) { A; if (c) { B; break; } C; }   ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
+        for (..) { A; if (c) { B; break; } C; }   ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
     """
     return c_ast.If(going, c_ast.Compound(_stopped(_items(body), going), body.coord), None, body.coord)
 
@@ -105,14 +105,14 @@ def _stopped(items: list[Any], going: Any) -> list[Any]:
 
 
 def without_labels(node: Any, targets: Collection[str]) -> Any:
-    """`node` (changed in place) without the labels that no `goto` of the function has as its target."""
+    """Return `node` (changed in place) without the labels that are not the target of a `goto`."""
     for label, child in node.children():
         put_child(node, label, without_labels(child, targets))
     return node.stmt if isinstance(node, c_ast.Label) and node.name not in targets else node
 
 
 def jump_advice(node: Any) -> str:
-    """Why a `break` or `continue` that is still there is refused, and what to write instead."""
+    """Return why a remaining `break` or `continue` is refused, and what to write instead."""
     if isinstance(node, c_ast.Continue):
         return (
             "`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body "
@@ -123,7 +123,7 @@ def jump_advice(node: Any) -> str:
 
 
 def control_advice(node: Any) -> str:
-    """What to write instead of a statement that is no static control."""
+    """Return what to write instead of a statement that is not static control."""
     match node:
         case c_ast.Switch():
             return "; write it as `if`/`else if`"

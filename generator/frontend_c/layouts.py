@@ -1,4 +1,4 @@
-"""Layouts of structures whose members all have one type: such a structure is a row of numbers in memory.
+"""Layouts of structures with members of a single type: such a structure is a row of numbers in memory.
 
     struct body { float pos[3], mass; };  ->  4 floats: pos from number 0 on (3 of them), mass number 3
 """
@@ -22,7 +22,7 @@ from generator.program import ElementType
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: its first number, its own extents, and its layout where it is a structure itself."""
+    """A member: the number of its first element, its extents, and its layout if it is a structure."""
 
     offset: int
     extents: tuple[int, ...]
@@ -46,10 +46,10 @@ class Layouts:
     typedefs: Mapping[str, Any]
 
     def of(self, node: Any) -> Layout | None:
-        """The layout of the structure that a declared type consists of; None when it is of another kind.
+        """Return the layout of the structure in a declared type; None if it is not a structure.
 
         Raises:
-            InputError: a structure that is no row of numbers of one type.
+            InputError: a structure that is not a row of numbers of one type.
         """
         kind = innermost(node).type
         if isinstance(kind, c_ast.IdentifierType) and len(kind.names) == 1:
@@ -60,9 +60,7 @@ class Layouts:
         return self._structure(kind) if isinstance(kind, c_ast.Struct) else None
 
     def structure(self, node: Any) -> Any | None:
-        """The definition of the structure that a declared type consists of; None when it is of another kind, or
-        not defined.
-        """
+        """Return the definition of the structure in a declared type; None if it is not a structure, or undefined."""
         kind = innermost(node).type
         if isinstance(kind, c_ast.IdentifierType) and len(kind.names) == 1:
             alias = self.typedefs.get(kind.names[0])
@@ -72,7 +70,7 @@ class Layouts:
         return kind if kind.decls else self.tags.get(kind.name)
 
     def mixed(self, node: Any) -> Any | None:
-        """The definition of such a structure, where it is no row of numbers of one type; None for all else."""
+        """Return the definition of such a structure, if it is not a row of numbers of one type; None otherwise."""
         definition = self.structure(node)
         if definition is None:
             return None
@@ -83,7 +81,7 @@ class Layouts:
         return None
 
     def integers(self, node: Any) -> bool:
-        """Whether all members of such a structure are integers."""
+        """Return whether all members of such a structure are integers."""
         layout = self.of(node)
         return layout is not None and layout.element in INTEGER_TYPES
 
@@ -129,14 +127,14 @@ class Layouts:
 
 
 def innermost(node: Any) -> Any:
-    """What arrays and pointers of a declared type consist of."""
+    """Return the element type below the arrays and pointers of a declared type."""
     while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl, c_ast.FuncDecl)):
         node = node.type
     return node
 
 
 def structures_in(tree: Any) -> Iterator[tuple[str, Any]]:
-    """All definitions of structures with a tag."""
+    """Yield all definitions of structures with a tag."""
     if isinstance(tree, c_ast.Struct) and tree.name and tree.decls:
         yield tree.name, tree
     for _, child in tree.children():
@@ -144,7 +142,7 @@ def structures_in(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def constant_size(node: Any, member: Any) -> int:
-    """The extent of an array that is a member of a structure. Raises InputError where it is not a constant."""
+    """Return the extent of an array member of a structure. Raises InputError if it is not a constant."""
     try:
         return evaluate(without_casts(read_expression(node, Names((), {}, {}, {}))), {})
     except (InputError, TypeError, ZeroDivisionError):

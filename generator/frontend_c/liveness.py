@@ -1,8 +1,8 @@
-"""Local variables that nothing reads after the SCoP: what it leaves in them need not be right.
+"""Local variables that are dead after the SCoP: their final values need not be right.
 
-    double w;                          w is dead after the SCoP: no other text of the function mentions it
-    #pragma scop                       (nor can another function: it is no parameter, not static, and nothing
-    for (...) { w = ...; y[i] = w; }    takes its address)
+    double w;                              w is dead after the SCoP: no other text of the function mentions it
+    #pragma scop                           (nor can another function: it is not a parameter, not static, and its
+    for (...) { w = ...; y[i] = w; }       address is not taken)
     #pragma endscop
 """
 
@@ -20,10 +20,10 @@ from generator.frontend_c.ctypes import declared
 
 def dead_locals(function: Any, items: tuple[Any, ...], scope: Mapping[str, Any],
                 typedefs: Mapping[str, Any]) -> frozenset[str]:
-    """Names in `scope` of local variables of `function` that nobody can read after the SCoP `items`.
+    """Return names in `scope` of local variables of `function` that cannot be read after the SCoP `items`.
 
-    A scalar may be used before the SCoP when no loop and no jump leads back there. What the SCoP itself would read
-    from an earlier run of itself is not looked at: such a variable is live at the SCoP's entry.
+    A scalar may be used before the SCoP if no loop and no jump leads back there. Reads of values from an earlier run of
+    the SCoP itself are not considered: such a variable is live at the SCoP's entry.
     """
     outside = _Outside(items)
     outside.visit(function.body)
@@ -41,17 +41,17 @@ def dead_locals(function: Any, items: tuple[Any, ...], scope: Mapping[str, Any],
 
 
 def _is_private(node: Any, typedefs: Mapping[str, Any], used_before: bool) -> bool:
-    """Whether only its own name leads to the variable: an automatic scalar or array, no pointer, not volatile."""
+    """Return whether only its name leads to the variable: an automatic scalar or array, not a pointer, not volatile."""
     if set(node.storage) - {"auto", "register"} or set(node.quals) & {"volatile", "_Atomic"}:
         return False
     kind = declared(node.type, typedefs)
     if kind is None or kind.pointer_to_array or None in kind.extents:
         return False
-    return not (kind.extents and used_before)  # an array's name may have been kept as a pointer
+    return not (kind.extents and used_before)  # a pointer to the array may have been stored
 
 
 class _Outside(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
-    """What a function does outside of its SCoP: names mentioned before and after it in the text, declarations."""
+    """The uses of names in a function outside of its SCoP: before and after it in the text, and declarations."""
 
     def __init__(self, items: tuple[Any, ...]) -> None:
         self.items = {id(item) for item in items}
@@ -63,7 +63,7 @@ class _Outside(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no typ
         self.passed = self.repeats = self.jumps = self.assembly = False
 
     def visit(self, node: Any) -> None:
-        """As usual, but not into the SCoP."""
+        """Visit as usual, but not the SCoP."""
         if id(node) in self.items:
             self.passed = True
             self.repeats = self.repeats or self.loops > 0
@@ -71,14 +71,14 @@ class _Outside(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no typ
             super().visit(node)
 
     def mention(self, name: str) -> None:
-        """A use of `name` here."""
+        """Record a use of `name` here."""
         (self.after if self.passed else self.before).add(name)
 
     def visit_ID(self, node: Any) -> None:
         self.mention(node.name)
 
     def visit_Pragma(self, node: Any) -> None:
-        self.after.update(re.findall(r"\w+", node.string or ""))  # what a pragma does with a name is unknown
+        self.after.update(re.findall(r"\w+", node.string or ""))  # the effect of a pragma on a name is unknown
 
     def visit_Decl(self, node: Any) -> None:
         self.declarations.append(node)
@@ -96,7 +96,7 @@ class _Outside(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no typ
         self.generic_visit(node)
 
     def loop(self, node: Any) -> None:
-        """A loop of any kind."""
+        """Visit a loop of any kind."""
         self.loops += 1
         self.generic_visit(node)
         self.loops -= 1
@@ -104,7 +104,7 @@ class _Outside(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no typ
     visit_For = visit_While = visit_DoWhile = loop
 
     def jump(self, node: Any) -> None:
-        """A label or a jump to one."""
+        """Visit a label or a jump to one."""
         self.jumps = True
         self.generic_visit(node)
 

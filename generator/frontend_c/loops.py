@@ -1,4 +1,4 @@
-"""Loop headers: `for (i = a; i < b; i += c)` in all the forms people write."""
+"""Loop headers: `for (i = a; i < b; i += c)` in all common forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from generator.frontend_c.places import where
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Syntax of a loop header; the iterator advances by `sign * step`."""
+    """The syntax of a loop header; the iterator advances by `sign * step`."""
 
     iterator: str
     start: Any
@@ -24,7 +24,7 @@ class Header:
 
 
 def read_header(loop: Any) -> Header:
-    """The parts of a `for` header. Raises InputError when it is not a counted loop."""
+    """Return the parts of a `for` header. Raises InputError if it is not a counted loop."""
     iterator, start = _init(loop)
     if loop.cond is None:
         raise InputError("this loop has no condition: the number of iterations must be known", where(loop))
@@ -35,7 +35,7 @@ def read_header(loop: Any) -> Header:
 
 
 def bad_step(loop: Any, iterator: str) -> InputError:
-    """The error for a loop whose iterator does not advance by a constant other than 0."""
+    """Return the error for a loop whose iterator does not advance by a constant other than 0."""
     found = f"not by `{to_c(loop.next)}`" if loop.next is not None else "in the last part of its header, which is empty"
     return InputError(
         f"the loop must advance `{iterator}` by a constant (`{iterator}++`, `{iterator} -= 2`), {found}", where(loop)
@@ -52,7 +52,7 @@ def _init(loop: Any) -> tuple[str, Any]:
 
 
 def advance(node: Any, iterator: str) -> tuple[int, Any] | None:
-    """Sign and size of the step: `i += 2` -> (1, 2); None for any other update."""
+    """Return sign and size of the step: `i += 2` -> (1, 2); None for any other update."""
     if isinstance(node, c_ast.UnaryOp) and _is(node.expr, iterator):
         sign = {"++": 1, "p++": 1, "--": -1, "p--": -1}.get(node.op)
         return (sign, c_ast.Constant("int", "1", node.coord)) if sign else None

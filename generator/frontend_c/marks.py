@@ -1,7 +1,7 @@
-"""Loops without pragmas: where `#pragma scop` and `#pragma endscop` would stand in the text of the file.
+"""Loops without pragmas: the positions of `#pragma scop` and `#pragma endscop` in the text of the file.
 
-Everything behind the front end sees a copy of the text in which they do, as `_Pragma` operators on the lines of the
-loops themselves: all lines keep their numbers, and the user's file stays as it is.
+All later stages use a copy of the text with the pragmas, as `_Pragma` operators on the lines of the loops: all lines
+keep their numbers, and the user's file is not changed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ _LOOP = re.compile(r"[ \t]*for\b")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Positions in a file's text: that of the first loop's `for`, and the one behind the last loop."""
+    """Positions in a file's text: that of the first loop's `for`, and the end of the last loop."""
 
     start: int
     end: int
 
     def put(self, text: str) -> str:
-        """`text` with the pragmas."""
+        """Return `text` with the pragmas."""
         return f'{text[:self.start]}_Pragma("scop") {text[self.start:self.end]} _Pragma("endscop"){text[self.end:]}'
 
 
 def marks_of(text: str, first_line: int, last_line: int) -> Marks | None:
-    """Around the loops that begin on these lines (the last of them on `last_line`); None where no `for` begins the
-    line.
+    """Return marks around the loops that begin on these lines (the last of them on `last_line`).
+
+    None if a line does not begin with `for`.
     """
     code = _HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     starts = [0, *(found.end() for found in re.finditer(r"\n", code))]
@@ -45,7 +46,7 @@ def marks_of(text: str, first_line: int, last_line: int) -> Marks | None:
 
 
 def _behind(code: str, at: int) -> int | None:
-    """The position behind the statement that begins at `at`, in text without comments, strings and directives."""
+    """Return the end of the statement that begins at `at`, in text without comments, strings and directives."""
     head = _HEAD.match(code, at)
     if head is None:
         return _behind_plain(code, at)
@@ -59,7 +60,7 @@ def _behind(code: str, at: int) -> int | None:
 
 
 def _behind_plain(code: str, at: int) -> int | None:
-    """Behind a block, or behind the `;` of any other statement."""
+    """Return the end of a block, or of any other statement with its `;`."""
     while at < len(code) and code[at].isspace():
         at += 1
     if code[at:at + 1] == "{":
@@ -73,7 +74,7 @@ def _behind_plain(code: str, at: int) -> int | None:
 
 
 def _closed(code: str, at: int) -> int | None:
-    """Behind the bracket that closes the one at `at`."""
+    """Return the position after the bracket that closes the one at `at`."""
     depth = 0
     for found in re.compile(r"[(){}\[\]]").finditer(code, at):
         depth += 1 if found[0] in "({[" else -1

@@ -55,8 +55,9 @@ class _Found:
 
 def read_scop(file: Path, compilation: Compilation, function: str | None = None,
               scop: int | None = None, marks: Marks | None = None) -> ScopSource:
-    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several; `marks` stand for missing
-    pragmas.
+    """Return the SCoP of `file`.
+
+    `function` and `scop` (counted from 1) choose among several; `marks` replace missing pragmas.
 
     Raises:
         InputError: no such file, a preprocessor or syntax error, no SCoP, or several and no choice.
@@ -74,7 +75,7 @@ def read_scop(file: Path, compilation: Compilation, function: str | None = None,
 
 
 def _refuse_deep(item: Any) -> None:
-    """Raise InputError where syntax is nested deeper than what recursive functions can follow."""
+    """Raise InputError for syntax nested too deeply for recursive functions."""
     level, depth = [item], 0
     while level:
         if depth > MAX_DEPTH:
@@ -84,7 +85,7 @@ def _refuse_deep(item: Any) -> None:
 
 
 def parse_text(text: str, file: Path, compilation: Compilation) -> Any:
-    """The syntax tree of preprocessed text. Raises InputError."""
+    """Return the syntax tree of preprocessed text. Raises InputError."""
     try:
         return c_parser.CParser().parse(text)
     except c_parser.ParseError as error:
@@ -119,7 +120,7 @@ def _parameters(function: Any) -> list[Any]:
 
 
 def _declare(node: Any, scope: dict[str, Any]) -> None:
-    """Add what `node` declares: variables, enumerators, and the iterators of a loop around what follows."""
+    """Add the declarations of `node`: variables, enumerators, and the iterators of a loop around what follows."""
     if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList):
         for declaration in node.init.decls:
             _declare(declaration, scope)
@@ -135,7 +136,7 @@ def _declare(node: Any, scope: dict[str, Any]) -> None:
 
 
 def _in_block(function: Any, block: Any, scope: dict[str, Any]) -> Iterator[_Found]:
-    """SCoPs in a compound statement and in what it contains, in text order."""
+    """Yield the SCoPs in a compound statement and its inner blocks, in text order."""
     start: int | None = None
     items = block.block_items or []
     for index, node in enumerate(items):
@@ -173,7 +174,7 @@ def _pragmas(node: Any) -> Iterator[Any]:
 
 
 def _blocks(node: Any, scope: dict[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The outermost blocks in `node`, each with the names visible in it."""
+    """Yield the outermost blocks in `node`, each with the names visible in it."""
     if isinstance(node, c_ast.Compound):
         yield node, dict(scope)
         return
@@ -246,7 +247,7 @@ class _Names(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
 
 
 def written_name(node: Any) -> str:
-    """The name of the variable that an assignment to the lvalue `node` changes; "" when it names none."""
+    """Return the name of the variable that an assignment to the lvalue `node` changes; "" if it names none."""
     while not isinstance(node, c_ast.ID):
         if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
             node = node.name
@@ -297,7 +298,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
 
 
 def _with_counters(found: _Found, typedefs: dict[str, Any], dead: Collection[str], taken: set[str]) -> tuple[Any, ...]:
-    """The statements of a SCoP where loops that count are `for` loops, and iterators are used in their loops only."""
+    """Return a SCoP's statements with counting loops as `for` loops, and iterators used in their loops only."""
     inside = {node.name: node for item in found.items for node in nodes(item) if isinstance(node, c_ast.Decl)
               and node.name}
     integers = integers_of({**found.scope, **inside}, typedefs)
@@ -305,7 +306,7 @@ def _with_counters(found: _Found, typedefs: dict[str, Any], dead: Collection[str
 
 
 def _subscriptable(scope: dict[str, Any], typedefs: dict[str, Any]) -> set[str]:
-    """The names of the arrays and pointers of a scope."""
+    """Return the names of the arrays and pointers of a scope."""
     kinds = {name: declared(node.type, typedefs) for name, node in scope.items() if isinstance(node, c_ast.Decl)}
     return {name for name, kind in kinds.items() if kind is not None and kind.extents}
 

@@ -1,4 +1,4 @@
-"""Where a syntax tree stands in the user's files."""
+"""Locations of syntax trees in the user's files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from generator.errors import Location
 
 
 def where(node: Any) -> Location | None:
-    """The place of a syntax tree node."""
+    """Return the location of a syntax tree node."""
     coord = getattr(node, "coord", None)
     return Location(str(coord.file), int(coord.line)) if coord else None

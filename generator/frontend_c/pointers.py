@@ -1,4 +1,4 @@
-"""Arrays that a function of the file is given: which elements of which array of the SCoP it reads."""
+"""Array arguments of a file's functions: the SCoP's arrays, and the elements that are read."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from generator.frontend_c.functions import Function, Parameter
 from generator.frontend_c.places import where
 
 Evaluate: TypeAlias = Callable[[Any], Any]
-"""An expression of the SCoP's variables with the value of an expression of a function."""
+"""Converts an expression of a function to an expression of the SCoP's variables with the same value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What an array parameter stands for: an array or a row of one (syntax tree), from the element `offset` on."""
+    """The value of an array parameter: an array or a row of one (syntax tree), from the element `offset` on."""
 
     base: Any
     offset: Any = None
 
     def element(self, subscript: Any) -> Any:
-        """The element (or row) with a subscript."""
+        """Return the element (or row) with a subscript."""
         if self.offset is not None:
             subscript = c_ast.BinaryOp("+", self.offset, subscript, subscript.coord)
         return c_ast.ArrayRef(self.base, subscript, subscript.coord)
 
     def moved(self, offset: Any) -> Pointer:
-        """The pointer to the element with the subscript `offset`."""
+        """Return the pointer to the element with the subscript `offset`."""
         return Pointer(self.base, self.element(offset).subscript)
 
 
 def pointer(node: Any, names: Mapping[str, Any], value: Evaluate) -> Pointer:
-    """What an argument for an array parameter points to. Raises InputError."""
+    """Return the target of an argument for an array parameter. Raises InputError."""
     match node:
         case c_ast.ID(name=name) if isinstance(known := names.get(name), Pointer):
             return known
@@ -54,7 +54,7 @@ def pointer(node: Any, names: Mapping[str, Any], value: Evaluate) -> Pointer:
 
 
 def element(node: Any, names: Mapping[str, Any], value: Evaluate) -> Any:
-    """The element of the SCoP's array that `p[i][j]` or `*p` is in a function. Raises InputError."""
+    """Return the element of the SCoP's array for `p[i][j]` or `*p` in a function. Raises InputError."""
     if isinstance(node, c_ast.UnaryOp):  # *p, *(p + k)
         array, subscript = node.expr, c_ast.Constant("int", "0", node.coord)
     else:
@@ -66,7 +66,7 @@ def element(node: Any, names: Mapping[str, Any], value: Evaluate) -> Any:
 
 def check_shape(function: Function, parameter: Parameter, target: Pointer, names: Mapping[str, Any],
                 variables: Mapping[str, Any], typedefs: Mapping[str, Any]) -> None:
-    """Raise InputError unless a parameter and the array that it is given have the same elements and rows."""
+    """Raise InputError unless a parameter and its array argument have the same elements and rows."""
     base, taken = target.base, 0
     while not isinstance(base, c_ast.ID):
         base, taken = base.expr if isinstance(base, c_ast.UnaryOp) else base.name, taken + 1
@@ -84,6 +84,6 @@ def check_shape(function: Function, parameter: Parameter, target: Pointer, names
 
 
 def _in_caller(text: str | None, names: Mapping[str, Any]) -> str | None:
-    """The size of a parameter's dimension as the SCoP would write it."""
+    """Return the size of a parameter's dimension in terms of the SCoP."""
     known = names.get(text or "")
     return text if known is None or isinstance(known, Pointer) or known.value is None else to_c(known.value)

@@ -1,7 +1,7 @@
-"""Preprocessing with the system's C compiler, so that macros and includes mean what they mean to the user.
+"""Preprocess with the system's C compiler, so that macros and includes have their usual meaning.
 
-Text of system headers is dropped (it is full of extensions that a plain C parser cannot read); only the typedef
-names that the user's text mentions are kept, as stand-ins.
+Text of system headers is dropped (it has many extensions that a plain C parser cannot read); the typedef names that the
+user's text mentions are replaced by simple typedefs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_c
 from generator.frontend_c.source import Compilation
 from generator.scratch import scratch_folder
 
-# Words that compilers accept beside standard C and that carry no meaning for the model.
+# Extensions of compilers without meaning for the model.
 _EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__restrict=", "-D__restrict__=", "-Drestrict=",
                "-D__inline=inline", "-D__inline__=inline", "-D__const=const", "-D__volatile__=volatile",
                "-D_Noreturn=", "-D__signed__=signed")
@@ -44,9 +44,9 @@ _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
-    """`text` has line markers of the user's files; `includes` are those files beside the main one (absolute).
+    """`text` has line markers of the user's files; `includes` are those files except the main one (absolute).
 
-    `overridden`: warnings about definitions of the user that the file replaces.
+    `overridden`: warnings about the user's definitions that the file overrides.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Preprocessed:
 
 
 def find_compiler() -> str:
-    """The system's C compiler: `$CC`, else cc, gcc or clang. Raises InputError when there is none."""
+    """Return the system's C compiler: `$CC`, else cc, gcc or clang. Raises InputError if there is none."""
     for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
         if name and (path := shutil.which(name)):
             return path
@@ -63,7 +63,7 @@ def find_compiler() -> str:
 
 
 def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None, whole: bool = False) -> Preprocessed:
-    """Expand macros and includes of `file`, with pragmas at `marks`; `whole` keeps functions that hold no SCoP, too.
+    """Expand macros and includes of `file`, with pragmas at `marks`; `whole` also keeps functions without a SCoP.
 
     Raises:
         InputError: the file cannot be read or the preprocessor fails (a missing include: file:line).
@@ -84,7 +84,7 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
 
 
 def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
-    """The number that the macro `name` stands for at the end of `file`; None where it stands for something else."""
+    """Return the numeric value of the macro `name` at the end of `file`; None if it is not a number."""
     quoted = str(file.resolve()).replace("\\", "\\\\").replace('"', '\\"')
     command = [find_compiler(), "-E", "-P", *compilation.flags, "-x", "c", "-"]
     done = subprocess.run(command, input=f'#include "{quoted}"\n{name}\n', capture_output=True, text=True,
@@ -97,11 +97,11 @@ def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
 def _expand(file: Path, compilation: Compilation, flags: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     command = [find_compiler(), "-E", *flags, *compilation.flags, *_EXTENSIONS, str(file)]
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                          env={**os.environ, "LC_ALL": "C"})  # messages are read by others
+                          env={**os.environ, "LC_ALL": "C"})  # the messages are parsed
 
 
 def _marked_copy(file: Path, marks: Marks, folder: Path) -> Path:
-    """A copy with the pragmas, which says that it is `file`."""
+    """Return a copy with the pragmas, which identifies itself as `file`."""
     copy = folder / file.name
     name = str(file).replace("\\", "\\\\").replace('"', '\\"')
     text = marks.put(file.read_text(encoding="utf-8", errors="surrogateescape"))
@@ -126,9 +126,7 @@ def _failure(stderr: str, file: Path, compilation: Compilation) -> InputError:
 
 
 def _overridden(stderr: str, compilation: Compilation) -> Iterator[str]:
-    """Warnings about `#define`s of the file that replace a value which the user gives with -D; a mere name stays
-    defined.
-    """
+    """Yield warnings about `#define`s of the file that override a value of -D; a mere name stays defined."""
     given = dict(define.partition("=")[::2] for define in compilation.defines)
     told = set()
     for file, line, name in _REDEFINED.findall(stderr):
@@ -158,25 +156,25 @@ def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
             if Path(name).is_file() and Path(name).resolve() != file.resolve():
                 includes[str(Path(name).resolve())] = None
     joined = "\n".join(kept) + "\n"
-    joined = joined.replace("1.0iF", "_Complex_I")  # what `I` of complex.h is to GCC
+    joined = joined.replace("1.0iF", "_Complex_I")  # GCC's expansion of `I` of complex.h
     text = without_assembly(joined if whole else blank_other_bodies(joined))
     return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
 
 
 def _stand_ins(system: str, text: str) -> str:
-    """Typedefs for the system's type names that `text` uses (the exact type matters only for integers)."""
+    """Return typedefs for the system's type names that `text` uses (the exact type matters only for integers)."""
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", text))
     names = {name for found in _TYPEDEF.findall(system) for name in found} & used
     return "".join(f"typedef {_STANDARD_TYPEDEFS.get(name, 'int')} {name};\n" for name in sorted(names))
 
 
 def has_pragma(text: str) -> bool:
-    """Whether preprocessed text says where a SCoP begins or ends."""
+    """Return whether preprocessed text marks the beginning or end of a SCoP."""
     return bool(_SCOP.search(text) or _SCOP_END.search(text))
 
 
 def blank_other_bodies(text: str) -> str:
-    """Empty the bodies of functions that hold no SCoP and that none calls: their C need not be understood.
+    """Return the text with empty bodies of functions without a SCoP that no SCoP calls: their C may be unsupported.
 
     `int main(void) { asm("nop"); }` -> `int main(void) { }`; lines keep their numbers.
     """
@@ -194,7 +192,7 @@ def blank_other_bodies(text: str) -> str:
 
 
 def _called_bodies(text: str, bodies: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The bodies of functions that a SCoP calls, and of those that these call."""
+    """Return the bodies of functions that a SCoP calls, directly or indirectly."""
     found: dict[str, tuple[int, int]] = {}
     position = 0
     for start, end in bodies:
@@ -218,7 +216,7 @@ def _blank(body: str) -> str:
 
 
 def without_assembly(text: str) -> str:
-    """Inline assembly with operands, which is no C, becomes a call that only a SCoP refuses.
+    """Return the text with inline assembly, which is not C, replaced by a call that is refused only in a SCoP.
 
     `__asm__ volatile ("" : : : "memory");` -> `asm();`; lines keep their numbers.
     """
@@ -240,7 +238,7 @@ def without_assembly(text: str) -> str:
 
 
 def _function_bodies(text: str) -> list[tuple[int, int]]:
-    """Half-open ranges of `{...}` at file level that follow a `)`, initializers left out."""
+    """Return half-open ranges of `{...}` at file level that follow a `)`, without initializers."""
     bodies: list[tuple[int, int]] = []
     depth, start, previous, assigned = 0, -1, "", False
     for found in _TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""What can be said of a SCoP before its sizes, or those of its arrays, are known."""
+"""Analyses of a SCoP before its sizes, or those of its arrays, are known."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _ANY_SIZE = 64
 def needed_extents(
     source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]
 ) -> dict[str, tuple[int, ...]]:
-    """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
+    """Return, for arrays behind a pointer of unknown size, the smallest extents that contain every access.
 
-    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is
-    unknown.
+    Data-dependent accesses are unknown; then all elements behind the pointer count: `rooms`, 0 if unknown.
 
     Raises:
         InputError: as `extract`.
     """
-    # Sizes that are declared do not matter here, so that any number will do.
+    # Declared sizes have no effect here, so any number will do.
     shapes = {
         v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents)
         for v in source.variables
@@ -34,9 +33,9 @@ def needed_extents(
 
 
 def static_control(source: ScopSource) -> tuple[Statement, ...]:
-    """The statements of a SCoP with sizes that stand for any, for which nothing was captured: is it static control?
+    """Return the statements of a SCoP for arbitrary sizes, without a capture, to check that it is static control.
 
-    Sizes differ, so that loops between two of them run in one of the two orders.
+    The sizes differ, so that loops between two of them run in one of the two orders.
 
     Raises:
         InputError: as `extract`.
@@ -50,10 +49,10 @@ def static_control(source: ScopSource) -> tuple[Statement, ...]:
 
 
 def check_static(source: ScopSource) -> None:
-    """Refuse what no sizes can mend, before anything is run.
+    """Refuse SCoPs that are unsupported for any sizes, before anything is run.
 
     Raises:
-        InputError: the first thing that is no static control, whatever the sizes are.
+        InputError: the first construct that is not static control, whatever the sizes are.
     """
     shapes = {v.name: (1,) * len(v.extents) for v in source.variables}
     messages = []
@@ -68,7 +67,7 @@ def check_static(source: ScopSource) -> None:
 
 
 def _any_sizes(source: ScopSource) -> tuple[Mapping[str, int], ...]:
-    """Sizes that differ, in the order of their names and against it, and others of their kind."""
+    """Return distinct sizes, ascending and descending by name, and others of the same kind."""
     names = sorted(source.parameters)
     return (
         {name: _ANY_SIZE + k for k, name in enumerate(names)},

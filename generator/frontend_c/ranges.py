@@ -1,4 +1,4 @@
-"""Whether subscripts stay inside their arrays."""
+"""Check that subscripts stay inside their arrays."""
 
 from __future__ import annotations
 

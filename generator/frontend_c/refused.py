@@ -1,8 +1,7 @@
-"""What to say of a file that is no C that the front end can read: the C compiler's own words are better than a
-parser's.
+"""Error messages for files that the C front end cannot read; the C compiler's messages are preferred to the parser's.
 
-In this order: it is C++; the compiler refuses it, too (then its first error is the message); our parser does not know
-it.
+In this order: the file is C++; the compiler refuses it, too (its first error is the message); our parser does not
+support it.
 """
 
 from __future__ import annotations
@@ -38,20 +37,20 @@ _REMEDY = (
 
 
 def refuse_cplusplus(file: Path) -> None:
-    """Raise InputError for a file whose name says that it is C++."""
+    """Raise InputError for a file whose name has a C++ suffix."""
     if file.suffix in _SUFFIXES:
         raise InputError(f"{file} is C++, which antune does not read; {_REMEDY}")
 
 
 def refuse_constructs(file: Path, place: Location | None) -> None:
-    """Raise InputError when a file that cannot be read, or the one that `place` is in, has words of C++."""
+    """Raise InputError if an unreadable file, or the one of `place`, contains C++ constructs."""
     for suspect in dict.fromkeys((Path(place.file) if place else file, file)):
         for word, location in _constructs(suspect):
             raise InputError(f"`{word}` is C++, which antune does not read; {_REMEDY}", location)
 
 
 def unreadable(file: Path, compilation: Compilation, compiler: str, what: str, place: Location | None) -> InputError:
-    """The error for a `file` that our parser cannot read: it complains about `what` at `place`.
+    """Return the error for a `file` that our parser cannot read, with its complaint `what` at `place`.
 
     Raises:
         InputError: the file is C++.
@@ -69,12 +68,12 @@ def unreadable(file: Path, compilation: Compilation, compiler: str, what: str, p
 
 
 def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
-    """Words of C++ in a file, and where they are; comments and texts do not count."""
+    """Yield C++ constructs in a file, with their locations; comments and strings are ignored."""
     if file.suffix in _SUFFIXES:
         yield file.name, Location(str(file), 1)
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:  # a generated file: nothing to look at
+    except OSError:  # a generated file: nothing to check
         return
     code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     guarded = re.sub(r"^[ \t]*#[ \t]*ifdef[ \t]+__cplusplus\b.*?^[ \t]*#[ \t]*(?:endif|else)\b",
@@ -85,7 +84,7 @@ def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
 
 
 def _first_error(file: Path, compilation: Compilation, compiler: str) -> tuple[str, Location] | None:
-    """The compiler's first error about `file`, and where it is; None when it takes the file."""
+    """Return the compiler's first error about `file`, and its location; None if it accepts the file."""
     command = [
         compiler,
         "-fsyntax-only",

@@ -1,6 +1,6 @@
-"""Scopes inside a SCoP: after `separate_names` no name means two things.
+"""Scopes inside a SCoP: after `separate_names` names are unique.
 
-`for (int i ...) { double t; ... } ... t += x;` with an outer `t` -> the inner one is called `t_2`.
+`for (int i ...) { double t; ... } ... t += x;` with an outer `t` -> the inner one is renamed to `t_2`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class _Binding:
 
 
 def separate_names(items: tuple[Any, ...], scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> None:
-    """Rename variables declared in `items` (syntax trees, changed in place) where another one has the name.
+    """Rename variables declared in `items` (syntax trees, changed in place) if another one has the name.
 
-    Iterators of one type keep one common name where their loops are not nested in each other. `scope` has the
-    declarations outside.
+    Iterators of one type keep a common name if their loops are not nested in each other. `scope`: the declarations
+    outside.
     """
     collector = _Collector(scope)
     for item in items:
@@ -76,13 +76,13 @@ class _Collector(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
         self.loops: tuple[_Binding, ...] = ()
 
     def resolve(self, name: str) -> _Binding:
-        """What `name` means here."""
+        """Return the binding of `name` here."""
         if name not in self.scope:
             self.scope[name] = self.outer.setdefault(name, self.binding_outside(name))
         return self.scope[name]
 
     def binding_outside(self, name: str) -> _Binding:
-        """The variable, enumerator or unknown name outside the SCoP."""
+        """Return the variable, enumerator or unknown name outside the SCoP."""
         known = self.outside.get(name)
         return _Binding(name, known if isinstance(known, c_ast.Decl) else None, False, ())
 
@@ -104,7 +104,7 @@ class _Collector(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
             self.visit(node.init)
 
     def declare(self, node: Any, iterates: bool) -> None:
-        """A new variable, visible to the end of its block."""
+        """Declare a new variable, visible to the end of its block."""
         binding = _Binding(node.name, node, iterates, self.loops)
         self.scope[node.name] = binding
         self.inner.append(binding)
@@ -132,7 +132,7 @@ class _Collector(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
         self.scope, self.loops = before, loops
 
     def iterate(self, init: Any) -> None:
-        """`for (i = ...)`: a variable from outside the loop becomes an iterator."""
+        """`for (i = ...)`: make a variable from outside the loop an iterator."""
         self.visit(init)
         if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
             binding = self.resolve(init.lvalue.name)

@@ -1,4 +1,4 @@
-"""What the syntactic stage of the C front end knows of a SCoP, before any polyhedral model exists."""
+"""The syntactic stage's description of a SCoP, before any polyhedral model exists."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from generator.frontend_c.marks import Marks
 from generator.program import ElementType
 
 PROGRAM_LIMIT_S = 120.0
-"""How long a run of the tuned program may take unless the user says otherwise."""
+"""The default time limit for a run of the tuned program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How the user starts the program: its arguments, and the file that is its standard input, with that file's
-    SHA-256.
+    """How the user starts the program: its arguments, and the file for its standard input, with that file's SHA-256.
 
-    A run of it may take `limit_s` seconds. `random_inputs`: where it cannot be run, the function with the SCoP is
-    called with random data.
+    `limit_s`: the time limit of a run in seconds. `random_inputs`: if the program cannot be run, call the function with
+    the SCoP with random data.
     """
 
     arguments: tuple[str, ...] = ()
@@ -31,16 +30,16 @@ class Invocation:
 
     @property
     def given(self) -> bool:
-        """Whether the user says anything."""
+        """Whether the user specified anything."""
         return bool(self.arguments or self.stdin)
 
 
 PLAIN_START = Invocation()
-"""Without arguments, and with nothing to read."""
+"""Without arguments and input."""
 
 
 def file_hash(file: Path) -> str | None:
-    """The SHA-256 of a file's bytes, by which it is recognised; None when it cannot be read."""
+    """Return the SHA-256 of a file's bytes, which identifies it; None if it cannot be read."""
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -52,7 +51,7 @@ def file_hash(file: Path) -> str | None:
 class Compilation:
     """How the user compiles the file, like a C compiler's command line, and starts the program.
 
-    `sources` are further translation units that the program needs to link.
+    `sources`: further translation units that the program needs to link.
     """
 
     include_dirs: tuple[str, ...] = ()
@@ -69,11 +68,9 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where an array or scalar lies that is a member of structures in the file: `path` (".pos.x") of each element of
-    `base`.
+    """The location of an array or scalar that is a member of structures: `path` (".pos.x") of each element of `base`.
 
-    The last `inner` extents of the array are those of the member. `pointer`: the member points to the array, which lies
-    elsewhere.
+    The last `inner` extents of the array are those of the member. `pointer`: the member points to the array.
     """
 
     base: str
@@ -86,13 +83,12 @@ class Field:
 class Variable:
     """A variable that the SCoP mentions and that exists at its entry.
 
-    `extents` are C expressions, valid in the scope of the SCoP (`"1000 + 0"`, `"n"`); () for a scalar; the
-    first may be None: the size behind a pointer is unknown. `indirect`: a scalar's or an array's name is a
-    pointer to the whole array (`double (*A)[N][M]`, used as `(*A)[i][j]`).
-    `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
-    `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
-    `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is
-    not). `field`: it is a member of structures.
+    `extents`: C expressions, valid in the scope of the SCoP (`"1000 + 0"`, `"n"`); () for a scalar; the first may be
+    None: the size behind a pointer is unknown. `indirect`: a scalar's or an array's name is a pointer to the whole
+    array (`double (*A)[N][M]`, used as `(*A)[i][j]`). `is_argument`: a parameter of the function that contains the
+    SCoP. `written`: the SCoP may write to it. `unread_after`: a local variable of that function that cannot be read
+    after the SCoP. `components`: in the file, the last extent is that of a structure of so many numbers of this type
+    (0: it is not). `field`: it is a member of structures.
     """
 
     name: str
@@ -111,13 +107,12 @@ class ScopSource:
     """A SCoP found in a C file.
 
     Lines count from 1 in `file`: `first_line` is that of `#pragma scop`, `last_line` that of `#pragma endscop`.
-    `parameters` are the integer scalars that the SCoP reads and never writes (loop bounds and the like).
-    `argument_names` are all parameters of `function`, in order, with their C declarations in `argument_decls`.
-    `includes` are the non-system files that were included, as absolute paths. `items` are the syntax trees
-    (pycparser) between the pragmas, where no name means two things. `locals` are the variables declared there,
-    `iterators` those of its loops. `warnings`: what the user should know of how the file was read.
-    `marks`: where the pragmas would stand, for loops without them; lines are then those of the loops.
-    `swapped`: pointers that point elsewhere after the original SCoP; in `items` they keep their values.
+    `parameters`: the integer scalars that the SCoP reads and never writes (loop bounds etc.). `argument_names`: all
+    parameters of `function`, in order, with their C declarations in `argument_decls`. `includes`: the non-system files
+    that were included, as absolute paths. `items`: the syntax trees (pycparser) between the pragmas, with unique names.
+    `locals`: the variables declared there; `iterators`: those of its loops. `warnings`: for the user, about how the
+    file was read. `marks`: the positions of the pragmas, for loops without them; lines are then those of the loops.
+    `swapped`: pointers with other targets after the original SCoP; in `items` they keep their values.
     """
 
     file: str
@@ -139,7 +134,7 @@ class ScopSource:
     swapped: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Variable:
-        """The variable called `name`. Raises KeyError when the SCoP does not mention it."""
+        """Return the variable called `name`. Raises KeyError if the SCoP does not mention it."""
         for variable in self.variables:
             if variable.name == name:
                 return variable

@@ -1,4 +1,4 @@
-"""The SCoP as a C function of its own: what an export compares itself with, once the tuned file may be gone."""
+"""The SCoP as a separate C function, with which an export compares itself when the tuned file may be gone."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from generator.scratch import scratch_folder
 
 
 def read_stored(text: str, file: Path, compilation: Compilation, function: str | None, scop: int | None) -> ScopSource:
-    """The SCoP of a file as it was when its `text` was kept; `file` says where its included files are.
+    """Return the SCoP of a file from its stored `text`. `file`: locates its included files.
 
     Raises:
-        InputError: included files are not there any more, or whatever `read_loops` refuses.
+        InputError: included files are missing, or as `read_loops`.
     """
     with scratch_folder("antune-source-") as folder:
         copy = folder / file.name
@@ -30,7 +30,8 @@ def read_stored(text: str, file: Path, compilation: Compilation, function: str |
 
 
 def scop_lines(source: ScopSource, outside: Mapping[str, str]) -> list[str]:
-    """The statements of the SCoP as lines of C, after declarations of what they use and `outside` does not declare.
+    """Return the statements of the SCoP as lines of C, after declarations of their variables that `outside` does not
+    declare.
 
     `outside` maps names of variables to their declarations; a name with an empty text is declared elsewhere.
 
@@ -54,7 +55,7 @@ def scop_lines(source: ScopSource, outside: Mapping[str, str]) -> list[str]:
 
 
 def constant_extents(variable: Variable, values: Mapping[str, int]) -> tuple[str, ...] | None:
-    """The extents of `variable` as constant expressions of C; None when one depends on more than `values`."""
+    """Return the extents of `variable` as constant expressions of C; None if one depends on more than `values`."""
     texts = [None if text is None else re.sub(r"[A-Za-z_]\w*", lambda m: str(values.get(m[0], m[0])), text)
              for text in variable.extents]
     known = tuple(text for text in texts if text is not None and not re.search(r"[A-Za-z_]", text))

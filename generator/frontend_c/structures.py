@@ -1,10 +1,10 @@
-"""Structures whose members have one type become arrays with one more dimension, which have the same place in memory.
+"""Convert structures with members of one type to arrays with one more dimension, with the same memory layout.
 
-    struct body { float x, y, m; } p[N];          float p[N][3];
-    p[i].y = p[j].m;                         ->   p[i][1] = p[j][2];
-    a[i] = b[j];                                  a[i][0] = b[j][0]; a[i][1] = b[j][1]; a[i][2] = b[j][2];
+    struct body { float x, y, m; } p[N];        float p[N][3];
+    p[i].y = p[j].m;                      ->    p[i][1] = p[j][2];
+    a[i] = b[j];                                a[i][0] = b[j][0]; a[i][1] = b[j][1]; a[i][2] = b[j][2];
 
-A structure that is a local variable of the SCoP becomes a variable per number, `q_y`.
+A structure that is a local variable of the SCoP becomes one variable per number, `q_y`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _BODIES = ("stmt", "iftrue", "iffalse")
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A SCoP without structures: its items, the declarations of what it uses, how many numbers a structure has."""
+    """A SCoP without structures: its items, the declarations of its variables, and the size of each structure in
+    numbers.
+    """
 
     items: tuple[Any, ...]
     scope: dict[str, Any]
@@ -36,10 +38,10 @@ class Flat:
 
 
 def without_structures(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any], taken: set[str]) -> Flat:
-    """A SCoP whose structures are arrays (`items` change in place); `taken` are names that mean something.
+    """Return a SCoP with arrays in place of structures (`items` change in place). `taken`: names in use.
 
     Raises:
-        InputError: a structure that is no row of numbers of one type.
+        InputError: a structure that is not a row of numbers of one type.
     """
     used = names_in(items)
     pass_ = _Flattening(layouts, {*used, *taken})
@@ -54,7 +56,7 @@ def without_structures(items: Sequence[Any], layouts: Layouts, scope: Mapping[st
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What an expression names: `depth` subscripts before a structure, then a part of it from number `offset` on."""
+    """The target of an expression: `depth` subscripts before a structure, then a part of it from number `offset` on."""
 
     base: Any
     depth: int
@@ -64,7 +66,7 @@ class _Place:
     extents: tuple[int, ...] = ()
 
     def number(self, index: int, node: Any) -> Any:
-        """The number `index` of what is named."""
+        """Return the number `index` of the target."""
         result: Any = c_ast.Constant("int", str(self.offset + index), node.coord)
         for k, term in enumerate(self.more):
             last = k == 0 and self.offset + index == 0
@@ -79,8 +81,8 @@ class _Place:
 
 @dataclass(eq=False)
 class _Flattening:
-    """Rewrites statements; `taken` are names that mean something, `layouts_of` the structures by name, with the
-    subscripts that lead to one.
+    """Rewrites statements. `taken`: names in use. `layouts_of`: the structures by name, with their numbers of
+    subscripts.
     """
 
     layouts: Layouts
@@ -89,11 +91,11 @@ class _Flattening:
     scalars: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def block(self, items: Sequence[Any]) -> list[Any]:
-        """Statements in text order."""
+        """Return the rewritten statements in text order."""
         return [found for item in items for found in self.statement(item)]
 
     def statement(self, node: Any) -> list[Any]:
-        """One statement, which may become several."""
+        """Return one rewritten statement, which may become several."""
         match node:
             case c_ast.Compound():
                 node.block_items = self.block(node.block_items or [])
@@ -110,12 +112,12 @@ class _Flattening:
                 return [self.rewritten(node)]
 
     def one(self, node: Any) -> Any:
-        """The body of a loop or one part of an `if`."""
+        """Return the body of a loop or one part of an `if`."""
         found = self.statement(node)
         return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
 
     def declaration(self, node: Any, layout: Layout) -> list[Any]:
-        """A structure that is a local variable of the SCoP."""
+        """Return the declarations for a structure that is a local variable of the SCoP."""
         if not isinstance(node.type, c_ast.TypeDecl):
             raise InputError(f"`{to_c(node)}`: declare it before the SCoP", where(node))
         names = {number: self.fresh(f"{node.name}_{path}") for path, number in _numbers(layout)}
@@ -133,7 +135,7 @@ class _Flattening:
         return found
 
     def fresh(self, base: str) -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         name = next(
             name for number in count(1) if (name := base if number == 1 else f"{base}_{number}") not in self.taken
         )
@@ -141,14 +143,14 @@ class _Flattening:
         return name
 
     def whole(self, node: Any) -> _Place | None:
-        """The structure that `node` is as a whole, if it is one."""
+        """Return the structure that `node` is as a whole, if it is one."""
         place = self.place(node)
         return (
             place if place is not None and place.layout is not None and place.depth == 0 and not place.extents else None
         )
 
     def copied(self, target: _Place, value: Any, node: Any) -> list[Any]:
-        """A structure assigned to another one, number by number."""
+        """Return the assignment of a structure to another one, number by number."""
         source = self.whole(value)
         if source is None or source.layout != target.layout:
             raise InputError(
@@ -159,7 +161,7 @@ class _Flattening:
                 for k in range(target.layout.size)]
 
     def place(self, node: Any) -> _Place | None:
-        """What an lvalue names, when that is a structure or a part of one. Raises InputError."""
+        """Return the target of an lvalue that is a structure or a part of one. Raises InputError."""
         match node:
             case c_ast.ID() if node.name in self.layouts_of:
                 layout, depth = self.layouts_of[node.name]
@@ -184,7 +186,7 @@ class _Flattening:
                 return None
 
     def element(self, place: _Place, subscript: Any, node: Any) -> _Place:
-        """An element of an array of structures, or of a member that is an array."""
+        """Return an element of an array of structures, or of an array member."""
         subscript = self.rewritten(subscript)
         if place.depth:
             return replace(place, base=c_ast.ArrayRef(place.base, subscript, node.coord), depth=place.depth - 1)
@@ -200,7 +202,7 @@ class _Flattening:
         return replace(place, more=(*place.more, subscript), extents=place.extents[1:])
 
     def rewritten(self, node: Any) -> Any:
-        """An expression or statement without members of structures (changed in place). Raises InputError."""
+        """Return an expression or statement without members of structures (changed in place). Raises InputError."""
         if (
             isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp))
             and (place := self.place(node)) is not None
@@ -218,7 +220,7 @@ class _Flattening:
 
 
 def _numbers(layout: Layout, prefix: str = "", offset: int = 0) -> list[tuple[str, int]]:
-    """The numbers of a structure, with names: `pos_0`, `mass`."""
+    """Return the numbers of a structure, with names: `pos_0`, `mass`."""
     found: list[tuple[str, int]] = []
     for name, member in layout.members.items():
         paths = [f"{prefix}{name}"]
@@ -231,7 +233,7 @@ def _numbers(layout: Layout, prefix: str = "", offset: int = 0) -> list[tuple[st
 
 
 def _depth(node: Any) -> int:
-    """How many subscripts lead from a declared type to what it consists of."""
+    """Return the number of subscripts from a declared type to its elements."""
     depth = 0
     while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl)):
         node, depth = node.type, depth + 1
@@ -239,7 +241,7 @@ def _depth(node: Any) -> int:
 
 
 def as_array(node: Any, layout: Layout) -> Any:
-    """The declaration of an array of numbers with the same memory."""
+    """Return the declaration of an array of numbers with the same memory layout."""
     result = copy.deepcopy(node)
     result.init = None
     numbers = innermost(result.type)
@@ -256,7 +258,7 @@ def as_array(node: Any, layout: Layout) -> Any:
 
 
 def names_in(items: Sequence[Any]) -> set[str]:
-    """All names that stand in syntax trees."""
+    """Return all names in syntax trees."""
     found: set[str] = set()
     waiting = list(items)
     while waiting:

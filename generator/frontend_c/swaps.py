@@ -1,13 +1,13 @@
-"""Pointers that change places at the end of each step of a loop over time, as double-buffered solvers do.
+"""Pointers that are swapped at the end of each step of a loop over time, as in double-buffered solvers.
 
-    for (t = 0; t < T; t++) {                 for (t = 0; t < T / 2; t++) {
-      for (i ...) b[i] = f(a, i);               for (i ...) b[i] = f(a, i);
-      tmp = a; a = b; b = tmp;          ->      for (i ...) a[i] = f(b, i);
-    }                                         }
-                                              for (t = T / 2 * 2; t < T; t++)
-                                                for (i ...) b[i] = f(a, i);
+    for (t = 0; t < T; t++) {                for (t = 0; t < T / 2; t++) {
+        for (i ...) b[i] = f(a, i);              for (i ...) b[i] = f(a, i);
+        tmp = a; a = b; b = tmp;        ->       for (i ...) a[i] = f(b, i);
+    }                                        }
+                                             for (t = T / 2 * 2; t < T; t++)
+                                                 for (i ...) b[i] = f(a, i);
 
-The names then mean the same memory all the time: what they pointed at when the SCoP began.
+The names then always denote the same memory: their targets at the beginning of the SCoP.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _COUNTED = {"<": 0, "<=": 1}
 
 @dataclass(frozen=True, slots=True)
 class Unswapped:
-    """The statements of a SCoP, and the pointers that change places in the original."""
+    """The statements of a SCoP, and the pointers that the original swaps."""
 
     items: tuple[Any, ...]
     pointers: tuple[str, ...]
 
 
 def without_swaps(items: Sequence[Any], pointers: Collection[str]) -> Unswapped:
-    """`items` where no pointers change places; `pointers` are the names of arrays and pointers.
+    """Return `items` without swaps. `pointers`: the names of arrays and pointers.
 
     Raises:
-        InputError: they do so anywhere but at the end of an outermost loop that counts up by one, or are used after it.
+        InputError: a swap anywhere but at the end of an outermost loop that counts up by one, or a use after that loop.
     """
     found: list[Any] = []
     swapped: set[str] = set()
@@ -53,7 +53,7 @@ def without_swaps(items: Sequence[Any], pointers: Collection[str]) -> Unswapped:
         pairs = _pairs(item, pointers) if isinstance(item, c_ast.For) else []
         if (
             pairs
-        ):  # pointers that are declared inside are written out first: the copies of the body would declare them, too
+        ):  # pointers declared inside are replaced first: the copies of the body would declare them twice
             (item,) = write_subscripts([item], pointers)
         found += _by_parity(item, pairs) if pairs else [item]
         swapped |= {name for pair in pairs for name in pair}
@@ -61,7 +61,7 @@ def without_swaps(items: Sequence[Any], pointers: Collection[str]) -> Unswapped:
 
 
 def _pairs(loop: Any, pointers: Collection[str]) -> list[tuple[str, str]]:
-    """The pointers that change places at the end of the body of `loop`, whose statements for that are taken out."""
+    """Return the pointers that are swapped at the end of `loop`'s body, and remove the statements for that."""
     pairs: list[tuple[str, str]] = []
     body = loop.stmt
     while isinstance(body, c_ast.Compound) and (pair := _swap(body.block_items or [], pointers)) is not None:
@@ -71,7 +71,7 @@ def _pairs(loop: Any, pointers: Collection[str]) -> list[tuple[str, str]]:
 
 
 def _swap(statements: Sequence[Any], pointers: Collection[str]) -> tuple[str, str] | None:
-    """(a, b) where the last statements are `tmp = a; a = b; b = tmp;`."""
+    """Return (a, b) if the last statements are `tmp = a; a = b; b = tmp;`."""
     if len(statements) < 3:
         return None
     first, second, third = (_copied(node) for node in statements[-3:])
@@ -83,7 +83,7 @@ def _swap(statements: Sequence[Any], pointers: Collection[str]) -> tuple[str, st
 
 
 def _copied(node: Any) -> tuple[str, str] | None:
-    """(to, from) of `to = from;` or `float *to = from;`."""
+    """Return (to, from) of `to = from;` or `float *to = from;`."""
     match node:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=to), rvalue=c_ast.ID(name=source)):
             return str(to), str(source)
@@ -94,7 +94,7 @@ def _copied(node: Any) -> tuple[str, str] | None:
 
 
 def _by_parity(loop: Any, pairs: Sequence[tuple[str, str]]) -> list[Any]:
-    """The loop with two steps in one, and the step that may be left over."""
+    """Return the loop with two steps per iteration, and the remaining step."""
     header, place = read_header(loop), loop.coord
     test = header.test
     counted = isinstance(test, c_ast.BinaryOp) and test.op in _COUNTED and isinstance(test.left, c_ast.ID) \
@@ -151,7 +151,7 @@ def _set_start(loop: Any, start: Any) -> None:
 
 
 def _renamed(node: Any, names: dict[str, str], values: dict[str, Any]) -> Any:
-    """`node` with names replaced by others, and by expressions (changed in place)."""
+    """Return `node` with names replaced by others, and by expressions (changed in place)."""
     if isinstance(node, c_ast.ID):
         node.name = names.get(node.name, node.name)
         return deepcopy(values[node.name]) if node.name in values else node

@@ -19,7 +19,7 @@ _LONGEST_INDEX = 40  # operations, variables and constants
 
 @dataclass(eq=False)
 class Condition:
-    """A condition under which values are needed; a variable keeps it as soon as something asks for it."""
+    """A condition under which values are needed; it gets a variable when it is first requested."""
 
     node: Any
     around: Path
@@ -32,9 +32,9 @@ Path: TypeAlias = tuple[tuple[Condition, bool], ...]
 
 @dataclass(eq=False)
 class Temporaries:
-    """New variables of the SCoP: `waiting` are the declarations that must stand before the present statement.
+    """New variables of the SCoP. `waiting`: the declarations that must precede the current statement.
 
-    `kinds` and `returns` are the element types of variables and the types that functions return.
+    `kinds`, `returns`: the element types of variables and the result types of functions.
     """
 
     kinds: dict[str, ElementType]
@@ -43,16 +43,17 @@ class Temporaries:
     waiting: list[Any] = field(default_factory=list)
 
     def converted(self, node: Any, kind: ElementType, truth: bool = False) -> Any:
-        """`node` with the value that a variable of type `kind` would have; `truth`: one of type `_Bool`."""
+        """Return `node` with the value of a variable of type `kind`; `truth`: of type `_Bool`."""
         if truth:
             return node if _is_truth(node) else c_ast.BinaryOp("!=", node, _zero(node), node.coord)
         return converted(node, kind, self.kinds, self.returns)
 
     def shared(self, node: Any, base: str, path: Path) -> Any:
-        """An expression with the value of `node` that may stand in several places; `base` names its variable.
+        """Return an expression with the value of `node` that may be used in several places. `base`: the name of its
+        variable.
 
-        The variable gets its value in all iterations, so that nothing can depend on an older one; on a `path` on
-        which `node` is not needed and might not even have a value, it is 0.
+        The variable is set in all iterations, so that nothing depends on an older value; off the `path`, where `node`
+        is not needed and may be undefined, it is 0.
         """
         if is_small(node) or self.is_index(node):
             return node
@@ -65,7 +66,7 @@ class Temporaries:
         return self._declared(node, base, kind)
 
     def kept_value(self, node: Any, base: str) -> Any:
-        """A variable with the value that `node` has before the statement, which changes what it reads."""
+        """Return a variable with the value of `node` before the statement, which changes its operands."""
         kind = type_of(node, self.kinds, self.returns)
         if kind is None:
             raise InputError(f"the type of `{to_c(node)}` is not known here", where(node))
@@ -79,7 +80,9 @@ class Temporaries:
         return c_ast.ID(name, node.coord)
 
     def is_index(self, node: Any) -> bool:
-        """Whether `node` may be a subscript, which is better no variable: a short expression of integer variables."""
+        """Return whether `node` may be a subscript, which should not be a variable: a short expression of integer
+        variables.
+        """
         waiting, seen = [node], 0
         while waiting:
             part = waiting.pop()
@@ -99,24 +102,26 @@ class Temporaries:
         return seen <= _LONGEST_INDEX
 
     def fresh(self, base: str) -> str:
-        """A name that nothing has yet: `base_1`, `base_2`, ..."""
+        """Return an unused name: `base_1`, `base_2`, ..."""
         name = next(name for number in count(1) if (name := f"{base}_{number}") not in self.taken)
         self.taken.add(name)
         return name
 
     def kept(self, condition: Condition) -> Any:
-        """The expression of a condition, which is evaluated once."""
+        """Return the expression of a condition, which is evaluated once."""
         condition.node = self.shared(condition.node, condition.base, condition.around)
         return condition.node
 
     def flush(self) -> list[Any]:
-        """The declarations that wait, which wait no longer."""
+        """Return the waiting declarations, and clear them."""
         found, self.waiting = self.waiting, []
         return found
 
 
 def is_small(node: Any) -> bool:
-    """Whether to compute `node` again is as good as to keep it: a constant, a variable, an element, one operation."""
+    """Return whether computing `node` again is as good as storing it: a constant, a variable, an element, one
+    operation.
+    """
     return _operations(node) <= 1
 
 
@@ -143,7 +148,7 @@ def _calls(node: Any) -> bool:
 
 
 def _has_value(node: Any) -> bool:
-    """Whether `node` can be evaluated anywhere: it loads no element and divides nothing."""
+    """Return whether `node` can be evaluated anywhere: it loads no element and divides nothing."""
     if isinstance(node, c_ast.ArrayRef) or getattr(node, "op", "") in ("/", "%") or (
             isinstance(node, c_ast.UnaryOp) and node.op == "*"):
         return False

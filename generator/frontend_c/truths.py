@@ -1,6 +1,6 @@
-"""Variables of type `_Bool` hold 0 or 1: what is assigned to them is compared with 0.
+"""Variables of type `_Bool` hold 0 or 1: values assigned to them are compared with 0.
 
-    b = x;    b += 2;    (_Bool)x      ->      b = x != 0;    b = b + 2 != 0;    x != 0
+    b = x;  b += 2;  (_Bool)x    ->    b = x != 0;  b = b + 2 != 0;  x != 0
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 
 
 def write_truths(items: Sequence[Any], scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """`items` with comparisons where C converts to `_Bool` (changed in place)."""
+    """Return `items` with comparisons for C's conversions to `_Bool` (changed in place)."""
     declared = {
         **scope,
         **{node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name},
@@ -62,7 +62,7 @@ def _compared(value: Any) -> Any:
 
 
 def _root(node: Any) -> str:
-    """The variable that an lvalue is a part of."""
+    """Return the variable of an lvalue."""
     while isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
         node = node.name if isinstance(node, c_ast.ArrayRef) else node.expr
     return str(node.name) if isinstance(node, c_ast.ID) else ""
