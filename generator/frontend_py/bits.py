@@ -11,26 +11,26 @@ from generator.frontend_py.where import here
 
 
 def popcount(value: Any) -> Expr:
-    """How many bits are set, in the type of the value."""
+    """Return the number of bits that are set, in the type of the value."""
     given = _integer("popcount", value)
     return Op("popcount", given.type, (given,))
 
 
 def count_leading_zeros(value: Any) -> Expr:
-    """How many zeros come before the first bit that is set: all of 0's."""
+    """Return the number of zeros before the first set bit; all of 0's."""
     given = _integer("count_leading_zeros", value)
     return Op("clz", given.type, (given,))
 
 
 def count_trailing_zeros(value: Any) -> Expr:
-    """How many zeros come after the last bit that is set: all of 0's."""
+    """Return the number of zeros after the last set bit; all of 0's."""
     given = _integer("count_trailing_zeros", value)
     bits = cast_to(UInt(given.type.bits), given)
     return cast_to(given.type, popcount(~bits & (bits - 1)))
 
 
 def reinterpret(kind: Type, value: Any) -> Expr:
-    """The same bits as a value of another type of that size."""
+    """Return the same bits as a value of another type of that size."""
     given = as_expr(value)
     if given.type.bits != kind.bits or given.type.is_bool():
         raise InputError(f"reinterpret of {given.type} as {kind}: both need the same number of bits, 8 or more", here())

@@ -1,4 +1,4 @@
-"""`lerp`: between two values by a weight, with Halide's rounding for integers."""
+"""`lerp`: interpolate between two values by a weight, with Halide's rounding for integers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _MOST_BITS = 32
 
 
 def lerp(zero: Any, one: Any, weight: Any) -> Expr:
-    """`zero` for the least weight, `one` for the greatest: 0 and 1, or for a weight without sign its type's edges.
+    """Return `zero` for the least weight, `one` for the greatest, and values between them for others.
 
-    Integers, of at most 32 bits, are rounded to the nearest, without overflow. Raises InputError for other types.
+    The weights are 0 to 1, or the range of an unsigned type. Integers, of at most 32 bits, are rounded to the nearest,
+    without overflow. Raises InputError for other types.
     """
     a, b = matched(zero, one)
     w = as_expr(weight, a.type if a.type.is_float() and not isinstance(weight, Expr) else None)
@@ -31,7 +32,7 @@ def lerp(zero: Any, one: Any, weight: Any) -> Expr:
 
 
 def _whole(a: Expr, b: Expr, weight: Expr) -> Expr:
-    """Between two integers: numbers with sign are moved to those without, and back."""
+    """Interpolate between two integers: signed numbers are shifted to unsigned ones and back."""
     kind, bits = a.type, a.type.bits
     if kind.is_bool():
         return select(weight if weight.type.is_bool() else _scaled(weight, UInt(8)) >= 128, b, a)  # type: ignore[no-any-return]  # select may choose between tuples, too
@@ -47,7 +48,7 @@ def _whole(a: Expr, b: Expr, weight: Expr) -> Expr:
 
 
 def _scaled(weight: Expr, kind: Type) -> Expr:
-    """`weight` as a number without sign whose greatest value is 1."""
+    """Return `weight` as an unsigned number whose greatest value is 1."""
     given, bits = weight.type, kind.bits
     if given.is_float():
         wide = FLOAT64 if bits == _MOST_BITS else given

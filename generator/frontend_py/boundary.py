@@ -1,11 +1,10 @@
-"""Boundary conditions: Funcs that say what an input is outside of its coordinates.
+"""Boundary conditions: Funcs that extend an input beyond its coordinates.
 
-    repeat_edge:     a a | a b c | c c        mirror_image:    b a | a b c | c b
-    repeat_image:    b c | a b c | a b        mirror_interior: c b | a b c | b a
-    constant_exterior(v):                     v v | a b c | v v
+    repeat_edge:   a a | a b c | c c    mirror_image:    b a | a b c | c b
+    repeat_image:  b c | a b c | a b    mirror_interior: c b | a b c | b a
+    constant_exterior(v):               v v | a b c | v v
 
-Where a dimension has no limits, `None` or `Expr()` stands for both of its bounds, as in [(Expr(), Expr()), (0,
-height)].
+For a dimension without limits, `None` or `Expr()` replaces both of its bounds, as in [(Expr(), Expr()), (0, height)].
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from generator.frontend_py.where import here
 
 
 def repeat_edge(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -> Func:
-    """Beyond its coordinates, the nearest element."""
+    """Extend the input by the nearest element."""
     return _indexed("repeat_edge", source, bounds, lambda x, low, n: clamp(x, low, low + n - 1))
 
 
 def repeat_image(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -> Func:
-    """The input side by side with itself."""
+    """Extend the input by repetition."""
     return _indexed("repeat_image", source, bounds, lambda x, low, n: (x - low) % n + low)
 
 
 def mirror_image(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -> Func:
-    """The input side by side with its mirror image, edges doubled."""
+    """Extend the input by mirror images, with repeated edges."""
     def mirrored(x: Expr, low: Expr, n: Expr) -> Expr:
         at = (x - low) % (2 * n)
         return select(at >= n, 2 * n - 1 - at, at) + low  # type: ignore[no-any-return]  # operators of Expr return Any
@@ -40,7 +39,7 @@ def mirror_image(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -
 
 
 def mirror_interior(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -> Func:
-    """The input side by side with its mirror image, edges shared."""
+    """Extend the input by mirror images, with shared edges."""
     def mirrored(x: Expr, low: Expr, n: Expr) -> Expr:
         at = (x - low) % (2 * n - 2)
         return select(at >= n, 2 * n - 2 - at, at) + low  # type: ignore[no-any-return]  # operators of Expr return Any
@@ -48,7 +47,7 @@ def mirror_interior(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None
 
 
 def constant_exterior(source: Any, value: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -> Func:
-    """Beyond its coordinates, `value`."""
+    """Extend the input by `value`."""
     args = _args(source)
     inside: Expr | None = None
     nearest: list[Expr] = []
@@ -82,7 +81,7 @@ def _args(source: Any) -> tuple[Var, ...]:
 
 def _limits(source: Any, bounds: Sequence[tuple[Any, Any]] | None,
             args: Sequence[Var]) -> list[tuple[Var, tuple[Expr, Expr] | None]]:
-    """All coordinates, each with its min and extent if it has limits."""
+    """Return all coordinates, each with its min and extent if it has limits."""
     if bounds is None:
         if not isinstance(source, Image):
             raise InputError(

@@ -1,9 +1,9 @@
-"""Bounds inference: which coordinates of every Func and input the outputs need, from the outputs to the inputs.
+"""Bounds inference: the coordinates of every Func and input that the outputs need, from the outputs to the inputs.
 
     out over x in [0, 99], out[x] = blur[x] + blur[x + 2]   ->   blur over [0, 101]
 
-A region is a box. Coordinates that are affine are followed exactly by isl, also where an RDom leaves points out; those
-that depend on data may be anything in their interval (`intervals.py`), which `clamp` and narrow types limit.
+A region is a box. Affine coordinates are followed exactly by isl, also if an RDom leaves points out; data-dependent
+ones may be anything in their interval (`intervals.py`), which `clamp` and narrow types limit.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _ROUNDS = 8
 class ComputeScope:
     """Where a definition is computed: its iterators, outermost first, and the points.
 
-    `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard` is the
-    condition of its RDom where that depends on data. `ranges` are (low, high) of what `names` maps.
+    `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard`: the condition
+    of its RDom if that depends on data. `ranges`: (low, high) for the keys of `names`.
     """
 
     at: Iteration
@@ -56,16 +56,16 @@ class Bounds:
     regions: Mapping[int, tuple[Range, ...]]
 
     def place(self, func: Func, definition: Definition) -> ComputeScope | None:
-        """Where a definition is computed; None when that is nowhere."""
+        """Return where a definition is computed; None if nowhere."""
         ranges = [(low, low + extent - 1) for low, extent in self.regions[id(func)]]
         return place_of(func, definition, ranges, self.sizes)
 
 
 def infer(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Sizes) -> Bounds:
-    """All regions, for those `wanted` of the outputs (by `id`).
+    """Return all regions, given those `wanted` of the outputs (by `id`).
 
     Raises:
-        InputError: a region has no bounds, an input is read outside of its coordinates, or its size is not known.
+        InputError: a region has no bounds, an input is read outside of its coordinates, or its size is unknown.
     """
     search = _Search(collected, sizes, FuncRanges(collected, sizes))
     for key, region in wanted.items():
@@ -79,14 +79,14 @@ def infer(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Si
 
 
 class _Search:
-    """Collects what is needed, as (low, high) by dimension."""
+    """Collects the needed ranges, as (low, high) by dimension."""
 
     def __init__(self, collected: Collected, sizes: Sizes, stored: FuncRanges) -> None:
         self.collected, self.sizes, self.stored = collected, sizes, stored
         self.needed: dict[int, list[tuple[int, int]]] = {}
 
     def need(self, key: int, ranges: Sequence[tuple[int, int]]) -> bool:
-        """Note that a box is needed; whether that is more than before."""
+        """Record that a box is needed. Return whether that is more than before."""
         old = self.needed.get(key)
         new = (
             list(ranges)
@@ -97,7 +97,7 @@ class _Search:
         return new != old
 
     def follow(self, func: Func) -> None:
-        """Note what the definitions of `func` need, its own elements first. Raises InputError."""
+        """Record the needs of the definitions of `func`, its own elements first. Raises InputError."""
         if id(func) not in self.needed:  # only used where nothing is computed
             self.need(id(func), [(0, 0)] * func.dimensions())
         updates = func.definitions[1:]
@@ -113,7 +113,7 @@ class _Search:
             self.reads(func, definition)
 
     def own(self, func: Func, update: Definition) -> bool:
-        """Grow the region of `func` by what one of its updates writes and reads; whether that was necessary."""
+        """Extend the region of `func` to what one of its updates writes and reads. Return whether it grew."""
         place = place_of(func, update, self.needed[id(func)], self.sizes)
         if place is None:
             return False
@@ -123,7 +123,7 @@ class _Search:
         return any(grown)
 
     def reads(self, func: Func, definition: Definition) -> None:
-        """Note which elements of other Funcs and inputs a definition reads. Raises InputError."""
+        """Record the elements of other Funcs and inputs that a definition reads. Raises InputError."""
         place = place_of(func, definition, self.needed[id(func)], self.sizes)
         if place is None:
             return
@@ -138,7 +138,7 @@ class _Search:
 
     def ranges(self, func: Func, used: Func | Image, args: Sequence[Expr], at: Location,
                place: ComputeScope) -> list[tuple[int, int]]:
-        """Least and greatest value of each coordinate. Raises InputError when there is none."""
+        """Return the least and the greatest value of each coordinate. Raises InputError if unbounded."""
         return [_coordinates(func, used, dim, arg, at, place, self.stored) for dim, arg in enumerate(args)]
 
     def check_input(self, func: Func, image: Image, ranges: Sequence[tuple[int, int]], at: Location) -> None:
@@ -165,7 +165,7 @@ class _Search:
                 )
 
     def input(self, image: Image) -> tuple[Range, ...]:
-        """(min, extent) of an input: what is known, else what is needed."""
+        """Return (min, extent) of an input: known ones, else needed ones."""
         needed = self.needed.get(id(image), [(0, 0)] * image.dims)
         starts = [min(low, 0) if first is None else first for (low, _), first in zip(needed, image.lows, strict=True)]
         return tuple(known or (start, max(high - start, 0) + 1)
@@ -175,10 +175,10 @@ class _Search:
 def place_of(
     func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes
 ) -> ComputeScope | None:
-    """Where `definition` is computed when `region` (low, high) of its Func is needed; None when that is nowhere.
+    """Return where `definition` is computed if `region` (low, high) of its Func is needed; None if nowhere.
 
     Raises:
-        InputError: the bounds of its RDom are not known.
+        InputError: the bounds of its RDom are unknown.
     """
     ranges: dict[object, tuple[int, int]] = {}
     for dim, arg in enumerate(definition.args):
@@ -210,7 +210,7 @@ def place_of(
 
 
 def index_values(place: ComputeScope, sizes: Sizes) -> Values:
-    """What translates coordinates at `place`; loads are placeholders, which make a coordinate depend on data."""
+    """Return a translator of coordinates at `place`; loads are placeholders that mark data dependence."""
     def load(node: Call | Pixel, args: tuple[CExpr, ...]) -> Load:
         return Load(node.type.element, args)
 
@@ -224,7 +224,7 @@ def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Locati
     translate = index_values(place, stored.sizes)
     interval = Intervals(stored.sizes, place.ranges, stored.of).of(arg)
     found = None
-    with suppress(NotAffine):  # then the interval is what is known
+    with suppress(NotAffine):  # then only the interval is known
         found = value_range(translate.of(arg), place.at)
     low, high = interval if found is None else found
     if not (math.isfinite(low) and math.isfinite(high)) or high - low >= _MOST:
@@ -237,10 +237,10 @@ def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Locati
 
 
 def _loop_order(definition: Definition) -> list[object]:
-    """Vars and RDom coordinates from the outermost loop to the innermost one.
+    """Return Vars and RDom coordinates from the outermost loop to the innermost one.
 
-    The last coordinate is outermost. The coordinates of an RDom keep their order (the first is innermost); where they
-    do not stand alone on the left side, they are inside of all Vars.
+    The last coordinate is outermost. The coordinates of an RDom keep their order (the first is innermost); those that
+    are not alone on the left side are inside of all Vars.
     """
     domain = definition.domain
     rank: dict[int, object] = {d: a.key for d, a in enumerate(definition.args) if isinstance(a, Var)}
@@ -256,7 +256,7 @@ def _loop_order(definition: Definition) -> list[object]:
 
 
 def _iterators(order: Sequence[object]) -> dict[object, str]:
-    """A name for every loop: the Var's, or that of the coordinate."""
+    """Return a name for every loop: that of the Var or coordinate."""
     names: dict[object, str] = {}
     for key in order:
         base = (
@@ -276,6 +276,6 @@ def _iterators(order: Sequence[object]) -> dict[object, str]:
 
 
 def uses_edge(collected: Collected, image: Image, dim: int) -> bool:
-    """Whether some definition depends on the coordinates of an input in a dimension."""
+    """Return whether some definition depends on the bounds of an input in a dimension."""
     return any(isinstance(n, Edge) and n.image is image and n.dim == dim
                for func in collected.funcs for d in func.definitions for n in parts(*roots(d)))

@@ -1,4 +1,4 @@
-"""Buffers: inputs with their data, which a definition's file can fill and of which it can take parts."""
+"""Buffers: inputs with their data, which a definition's file can fill and slice."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ class Buffer(Image):
         super().__init__(type_of_numpy(data.dtype), data.ndim, name, data)
 
     def __getitem__(self, index: Any) -> Any:
-        """The element at some coordinates: for numbers its value, else an expression."""
+        """Return the element at these coordinates: for numbers its value, else an expression."""
         place = self._place(index)
         return super().__getitem__(index) if place is None else self._array()[place].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Change the element at some coordinates, which are numbers. Raises InputError when there is none, or
-        for the value.
+        """Set the element at coordinates that are numbers. Raises InputError for missing elements and invalid values.
         """
         place = self._place(index)
         if place is None:
@@ -45,12 +44,12 @@ class Buffer(Image):
         self._array()[place] = self._number(value)
 
     def fill(self, value: float) -> Buffer:
-        """Change all elements. Raises InputError for a value that its type does not have."""
+        """Set all elements. Raises InputError for a value outside of its type."""
         self._array()[...] = self._number(value)
         return self
 
     def set_min(self, lows: Sequence[int]) -> None:
-        """Say at which coordinates the data begins, from the first dimension on. Raises InputError for too many."""
+        """Set the least coordinates of the data, from the first dimension on. Raises InputError for too many."""
         if len(lows) > self.dims:
             raise InputError(
                 f"Buffer `{self.title}` has {self.dims} dimensions, {len(lows)} least coordinates are given", here()
@@ -59,13 +58,13 @@ class Buffer(Image):
         self._take(self._array(), [int(low) for low in new])
 
     def copy(self) -> Buffer:
-        """The same elements at the same coordinates, in memory of their own."""
+        """Return a copy of the elements at the same coordinates."""
         return self._part(self._array().copy(), [low for low, _ in self._region()])
 
     def cropped(self, dimension: Any, low: int | None = None, extent: int | None = None) -> Buffer:
-        """A part in one dimension, or in all that a list [(min, extent), ...] names; it shares the elements.
+        """Return a part in one dimension, or in all dimensions of a list [(min, extent), ...]; it shares the elements.
 
-        Raises InputError for a part that is not there.
+        Raises InputError for a part that does not exist.
         """
         if low is not None and extent is not None:
             wanted = self._region()
@@ -81,8 +80,9 @@ class Buffer(Image):
         return self._part(self._array()[window], [start for start, _ in wanted])
 
     def sliced(self, dimension: int, position: int | None = None) -> Buffer:
-        """One coordinate of a dimension (its least one, unless another is given), which is a dimension less; it
-        shares the elements.
+        """Return the elements at one coordinate of a dimension, with one dimension less; they are shared.
+
+        `position`: the least coordinate by default.
         """
         dim = self._dimension(dimension)
         part = self.cropped(dim, self._region()[dim][0] if position is None else position, 1)
@@ -90,7 +90,9 @@ class Buffer(Image):
         return self._part(part._array().squeeze(self.dims - 1 - dim), lows)
 
     def translated(self, dimension: Any, delta: int | None = None) -> Buffer:
-        """The same elements `delta` coordinates further on, or by a list of a number for each dimension."""
+        """Return the same elements, moved by `delta` coordinates in one dimension, or by a list with a number per
+        dimension.
+        """
         moved = [0] * self.dims
         if delta is not None:
             moved[self._dimension(dimension)] = int(delta)
@@ -101,7 +103,7 @@ class Buffer(Image):
         return self._part(self._array(), [low + d for (low, _), d in zip(self._region(), moved, strict=True)])
 
     def transposed(self, one: Any, other: int | None = None) -> Buffer:
-        """With two dimensions exchanged, or all in the order of a list; it shares the elements."""
+        """Return the buffer with two dimensions exchanged, or all in the order of a list; it shares the elements."""
         order = list(range(self.dims))
         if other is not None:
             a, b = self._dimension(one), self._dimension(other)
@@ -125,7 +127,7 @@ class Buffer(Image):
         return self.dim(number).number
 
     def store(self, values: NDArray[Any]) -> None:
-        """Change all elements to these, last dimension first."""
+        """Set all elements to these values, last dimension first."""
         self._array()[...] = values
 
     def _array(self) -> NDArray[Any]:
@@ -133,7 +135,9 @@ class Buffer(Image):
         return self.data
 
     def _place(self, index: Any) -> tuple[int, ...] | None:
-        """Where an element is in the data; None unless numbers say it. Raises InputError when it does not exist."""
+        """Return the position of an element in the data; None unless the index is numbers. Raises InputError if it is
+        missing.
+        """
         spot = index if isinstance(index, tuple) else (index,)
         if len(spot) != self.dims or not all(isinstance(i, int | np.integer) for i in spot):
             return None

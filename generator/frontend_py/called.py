@@ -1,11 +1,11 @@
-"""Names and numbers that may be called: `f.name()` and `t.bits()`, as in Halide, mean what `f.name` and `t.bits` mean.
+"""Names and numbers that may be called: `f.name()` and `t.bits()`, as in Halide, are the same as `f.name` and `t.bits`.
 """
 
 from __future__ import annotations
 
 
 class Word(str):
-    """A text that gives itself when it is called."""
+    """A text that returns itself when called."""
 
     __slots__ = ()
 
@@ -15,7 +15,7 @@ class Word(str):
 
 
 class Count(int):
-    """A number that gives itself when it is called."""
+    """A number that returns itself when called."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What belongs to a pipeline: all Funcs below its outputs, producers first, its inputs, and a name for each."""
+"""The parts of a pipeline: all Funcs below its outputs, producers first, its inputs, and a name for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generator.frontend_py.random import Unseeded
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """The Funcs in an order of execution, and the inputs; `names` are their names by `id`, fit for C and different."""
+    """The Funcs in order of execution, and the inputs. `names`: by `id`; unique C identifiers."""
 
     outputs: tuple[Func, ...]
     funcs: tuple[Func, ...]
@@ -24,17 +24,17 @@ class Collected:
     names: Mapping[int, str]
 
     def name(self, thing: Func | Image) -> str:
-        """The name of a Func or an input."""
+        """Return the name of a Func or an input."""
         return self.names[id(thing)]
 
     def arrays(self, func: Func) -> tuple[str, ...]:
-        """The names of the arrays that hold the values of a Func: one, or one per value of its tuples."""
+        """Return the names of the arrays of a Func's values: one, or one per value of its tuples."""
         name, count = self.name(func), len(func.types())
         return (name,) if count == 1 else tuple(f"{name}_{k}" for k in range(count))
 
 
 def collect(outputs: Sequence[Func]) -> Collected:
-    """Everything below `outputs`. Raises InputError for an output without a definition."""
+    """Return everything below `outputs`. Raises InputError for an output without a definition."""
     funcs = _ordered(outputs)
     images: dict[int, Image] = {}
     for func in funcs:
@@ -50,7 +50,7 @@ def collect(outputs: Sequence[Func]) -> Collected:
 
 
 def computed(collected: Collected) -> tuple[Func, ...]:
-    """The Funcs that results depend on, in order: without those that are only printed or required."""
+    """Return the Funcs that results depend on, in order: without those that are only printed or required."""
     needed = {id(func) for func in collected.outputs}
     for func in reversed(collected.funcs):  # consumers first
         if id(func) in needed:
@@ -60,24 +60,24 @@ def computed(collected: Collected) -> tuple[Func, ...]:
 
 
 def roots(definition: Definition) -> tuple[Expr, ...]:
-    """All expressions of a definition, the bounds of its domain included."""
+    """Return all expressions of a definition, including the bounds of its domain."""
     return (*definition.exprs, *_limits(definition))
 
 
 def _limits(definition: Definition) -> tuple[Expr, ...]:
-    """The bounds of its domain."""
+    """Return the bounds of its domain."""
     ranges = definition.domain.ranges if definition.domain is not None else ()
     return tuple(bound for pair in ranges for bound in pair)
 
 
 def nodes_of(func: Func) -> Iterable[Expr]:
-    """All nodes of all definitions."""
+    """Yield all nodes of all definitions."""
     for definition in func.definitions:
         yield from parts(*roots(definition))
 
 
 def _ordered(outputs: Sequence[Func]) -> list[Func]:
-    """All Funcs, those that others use before these."""
+    """Return all Funcs, each after those that it uses."""
     done: dict[int, Func] = {}
     stack: list[tuple[Func, bool]] = [(func, False) for func in reversed(outputs)]
     while stack:
@@ -95,7 +95,7 @@ def _ordered(outputs: Sequence[Func]) -> list[Func]:
 
 
 def _named(things: Sequence[Func | Image]) -> dict[int, str]:
-    """Names by `id`: the user's where they are fit, with a number where several have the same."""
+    """Return names by `id`: the user's if valid, with a number if several are equal."""
     found: dict[int, str] = {}
     taken = {arg.name for thing in things if isinstance(thing, Func) for d in thing.definitions
              for arg in d.args if isinstance(arg, Var)} | {f"r{d}" for d in range(4)}

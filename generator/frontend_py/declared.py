@@ -14,13 +14,13 @@ from generator.frontend_py.where import here
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The types of the values, and the number of coordinates; None: any number."""
+    """The types of the values, and the number of coordinates (None: any)."""
 
     types: tuple[Type, ...]
     dimensions: int | None
 
     def check(self, title: str, args: Sequence[Expr], kinds: Sequence[Type], at: Location) -> None:
-        """Raise InputError for a definition of Func `title` that is another one."""
+        """Raise InputError if a definition of Func `title` does not match."""
         if tuple(kinds) != self.types:
             raise InputError(
                 f"Func `{title}` is declared with the type {', '.join(map(str, self.types))} but defined with "
@@ -34,7 +34,8 @@ class Declared:
 
 
 def declared(first: Any, dimensions: int | None) -> Declared | None:
-    """What the arguments of a Func declare: a Type or a list of them, and its dimensions; None for other arguments.
+    """Return the declaration in a Func's arguments: a Type or a list of them, and its dimensions; None if there is
+    none.
 
     Raises InputError for dimensions without a type.
     """

@@ -15,10 +15,10 @@ _MOST_DIMS = 4
 
 
 class RDom(Expr):
-    """A box of integer points, `[(min, extent), ...]` by dimension; the first dimension runs fastest.
+    """A box of integer points, `[(min, extent), ...]` by dimension; the first dimension varies fastest.
 
-    `r.x`, `r.y`, `r.z`, `r.w` (or `r[0]`, ...) are its coordinates; a domain of one dimension is its own coordinate. An
-    image stands for its own coordinates. `where` leaves points out.
+    `r.x`, `r.y`, `r.z`, `r.w` (or `r[0]`, ...) are its coordinates; a one-dimensional domain is its own coordinate. An
+    image gives its coordinates. `where` excludes points.
     """
 
     def __init__(self, ranges: Any, name: str = "r") -> None:
@@ -41,10 +41,10 @@ class RDom(Expr):
                     self.at,
                 )
         self.predicate: Expr | None = None
-        self.used: Location | None = None  # by an update, from which on nothing may change
+        self.used: Location | None = None  # by an update, after which nothing may change
 
     def where(self, condition: Expr) -> None:
-        """Leave out the points where `condition` does not hold. Raises InputError after the domain has been used."""
+        """Exclude the points where `condition` does not hold. Raises InputError after the domain has been used."""
         if self.used is not None:
             raise InputError(
                 f"RDom `{self.name}` is used in line {self.used.line} already: `where` must come before that", here()
@@ -91,7 +91,7 @@ class RDom(Expr):
         return self[3]
 
     def as_expr(self) -> RVar:
-        """The coordinate of a domain of one dimension. Raises InputError when there are several."""
+        """Return the coordinate of a one-dimensional domain. Raises InputError if there are several."""
         if len(self.ranges) != 1:
             raise InputError(
                 f"RDom `{self.name}` has {len(self.ranges)} dimensions; use its coordinates {self.name}.x, "
@@ -102,7 +102,7 @@ class RDom(Expr):
 
 
 def domains_of(exprs: Sequence[Expr]) -> list[RDom]:
-    """The reduction domains that `exprs` use, each once."""
+    """Return the reduction domains that `exprs` use, without repetitions."""
     found: dict[int, RDom] = {}
     for node in parts(*exprs):
         if isinstance(node, RVar):

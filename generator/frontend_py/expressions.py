@@ -1,8 +1,8 @@
-"""Expressions of the pipeline language and their operators: numbers and operations; `nodes.py` has the other kinds of
-nodes.
+"""Expressions of the pipeline language and their operators: numbers and operations; `nodes.py` has the other nodes.
 
-Operators follow Halide: operands are brought to one type (`types.promoted`), Python numbers take the type of the other
-operand, integer division rounds so that the remainder is never negative, and `x / 0` and `x % 0` are 0 for integers.
+Operators follow Halide: operands are converted to one type (`types.promoted`), Python numbers take the type of the
+other operand, integer division rounds so that the remainder is never negative, and `x / 0` and `x % 0` are 0 for
+integers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_FACTORS = 64
 
 
 class Converting(type):
-    """`Expr(3)` is the number as an expression, `Expr()` no value; the kinds of expressions are made as any class."""
+    """`Expr(3)` is the number as an expression, `Expr()` no value; subclasses are instantiated as usual."""
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         """A new expression."""
@@ -39,7 +39,7 @@ class Expr(metaclass=Converting):
     __hash__ = object.__hash__
     __array_ufunc__ = None  # `numpy.float32(2) * e`: numpy leaves operators with expressions to the expression
 
-    if TYPE_CHECKING:  # every kind has its own; an abstract class could not be called, but `Expr(3)` can
+    if TYPE_CHECKING:  # subclasses have their own; an abstract class could not be called, but `Expr(3)` can
         def __init__(self, value: ExprLike = ...) -> None: ...
 
         @property
@@ -47,7 +47,7 @@ class Expr(metaclass=Converting):
             """The type of the value."""
 
     def defined(self) -> bool:
-        """Whether it has a value: all have one but `Expr()`."""
+        """Return whether it has a value: all do except `Expr()`."""
         return True
 
     def __bool__(self) -> bool:
@@ -161,7 +161,7 @@ class Expr(metaclass=Converting):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Const(Expr):
-    """A number. `kind` is its type."""
+    """A number; `kind` is its type."""
 
     kind: Type
     value: int | float
@@ -174,9 +174,7 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op(Expr):
-    """An operator or a function on values: the kinds are listed in `functions.py`, `interpret.py` gives their
-    meaning.
-    """
+    """An operator or a function on values: `functions.py` lists the kinds, `interpret.py` defines their meaning."""
 
     name: str
     kind: Type
@@ -189,27 +187,27 @@ class Op(Expr):
 
 
 class Undefined(Expr):
-    """`Expr()`, no value: says that a dimension has no limits, where bounds are given."""
+    """`Expr()`, no value: a dimension without limits, where bounds are given."""
 
     __slots__ = ()
 
     @property
     def type(self) -> Type:
-        """There is none: raises InputError."""
+        """Raises InputError, because there is no type."""
         raise InputError("an undefined Expr() is used as a value", here())
 
     def defined(self) -> bool:
-        """It is not."""
+        """Return False."""
         return False
 
 
 def as_expr(value: object, like: Type | None = None) -> Expr:
-    """An expression of whatever can stand where one is expected; a Python number gets the type `like`.
+    """Return an expression for any accepted value; a Python number gets the type `like`.
 
     Raises:
-        InputError: no expression and no number, or a number that does not exist in that type.
+        InputError: neither an expression nor a number, or a number that does not exist in that type.
     """
-    if hasattr(value, "as_expr"):  # what stands for an expression without being one
+    if hasattr(value, "as_expr"):  # accepted without being an expression
         converted: Expr = value.as_expr()
         return converted
     if isinstance(value, Undefined):
@@ -230,7 +228,7 @@ def as_expr(value: object, like: Type | None = None) -> Expr:
 
 
 def constant(value: float, like: Type | None) -> Const:
-    """A number as an expression of type `like`; without it, int32 or float32. Raises InputError when it does not
+    """Return a number as an expression of type `like`; by default int32 or float32. Raises InputError if it does not
     fit.
     """
     if like is None:
@@ -247,7 +245,7 @@ def constant(value: float, like: Type | None) -> Const:
 
 
 def matched(left: object, right: object) -> tuple[Expr, Expr]:
-    """Two operands in one type."""
+    """Return two operands in one type."""
     one = as_expr(left, right.type if isinstance(right, Expr) else None)
     other = as_expr(right, one.type if not isinstance(right, Expr) else None)
     kind = promoted(one.type, other.type)
@@ -255,7 +253,7 @@ def matched(left: object, right: object) -> tuple[Expr, Expr]:
 
 
 def cast_to(kind: Type, value: Expr) -> Expr:
-    """`value` in another type: integers wrap around, floating-point numbers are cut off towards 0."""
+    """Return `value` in another type: integers wrap around, floating-point numbers are truncated towards 0."""
     if value.type == kind:
         return value
     if isinstance(value, Const) and kind.holds(value.value) and not (value.type.is_float() and not kind.is_float()):
@@ -264,7 +262,7 @@ def cast_to(kind: Type, value: Expr) -> Expr:
 
 
 def arithmetic(name: str, left: object, right: object) -> Expr:
-    """`left name right` with one of + - * / % min max."""
+    """Return `left name right` with one of + - * / % min max."""
     one, other = matched(left, right)
     if one.type.is_bool() and name not in ("min", "max"):
         raise InputError(f"`{name}` of truth values; use & | ^, or cast them to a number", here())
@@ -279,9 +277,9 @@ def _floor_divide(left: object, right: object) -> Expr:
 
 
 def power(base: object, exponent: object) -> Expr:
-    """`base ** exponent`: for an integer constant multiplied out in the type of `base`, else in floating-point numbers.
+    """Return `base ** exponent`: multiplied out in the type of `base` for an integer constant, else in floating point.
 
-    These are float64 if `base` is, else float32.
+    That is float64 if `base` is, else float32.
     """
     one = as_expr(base, exponent.type if isinstance(exponent, Expr) and exponent.type.is_float() else None)
     given = as_expr(exponent)
@@ -297,8 +295,8 @@ def power(base: object, exponent: object) -> Expr:
 
 
 def _integer_power(base: Expr, exponent: int) -> Expr:
-    """The product of `exponent` factors, or 1 divided by it."""
-    if abs(exponent) > _MOST_FACTORS:  # the text of the kernels would have them all
+    """Return the product of `exponent` factors, or 1 divided by it."""
+    if abs(exponent) > _MOST_FACTORS:  # the text of the kernels would contain all of them
         raise InputError(
             f"{base.type} to the power of {exponent}: at most {_MOST_FACTORS} integers are multiplied in one "
             "expression; use product(...) over an RDom",
@@ -311,7 +309,7 @@ def _integer_power(base: Expr, exponent: int) -> Expr:
 
 
 def _multiplied(base: Expr, count: int) -> Expr:
-    """`count` times the factor `base`, by squares."""
+    """Return the product of `count` factors `base`, by squaring."""
     if count == 1:
         return base
     half = _multiplied(base, count // 2)
@@ -319,7 +317,7 @@ def _multiplied(base: Expr, count: int) -> Expr:
 
 
 def bitwise(name: str, left: object, right: object) -> Expr:
-    """`left name right` with one of & | ^, on integers or truth values."""
+    """Return `left name right` with one of & | ^, on integers or truth values."""
     one, other = matched(left, right)
     if one.type.is_float():
         raise InputError(f"`{name}` needs integers or truth values, not floating-point numbers", here())
@@ -327,9 +325,9 @@ def bitwise(name: str, left: object, right: object) -> Expr:
 
 
 def shifted(name: str, left: object, right: object) -> Expr:
-    """`left << right` or `left >> right`, by a negative number the other way.
+    """Return `left << right` or `left >> right`; a negative count shifts in the other direction.
 
-    The result has the sign of `left` and the greater number of bits of two expressions.
+    The result has the signedness of `left` and, for two expressions, the greater number of bits.
     """
     one, other = as_expr(left), as_expr(right)
     if one.type.is_float() or other.type.is_float():
@@ -339,6 +337,6 @@ def shifted(name: str, left: object, right: object) -> Expr:
 
 
 def compared(name: str, left: object, right: object) -> Expr:
-    """`left name right` as a truth value."""
+    """Return `left name right` as a truth value."""
     one, other = matched(left, right)
     return Op(name, BOOL, (one, other))

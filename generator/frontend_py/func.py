@@ -47,13 +47,13 @@ class Definition:
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        """What the interpreter evaluates: that, and what is printed or required."""
+        """What the interpreter evaluates: the same, and what is printed or required."""
         return (*self.computed, *(expr for note in self.notes for expr in note.exprs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accumulation:
-    """What `f[x] += e` passes to the definition: `ref` is the element that is updated."""
+    """The argument of a definition for `f[x] += e`; `ref` is the updated element."""
 
     ref: FuncRef
     op: str
@@ -61,7 +61,7 @@ class Accumulation:
 
 
 class FuncRef(Expr):
-    """`f[x, y]`: an expression when read, a definition when assigned to; `f[x, y][1]` is one value of a tuple."""
+    """`f[x, y]`: an expression when read, a definition when assigned; `f[x, y][1]` is one value of a tuple."""
 
     def __init__(self, func: Func, args: tuple[Expr, ...]) -> None:
         self.func, self.args, self.at = func, args, here()
@@ -72,7 +72,7 @@ class FuncRef(Expr):
         return self.as_expr().type
 
     def as_expr(self) -> Call:
-        """The value. Raises InputError when the Func has no definition yet, or several values."""
+        """Return the value. Raises InputError if the Func has no definition yet, or several values."""
         values = self.func.types_at(self.at)
         if len(values) != 1:
             raise InputError(f"Func `{self.func.title}` has {len(values)} values; choose one: "
@@ -111,7 +111,8 @@ class FuncRef(Expr):
 class Func(Scheduled):
     """A stage: a function from integer coordinates to a number, or a tuple of numbers.
 
-    `Func(type, dimensions, name)` declares what the definition must be; several types are those of a tuple.
+    `Func(type, dimensions, name)` declares the type and dimensions of its definition; several types are those of a
+    tuple.
     """
 
     def __init__(self, name: Any = "", dimensions: int | None = None, title: str = "") -> None:
@@ -130,32 +131,32 @@ class Func(Scheduled):
 
     @property
     def title(self) -> str:
-        """Its name, or where it was made."""
+        """Its name, or its location in the source."""
         return self.name or f"(unnamed, line {self.at.line})"
 
     def defined(self) -> bool:
-        """Whether it has a pure definition."""
+        """Return whether it has a pure definition."""
         return bool(self.definitions)
 
     def args(self) -> tuple[Var, ...]:
-        """The Vars of the pure definition. Raises InputError when there is none."""
+        """Return the Vars of the pure definition. Raises InputError if there is none."""
         self.types_at(here())
         return tuple(a for a in self.definitions[0].args if isinstance(a, Var))
 
     def dimensions(self) -> int:
-        """The number of coordinates. Raises InputError when there is no definition."""
+        """Return the number of coordinates. Raises InputError if there is no definition."""
         return len(self.args())
 
     def type(self) -> Type:
-        """The type of its value. Raises InputError when there is no definition, or several values."""
+        """Return the type of its value. Raises InputError if there is no definition, or several values."""
         return self[self.args()].type
 
     def types(self) -> tuple[Type, ...]:
-        """The types of the values. Raises InputError when there is no definition."""
+        """Return the types of the values. Raises InputError if there is no definition."""
         return self.types_at(here())
 
     def types_at(self, at: Location) -> tuple[Type, ...]:
-        """The types of the values, for a use at `at`."""
+        """Return the types of the values, for a use at `at`."""
         if not self.definitions:
             raise InputError(
                 f"Func `{self.title}` is used before it has a definition: define it first (a pure definition "
@@ -165,7 +166,7 @@ class Func(Scheduled):
         return tuple(v.type for v in self.definitions[0].values)
 
     def check_arity(self, args: Sequence[Expr], at: Location) -> None:
-        """Raise InputError for a use with another number of coordinates than the definition has."""
+        """Raise InputError for a use with another number of coordinates than in the definition."""
         wanted = len(self.definitions[0].args)
         if len(args) != wanted:
             raise InputError(f"Func `{self.title}` has {wanted} coordinate(s) but is used with {len(args)}", at)
@@ -180,7 +181,7 @@ class Func(Scheduled):
         return FuncRef(self, args)
 
     def __call__(self, *index: Any) -> FuncRef:
-        """The same as `self[index]`."""
+        """Return the same as `self[index]`."""
         return self[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -205,12 +206,12 @@ class Func(Scheduled):
             self._define(args, values, at)
 
     def _old(self, args: tuple[Expr, ...], at: Location) -> Callable[[int], Expr]:
-        """The value of this element before an update, by its number."""
+        """Return the value of this element before an update, by its number."""
         kinds = self.types_at(at)
         return lambda k: Call(self, args, k, kinds[k], at)
 
     def _prepared(self, args: tuple[Expr, ...], values: tuple[Expr, ...], at: Location) -> Definition:
-        """The definition with what `prepared` makes of its values."""
+        """Return the definition with its values processed by `prepared`."""
         domains = domains_of((*args, *values))
         if len(domains) > 1 and self.definitions:
             raise InputError(
@@ -229,7 +230,7 @@ class Func(Scheduled):
         return definition
 
     def _accumulated(self, update: Accumulation, at: Location) -> tuple[Expr, ...]:
-        """The new values; a Func without definition begins with 0 (1 for a product)."""
+        """Return the new values; a Func without definition begins with 0 (1 for a product)."""
         if not self.definitions:
             first = 1 if update.op in ("*", "/") else 0
             args = placed(update.ref.args, len(update.ref.args) - 1 + used([as_expr(v) for v in update.values]))
@@ -281,7 +282,7 @@ class Func(Scheduled):
         self._add(definition)
 
     def _add(self, definition: Definition) -> None:
-        """Take a definition; what it uses must not change any more."""
+        """Add a definition; what it uses must not change afterwards."""
         self.definitions.append(definition)
         if definition.domain is not None:
             definition.domain.used = definition.at
@@ -290,7 +291,7 @@ class Func(Scheduled):
                 node.func.user = (self.title, definition.at)
 
     def _check_update(self, update: Definition, at: Location) -> None:
-        """Refuse a Var that an update moves: it must stand alone at its own place wherever the Func uses itself."""
+        """Refuse a Var that an update moves: it must be alone at its own position wherever the Func uses itself."""
         pure = self.definitions[0].args
         own = [n.args for n in parts(*update.exprs) if isinstance(n, Call) and n.func is self]
         free = {a.key for a in update.args if isinstance(a, Var)}
@@ -316,7 +317,7 @@ class Func(Scheduled):
                 )
 
     def _check_free(self, definition: Definition, at: Location) -> None:
-        """Refuse Vars that the left side does not have, and expressions that are too deep for what comes after."""
+        """Refuse Vars that are missing on the left side, and expressions that are nested too deeply."""
         if (levels := depth(*definition.exprs)) > _DEEPEST:
             raise InputError(
                 f"the definition of Func `{self.title}` has {levels} operations inside of one another, {_DEEPEST} are "
@@ -337,13 +338,13 @@ class Func(Scheduled):
                 )
 
     def set_estimate(self, var: Var, low: int, extent: int) -> Func:
-        """Say which coordinates of an output are wanted. Raises InputError for a Var that it does not have."""
+        """Set the wanted coordinates of an output. Raises InputError for a Var that it does not have."""
         self._check_var(var)
         self.estimates[var.key] = (int(low), int(extent))
         return self
 
     def set_estimates(self, bounds: Sequence[tuple[int, int]]) -> Func:
-        """Say which coordinates of an output are wanted, for all dimensions: (min, extent)."""
+        """Set the wanted coordinates of an output, for all dimensions: (min, extent)."""
         if len(bounds) != len(self.args()):
             raise InputError(
                 f"Func `{self.title}` has {len(self.args())} dimensions but {len(bounds)} estimates", here()
@@ -363,18 +364,19 @@ class Func(Scheduled):
             raise InputError(f"Func `{self.title}` has no dimension `{var.name}`", here())
 
     def output_buffer(self) -> OutputBuffer:
-        """Its memory as an output: `dim(0).set_bounds(...)` is like `bound`, strides have no effect."""
+        """Return its memory as an output: `dim(0).set_bounds(...)` is like `bound`, strides have no effect."""
         return OutputBuffer(self)
 
     def output_buffers(self) -> list[OutputBuffer]:
-        """The memory of each of its values."""
+        """Return the memory of each of its values."""
         return [OutputBuffer(self) for _ in self.types()]
 
     def realize(self, sizes: Any = (), target: object = None) -> Any:
-        """Compute it with the interpreter: a Buffer of these sizes, from coordinate 0 on; a list of them for a tuple.
+        """Compute it with the interpreter. Return a Buffer of these sizes, from coordinate 0 on; a list of them for a
+        tuple.
 
-        A Buffer (a list of them for a tuple) instead of sizes says which coordinates, and gets the values. Without
-        anything it is all that there is of a Func without coordinates. `target` has no effect.
+        A Buffer (a list of them for a tuple) in place of sizes gives the coordinates and receives the values. Without
+        sizes, a Func without coordinates is computed. `target` has no effect.
         """
         from generator.frontend_py.realize import realize
 
@@ -382,8 +384,7 @@ class Func(Scheduled):
 
 
 def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:
-    """The values of a definition, one or those of a tuple; Python numbers become those of `kinds`, where that is
-    possible.
+    """Return the values of a definition, one or those of a tuple; Python numbers get the types of `kinds` if possible.
     """
     values = _separate(value)
     wanted = kinds if len(kinds) == len(values) else [None] * len(values)
@@ -391,5 +392,5 @@ def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:
 
 
 def _separate(value: Any) -> tuple[Any, ...]:
-    """The values of a tuple, or the only one."""
+    """Return the values of a tuple, or the only one."""
     return tuple(value) if isinstance(value, tuple) or (isinstance(value, FuncRef) and len(value) > 1) else (value,)

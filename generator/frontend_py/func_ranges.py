@@ -1,4 +1,4 @@
-"""Which values Funcs can have: `level[x] = image[x] % 8` is 0 to 7, so that `histogram[level[x]]` needs no clamp."""
+"""The possible values of Funcs: `level[x] = image[x] % 8` is 0 to 7, so `histogram[level[x]]` needs no clamp."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from generator.frontend_py.sizes import Sizes
 
 
 class FuncRanges:
-    """The intervals of all values of all Funcs, for all coordinates; found when the first one is asked for."""
+    """The intervals of all values of all Funcs, for all coordinates; computed on first use."""
 
     def __init__(self, collected: Collected, sizes: Sizes) -> None:
         self.collected, self.sizes = collected, sizes
         self._found: dict[tuple[int, int], Interval] = {}
 
     def of(self, call: Call) -> Interval:
-        """The least and the greatest value that a Func's value can have, after all its definitions."""
+        """Return the least and the greatest possible value of a Func's value, after all its definitions."""
         if not self._found:
-            for func in self.collected.funcs:  # producers first: what a Func uses is known
+            for func in self.collected.funcs:  # producers first, so that the intervals of used Funcs are known
                 self._note(func)
         return self._found.get((id(call.func), call.index), of_type(call.kind))
 
     def _note(self, func: Func) -> None:
-        """A Func that uses itself may have any value there."""
+        """Compute the intervals of a Func; where it uses itself, it may have any value."""
         known = Intervals(self.sizes, {}, self._so_far)
         found = [[known.of(value) for value in definition.values] for definition in func.definitions]
         for index, all_ in enumerate(zip(*found, strict=True)):

@@ -1,7 +1,7 @@
 """Functions on expressions, with Halide's names.
 
-Those of real numbers take integers as float32. `round` goes to the even neighbour when it has two. `abs` and `absd` of
-integers have no sign. The `fast_` ones are the plain ones: a device's compiler chooses.
+Functions of real numbers take integers as float32. `round` breaks ties to even. `abs` and `absd` of integers are
+unsigned. The `fast_` functions are the plain ones: a device's compiler chooses.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from generator.frontend_py.where import here
 
 
 def cast(kind: Type, value: Any) -> Expr:
-    """`value` as another type: integers wrap around, floating-point numbers are cut off towards 0."""
+    """Return `value` in another type: integers wrap around, floating-point numbers are truncated towards 0."""
     direct = isinstance(value, int | float) and kind.holds(value) and (isinstance(value, int) or kind.is_float())
     return cast_to(kind, as_expr(value, kind if direct else None))
 
 
 def saturating_cast(kind: Type, value: Any) -> Expr:
-    """`value` as another type; what does not exist there becomes the nearest value that does."""
+    """Return `value` in another type; values that do not exist there become the nearest one that does."""
     given = as_expr(value)
     if kind.is_float():
         return cast_to(kind, given)
@@ -37,8 +37,9 @@ def saturating_cast(kind: Type, value: Any) -> Expr:
 
 
 def clamp(value: Any, low: Any, high: Any) -> Expr:
-    """`value`, but at least `low` and at most `high`, in the type of `value`. Raises InputError where that changes
-    a bound.
+    """Return `value`, but at least `low` and at most `high`, in the type of `value`.
+
+    Raises InputError if a bound changes in that type.
     """
     given = as_expr(value)
     least, most = (_bound(as_expr(bound, given.type), given.type) for bound in (low, high))
@@ -74,8 +75,8 @@ def _extreme(name: str, values: tuple[Any, ...]) -> Expr:
 
 
 def select(condition: Any, then: Any, *more: Any) -> Any:
-    """`then` where `condition` holds, else the next: select(c1, a, c2, b, otherwise). Tuples are chosen value by
-    value.
+    """Return `then` if `condition` holds, else the next: select(c1, a, c2, b, otherwise). Tuples are selected
+    elementwise.
     """
     if not more or len(more) % 2 == 0:
         raise InputError("select needs condition, value, ..., otherwise: an odd number of arguments", here())
@@ -93,7 +94,7 @@ tuple_select = select
 
 
 def mux(index: Any, values: Any) -> Expr:
-    """Value number `index` of the list; the last one for any other index."""
+    """Return value number `index` of the list; the last one for any other index."""
     given, listed = as_expr(index), tuple(values)
     result = as_expr(listed[-1])
     for number in reversed(range(len(listed) - 1)):
@@ -102,7 +103,7 @@ def mux(index: Any, values: Any) -> Expr:
 
 
 def abs(value: Any) -> Expr:
-    """The absolute value; that of an integer has no sign: abs(int8(-128)) is 128."""
+    """The absolute value; that of an integer is unsigned: abs(int8(-128)) is 128."""
     given = as_expr(value)
     if given.type.is_uint():
         return given
@@ -110,7 +111,7 @@ def abs(value: Any) -> Expr:
 
 
 def absd(left: Any, right: Any) -> Expr:
-    """The absolute difference; that of integers has no sign and never wraps around."""
+    """The absolute difference; that of integers is unsigned and never wraps around."""
     one, other = matched(left, right)
     if one.type.is_float():
         return abs(one - other)
@@ -118,7 +119,7 @@ def absd(left: Any, right: Any) -> Expr:
 
 
 def _real(name: str, *values: Any) -> Expr:
-    """A function of real numbers: float64 if an operand is, else float32."""
+    """Return a function of real numbers: float64 if an operand is, else float32."""
     given = [as_expr(v) for v in values]
     kind = FLOAT64 if builtins.any(g.type == FLOAT64 for g in given) else FLOAT32
     return Op(name, kind, tuple(cast_to(kind, g) for g in given))
@@ -248,7 +249,7 @@ def ceil(value: Any) -> Expr:
 
 
 def round(value: Any) -> Expr:
-    """The nearest integer, the even one of two; of the same type."""
+    """The nearest integer, of the same type; ties go to even."""
     return _rounding("round", value)
 
 
@@ -258,7 +259,7 @@ def trunc(value: Any) -> Expr:
 
 
 def fract(value: Any) -> Expr:
-    """What `trunc` cuts off."""
+    """The fractional part, which `trunc` removes."""
     given = as_expr(value)
     return given - trunc(given)
 
@@ -302,7 +303,7 @@ def logical_not(value: Any) -> Expr:
 
 
 def likely(value: Any) -> Expr:
-    """`value`: a hint that has no effect here."""
+    """`value`: a hint without effect here."""
     return as_expr(value)
 
 
@@ -310,13 +311,12 @@ likely_if_innermost = strict_float = likely
 
 
 def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
-    """clamp(value, low, high): promises are not relied on."""
+    """clamp(value, low, high), because promises are not trusted."""
     return clamp(value, low, high)
 
 
 def wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
-    """Two integers in twice the bits of the type in which they meet, and that type. Raises InputError for other
-    operands.
+    """Return two integers in twice the bits of their common type, and that type. Raises InputError for other operands.
     """
     a, b = matched(one, other)
     if a.type.is_float() or a.type.bits > 32:
@@ -338,7 +338,7 @@ def widening_mul(one: Any, other: Any) -> Expr:
 
 
 def widening_sub(one: Any, other: Any) -> Expr:
-    """The difference, in twice as many bits, with a sign."""
+    """The difference, in twice as many bits, signed."""
     a, b, kind = wider(one, other)
     signed = Int(2 * kind.bits)
     return cast_to(signed, a) - cast_to(signed, b)

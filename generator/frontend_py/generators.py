@@ -25,14 +25,14 @@ _Class = TypeVar("_Class")
 
 
 class Parameter:
-    """A value that is chosen when the pipeline is built; `value` unless another is given."""
+    """A value that is chosen when the pipeline is built; `value` by default."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def GeneratorParam(value: Any) -> Any:
-    """A parameter of a Generator with this default; in `generate` it is the value itself."""
+    """Return a parameter of a Generator with this default; in `generate` it is the value itself."""
     return Parameter(value)
 
 
@@ -41,7 +41,7 @@ class InputBuffer(ImageParam):
 
 
 class InputScalar(Param):
-    """An input number of a Generator: `call` or `--param` gives it."""
+    """An input number of a Generator, set by `call` or `--param`."""
 
 
 class OutputBuffer(Func):
@@ -73,26 +73,28 @@ class Generator:
                              f"{', '.join(n for n, p in found.items() if not isinstance(p, OutputBuffer))}", here())
 
     def configure(self) -> None:
-        """Called before `generate`; a subclass may have something to set up."""
+        """Called before `generate`; a subclass may override it."""
 
     def generate(self) -> None:
-        """Define the outputs: every subclass does."""
+        """Define the outputs; every subclass overrides it."""
         raise InputError(f"Generator `{type(self).__name__}` does not define generate(self)", here())
 
     def target(self) -> Target:
-        """A target of which nothing is known."""
+        """Return a target without known properties."""
         return get_host_target()
 
     def using_autoscheduler(self) -> bool:
-        """Yes: schedules are searched."""
+        """Return True: schedules are searched."""
         return True
 
     def natural_vector_size(self, kind: Type) -> int:
-        """A number for `vectorize`, which has no effect."""
+        """Return a number for `vectorize`, which has no effect."""
         return self.target().natural_vector_size(kind)
 
     def outputs(self) -> list[Func]:
-        """Build the pipeline: its outputs, in the order of the class. Raises InputError for one without definition."""
+        """Build the pipeline. Return its outputs, in the order of the class. Raises InputError for one without
+        definition.
+        """
         self.configure()
         self.generate()
         made = [getattr(self, name) for name, part in _declared(type(self)).items() if isinstance(part, OutputBuffer)]
@@ -105,7 +107,8 @@ class Generator:
 
     @classmethod
     def call(cls, *inputs: Any, generator_params: Mapping[str, Any] | None = None, **named: Any) -> Any:
-        """Build the pipeline with these inputs (in order, or by name): its output Func, a tuple of several."""
+        """Build the pipeline with these inputs (in order, or by name). Return its output Func, or a tuple of several.
+        """
         names = cls.inputs()
         if len(inputs) > len(names):
             raise InputError(f"Generator `{cls.__name__}` has {len(names)} input(s), {len(inputs)} are given", here())
@@ -114,17 +117,17 @@ class Generator:
 
     @classmethod
     def inputs(cls) -> list[str]:
-        """The names of the inputs."""
+        """Return the names of the inputs."""
         return [name for name, part in _declared(cls).items() if isinstance(part, InputBuffer | InputScalar)]
 
     @classmethod
     def numbers(cls) -> Sequence[str]:
-        """The names that take a number: parameters and scalars."""
+        """Return the names that take a number: parameters and scalars."""
         return [name for name, part in _declared(cls).items() if isinstance(part, Parameter | InputScalar)]
 
 
 class GeneratorContext:
-    """What `call` needs around it in Halide; here it has no effect."""
+    """The context that `call` needs in Halide; without effect here."""
 
     def __init__(self, *arguments: object) -> None:
         self.arguments = arguments
@@ -137,7 +140,7 @@ class GeneratorContext:
 
 
 def generator(name: str) -> Callable[[_Class], _Class]:
-    """A decorator that names a Generator; here the class is found by its own name, too."""
+    """Return a decorator that names a Generator; here the class is also found by its own name."""
     def named(cls: _Class) -> _Class:
         setattr(cls, "generator_name", name)  # noqa: B010  # any class may be given
         return cls
@@ -145,13 +148,13 @@ def generator(name: str) -> Callable[[_Class], _Class]:
 
 
 def _declared(cls: type[Generator]) -> dict[str, Any]:
-    """The parts of a Generator by name, those of its base classes first."""
+    """Return the parts of a Generator by name, those of its base classes first."""
     return {name: part for base in reversed(cls.__mro__) for name, part in vars(base).items()
             if isinstance(part, Parameter | InputBuffer | InputScalar | OutputBuffer)}
 
 
 def _made(name: str, part: Any, given: Any) -> Any:
-    """An own part for one instance."""
+    """Return the part for one instance."""
     match part:
         case Parameter():
             return part.value if given is None else type(part.value)(given)

@@ -1,4 +1,4 @@
-"""Schedules: here they are searched, so that those which a definition brings along are accepted and have no effect."""
+"""Schedules: they are searched here, so those in a definition are accepted without effect."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Scheduled:
         return self
 
     def update(self, number: int = 0) -> Self:
-        """The schedule of an update."""
+        """Return the schedule of an update."""
         return self
 
     def pure(self) -> Self:
-        """The schedule of the pure definition."""
+        """Return the schedule of the pure definition."""
         return self
 
 
 class Words:
-    """A set of names for schedules, as Halide's TailStrategy: any name of it is accepted."""
+    """A set of names for schedules, such as Halide's TailStrategy: any name of it is accepted."""
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("_"):
@@ -52,7 +52,7 @@ TargetFeature, TargetArch, TargetOS = Words(), Words(), Words()
 
 
 class Target:
-    """A machine of which nothing is known: it has no feature, so that schedules take their plainest way."""
+    """A machine without known properties: it has no features, so that definitions choose their simplest schedules."""
 
     arch, os, bits = "ArchUnknown", "OSUnknown", 64
 
@@ -60,41 +60,41 @@ class Target:
         self.arguments = arguments
 
     def has_gpu_feature(self) -> bool:
-        """No: the device is chosen by the command."""
+        """Return False: the command chooses the device."""
         return False
 
     def has_feature(self, feature: object) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def features_any_of(self, features: object) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def features_all_of(self, features: object) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def supports_device_api(self, device: object) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def with_feature(self, feature: object) -> Target:
-        """The same target."""
+        """Return the same target."""
         return self
 
     without_feature = with_feature
 
     def set_feature(self, feature: object, value: bool = True) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def natural_vector_size(self, kind: Type) -> int:
-        """How many values of a type are in 32 bytes: a number for `vectorize`, which has no effect."""
+        """Return how many values of a type are in 32 bytes, a number for `vectorize`, which has no effect."""
         return _VECTOR_BYTES // kind.bytes()
 
 
 def get_host_target() -> Target:
-    """A Target."""
+    """Return a Target."""
     return Target()
 
 

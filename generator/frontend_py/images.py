@@ -1,4 +1,4 @@
-"""Inputs: images whose data comes from outside; `buffer.py` has those with data, `param.py` has numbers."""
+"""Inputs: images with data from outside; `buffer.py` has those with data, `param.py` has numbers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from generator.frontend_py.where import here
 
 
 class Image(Scheduled):
-    """An input of `dims` dimensions; `data` (numpy, last dimension first) when it is known.
+    """An input of `dims` dimensions. `data`: numpy, last dimension first, if known.
 
-    `estimates` are (min, extent) by dimension, None where nobody said anything; `limits` are those that were promised
-    (`set_bounds`): they hold for any size, and data must have them. `lows` are the least coordinates alone (`set_min`).
+    `estimates`: (min, extent) by dimension, None if unknown. `limits`: promised ones (`set_bounds`), which hold for any
+    size and for data. `lows`: promised least coordinates only (`set_min`).
     """
 
     fixed = False
-    """Whether its coordinates are numbers for whoever asks: those of a Buffer."""
+    """Whether its coordinates are numbers, as for a Buffer."""
 
     def __init__(self, kind: Type, dims: int, name: str, data: NDArray[Any] | None = None) -> None:
         self.type, self.dims, self.name, self.at = kind, dims, Word(name), here()
@@ -37,7 +37,7 @@ class Image(Scheduled):
             self._take(data, [0] * dims)
 
     def _take(self, data: NDArray[Any], lows: Sequence[int]) -> None:
-        """Use these elements, which begin at the coordinates `lows`. Raises InputError when they do not fit."""
+        """Use these elements, which begin at the coordinates `lows`. Raises InputError if they do not fit."""
         if data.ndim != self.dims or type_of_numpy(data.dtype) != self.type:
             raise InputError(
                 f"image `{self.title}` has {self.dims} dimensions of {self.type}, but the data has {data.ndim} "
@@ -55,7 +55,7 @@ class Image(Scheduled):
 
     @property
     def title(self) -> str:
-        """Its name, or where it was made."""
+        """Its name, or its location in the source."""
         return self.name or f"(unnamed, line {self.at.line})"
 
     def __getitem__(self, index: Any) -> Pixel:
@@ -72,19 +72,19 @@ class Image(Scheduled):
         return Pixel(self, args, here())
 
     def __call__(self, *index: Any) -> Pixel:
-        """The same as `self[index]`."""
+        """Return the same as `self[index]`."""
         return self[index]
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self.dims
 
     def defined(self) -> bool:
-        """Whether it is an input: it always is."""
+        """Return True: an input is always defined."""
         return True
 
     def dim(self, number: int) -> Dimension:
-        """One dimension: its `min()`, `extent()`, `max()`. Raises InputError when there is none of that number."""
+        """Return one dimension: its `min()`, `extent()`, `max()`. Raises InputError if it does not exist."""
         if not 0 <= number < self.dims:
             raise InputError(
                 f"image `{self.title}` has {self.dims} dimensions, number {number} is not one of them", here()
@@ -92,39 +92,39 @@ class Image(Scheduled):
         return Dimension(self, number)
 
     def width(self) -> Any:
-        """The extent of dimension 0."""
+        """Return the extent of dimension 0."""
         return self.dim(0).extent()
 
     def height(self) -> Any:
-        """The extent of dimension 1."""
+        """Return the extent of dimension 1."""
         return self.dim(1).extent()
 
     def channels(self) -> Any:
-        """The extent of dimension 2."""
+        """Return the extent of dimension 2."""
         return self.dim(2).extent()
 
     def left(self) -> Any:
-        """The least coordinate of dimension 0."""
+        """Return the least coordinate of dimension 0."""
         return self.dim(0).min()
 
     def top(self) -> Any:
-        """The least coordinate of dimension 1."""
+        """Return the least coordinate of dimension 1."""
         return self.dim(1).min()
 
     def right(self) -> Any:
-        """The greatest coordinate of dimension 0."""
+        """Return the greatest coordinate of dimension 0."""
         return self.dim(0).max()
 
     def bottom(self) -> Any:
-        """The greatest coordinate of dimension 1."""
+        """Return the greatest coordinate of dimension 1."""
         return self.dim(1).max()
 
     def bounds(self) -> list[tuple[Any, Any]]:
-        """(min, extent) of all dimensions."""
+        """Return (min, extent) of all dimensions."""
         return [(self.dim(d).min(), self.dim(d).extent()) for d in range(self.dims)]
 
     def set_estimates(self, bounds: Sequence[tuple[int, int]]) -> None:
-        """Say (min, extent) of all dimensions. Raises InputError for another number of pairs."""
+        """Set (min, extent) estimates of all dimensions. Raises InputError for another number of pairs."""
         if len(bounds) != self.dims:
             raise InputError(f"image `{self.title}` has {self.dims} dimensions but {len(bounds)} estimates", here())
         for number, (low, extent) in enumerate(bounds):
@@ -138,15 +138,15 @@ class Dimension:
         self.image, self.number = image, number
 
     def min(self) -> Any:
-        """The least coordinate: an expression, of a Buffer a number."""
+        """Return the least coordinate: an expression, or a number for a Buffer."""
         return self._edge("min")
 
     def extent(self) -> Any:
-        """How many coordinates there are: an expression, of a Buffer a number."""
+        """Return the number of coordinates: an expression, or a number for a Buffer."""
         return self._edge("extent")
 
     def max(self) -> Any:
-        """The greatest coordinate: an expression, of a Buffer a number."""
+        """Return the greatest coordinate: an expression, or a number for a Buffer."""
         return self.min() + self.extent() - 1
 
     def _edge(self, what: str) -> Expr | int:
@@ -154,8 +154,8 @@ class Dimension:
         return Edge(self.image, self.number, what) if known is None else known[what == "extent"]
 
     def set_estimate(self, low: int, extent: int) -> Dimension:
-        """Say where the data will be. Raises InputError for a range without elements, or when the data says
-        otherwise.
+        """Set the expected coordinates. Raises InputError for a range without elements, or one that differs from the
+        data.
         """
         if extent < 1:
             raise InputError(f"image `{self.image.title}`: an extent of {extent} in dimension {self.number}", here())
@@ -164,7 +164,7 @@ class Dimension:
         return self
 
     def set_bounds(self, low: int, extent: int) -> Dimension:
-        """Promise where the data is, for every size. Raises InputError for a range without elements, or other data."""
+        """Promise the coordinates, for every size. Raises InputError for a range without elements, or other data."""
         if extent < 1:
             raise InputError(f"image `{self.image.title}`: an extent of {extent} in dimension {self.number}", here())
         promised, known = (int(low), int(extent)), self.image.estimates[self.number]
@@ -178,7 +178,7 @@ class Dimension:
         return self
 
     def set_min(self, low: int) -> Dimension:
-        """Promise the least coordinate; the reads decide how many there are, unless `set_extent` does."""
+        """Promise the least coordinate; reads determine the number of coordinates, unless `set_extent` does."""
         limit, known = self.image.limits[self.number], self.image.estimates[self.number]
         if limit is not None:
             return self.set_bounds(low, limit[1])
@@ -192,29 +192,27 @@ class Dimension:
         return self
 
     def set_extent(self, extent: int) -> Dimension:
-        """Promise how many coordinates there are, from that of `set_min` or from 0 on."""
+        """Promise the number of coordinates, from that of `set_min` or from 0 on."""
         limit = self.image.limits[self.number]
         return self.set_bounds(limit[0] if limit is not None else self.image.lows[self.number] or 0, extent)
 
     def dim(self, number: int) -> Dimension:
-        """Another dimension of the same input."""
+        """Return another dimension of the same input."""
         return self.image.dim(number)
 
     def set_stride(self, stride: int) -> Dimension:
-        """Accepted without effect: how data lies in memory is decided here."""
+        """Accepted without effect: the memory layout is fixed."""
         return self
 
 
 class ImageParam(Image):
-    """An input that is given later: by `set`, or seeded random data of the size that the estimates or the command
-    say.
-    """
+    """An input whose data come later: from `set`, or seeded random data of the size in the estimates or the command."""
 
     def __init__(self, kind: Type, dimensions: int, name: str = "") -> None:
         super().__init__(kind, dimensions, name)
 
     def set(self, data: Any) -> None:
-        """Use this Buffer or numpy array (last dimension first). Raises InputError when it does not fit."""
+        """Use this Buffer or numpy array (last dimension first). Raises InputError if it does not fit."""
         given = data.data if isinstance(data, Image) else np.asarray(data)
         if given is None:
             raise InputError(f"image `{self.title}` is set to an image that has no data", here())

@@ -1,6 +1,6 @@
-"""Implicit Vars: `_` stands for all coordinates that are not written out.
+"""Implicit Vars: `_` replaces all coordinates that are not written out.
 
-    g[x, _] = f[x, _] + 1       with a Func f of three dimensions:       g[x, _0, _1] = f[x, _0, _1] + 1
+    g[x, _] = f[x, _] + 1         with a Func f of three dimensions:         g[x, _0, _1] = f[x, _0, _1] + 1
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _NUMBER = {var.key: k for k, var in enumerate(NUMBERED)}
 
 
 def is_rest(arg: Expr) -> bool:
-    """Whether `arg` is `_`."""
+    """Return whether `arg` is `_`."""
     return isinstance(arg, Var) and arg.key == REST.key
 
 
 def placed(args: tuple[Expr, ...], wanted: int) -> tuple[Expr, ...]:
-    """`args`, of which `_` is replaced by as many numbered Vars as make them `wanted`; unchanged without `_`."""
+    """Return `args` with `_` replaced by numbered Vars, `wanted` coordinates in all; unchanged without `_`."""
     place = next((k for k, arg in enumerate(args) if is_rest(arg)), None)
     if place is None:
         return args
@@ -28,5 +28,5 @@ def placed(args: tuple[Expr, ...], wanted: int) -> tuple[Expr, ...]:
 
 
 def used(values: Sequence[Expr]) -> int:
-    """How many implicit Vars `values` have: that is what `_` on the left side stands for."""
+    """Return the number of implicit Vars in `values`, which `_` on the left side replaces."""
     return 1 + max((_NUMBER[n.key] for n in parts(*values) if isinstance(n, Var) and n.key in _NUMBER), default=-1)

@@ -1,4 +1,4 @@
-"""Functions on integers that are made of others: division towards 0, shifts that round."""
+"""Integer functions composed of others: division towards 0, rounding shifts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from generator.frontend_py.where import here
 
 
 def div_round_to_zero(left: Any, right: Any) -> Expr:
-    """The quotient of two integers as C has it, rounded towards 0; 0 for a divisor of 0."""
+    """Return the quotient of two integers as in C, rounded towards 0; 0 for a divisor of 0."""
     one, other = _integers("div_round_to_zero", left, right)
     size = arithmetic("/", abs(one), abs(other))
     return _with_sign(one, size, (one < 0) ^ (other < 0)) if one.type.is_int() else size
 
 
 def mod_round_to_zero(left: Any, right: Any) -> Expr:
-    """The remainder of two integers as C has it, with the sign of the first; 0 for a divisor of 0."""
+    """Return the remainder of two integers as in C, with the sign of the first; 0 for a divisor of 0."""
     one, other = _integers("mod_round_to_zero", left, right)
     size = arithmetic("%", abs(one), abs(other))
     return _with_sign(one, size, one < 0) if one.type.is_int() else size
@@ -33,23 +33,21 @@ def _integers(name: str, left: Any, right: Any) -> tuple[Expr, Expr]:
 
 
 def _with_sign(like: Expr, size: Expr, negative: Expr) -> Expr:
-    """`size` or its negative in the type of `like`; both wrap around where they do not exist there."""
+    """Return `size` or its negative in the type of `like`; both wrap around."""
     return cast_to(like.type, select(negative, arithmetic("-", 0, size), size))
 
 
 def halving_sub(one: Any, other: Any) -> Expr:
-    """(one - other) / 2, rounded down, in the type of the operands: a negative one wraps around in types without
-    sign.
-    """
+    """Return (one - other) / 2, rounded down, in the operands' type; negative values wrap around in unsigned types."""
     a, b, kind = wider(one, other)
     signed = Int(a.type.bits)
     return cast_to(kind, (cast_to(signed, a) - cast_to(signed, b)) // 2)
 
 
 def rounding_shift_right(value: Any, count: Any) -> Expr:
-    """`value` shifted right and rounded to the nearest, up from the middle; by a negative number it is shifted left.
+    """Return `value` shifted right and rounded to the nearest, ties up; a negative count shifts left.
 
-    What does not exist in the type becomes its nearest value.
+    Values that do not exist in the type become the nearest one that does.
     """
     given, places = as_expr(value), as_expr(count)
     if given.type.is_float() or given.type.bits > 32 or places.type.is_float():

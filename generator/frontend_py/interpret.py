@@ -1,8 +1,8 @@
-"""The interpreter: what a pipeline computes, by numpy, stage by stage over the regions that are needed.
+"""The interpreter: computes a pipeline with numpy, stage by stage over the needed regions.
 
 It defines the results: generated code is compared with it. The pure dimensions of a definition are computed as arrays,
-a slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that stand alone on
-the left side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's
+a slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that are alone on the
+left side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's
 `ufunc.at`.
 """
 
@@ -33,10 +33,10 @@ _UFUNCS: Mapping[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "
 
 def interpret(bounds: Bounds, inputs: Mapping[int, NDArray[Any]],
               say: Callable[[str], None] | None = None) -> dict[int, tuple[NDArray[Any], ...]]:
-    """The values of all Funcs over their regions (by `id`; one array per value, last coordinate first).
+    """Return the values of all Funcs over their regions (by `id`; one array per value, last coordinate first).
 
-    `inputs` holds the data of the images by `id`, in the same order of dimensions. `say` gets the lines that `print`
-    makes. Raises InputError where a `require` does not hold.
+    `inputs`: the data of the images by `id`, in the same order of dimensions. `say`: receives the lines of `print`.
+    Raises InputError if a `require` does not hold.
     """
     machine = Machine(bounds, dict(inputs), {}, say)
     with np.errstate(all="ignore"):
@@ -47,7 +47,7 @@ def interpret(bounds: Bounds, inputs: Mapping[int, NDArray[Any]],
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Machine:
-    """What has been computed so far."""
+    """The results so far."""
 
     bounds: Bounds
     inputs: Mapping[int, NDArray[Any]]
@@ -65,7 +65,7 @@ class Machine:
 
 
 class _Run:
-    """One definition."""
+    """The run of one definition."""
 
     def __init__(self, machine: Machine, func: Func, definition: Definition, place: ComputeScope) -> None:
         self.machine, self.func, self.definition, self.place = machine, func, definition, place
@@ -85,19 +85,19 @@ class _Run:
             for slab in self.slabs(keys):
                 self.accumulate(slab, operator)
             return
-        order = sorted(serial, key=keys.index)  # the outermost loop first, as in the place's own order
+        order = sorted(serial, key=keys.index)  # the outermost loop first, in the place's order
         for slab in self.slabs(at_once):
             for point in product(*(range(self.place.ranges[k][0], self.place.ranges[k][1] + 1) for k in order)):
                 self.store(slab | {k: np.asarray(v, np.int32) for k, v in zip(order, point, strict=True)})
 
     def count(self, key: Key) -> int:
-        """How many values a Var or a coordinate takes."""
+        """Return the number of values of a Var or a coordinate."""
         low, high = self.place.ranges[key]
         return high - low + 1
 
     def is_free(self, key: Key) -> bool:
-        """Whether a coordinate of the RDom stands alone, at one place, on the left side and in all uses of the
-        Func itself.
+        """Return whether a coordinate of the RDom is alone, at the same position, on the left side and in all uses of
+        the Func.
         """
         places = [{d for d, a in enumerate(args) if isinstance(a, RVar) and (id(a.domain), a.dim) == key}
                   for args in (self.definition.args, *(n.args for n in self.own))]
@@ -107,11 +107,11 @@ class _Run:
         return not mixed and bool(places[0]) and all(p == places[0] for p in places)
 
     def is_plain(self) -> bool:
-        """Whether the left side is Vars and constants only."""
+        """Return whether the left side consists of Vars and constants only."""
         return all(isinstance(a, Var | Const) for a in self.definition.args)
 
     def accumulation(self) -> Any:
-        """numpy's operator of an update `f[...] = f[...] op e` where `e` does not use `f`; else None."""
+        """Return numpy's operator of an update `f[...] = f[...] op e` if `e` does not use `f`; else None."""
         value = self.definition.values[0]
         if len(self.definition.values) != 1 or not isinstance(value, Op) or value.name not in _UFUNCS:
             return None
@@ -122,7 +122,7 @@ class _Run:
         return _UFUNCS[value.name]
 
     def slabs(self, keys: Sequence[Key]) -> Iterator[dict[Key, Values]]:
-        """The values of `keys` as arrays that broadcast together, a part of all points at a time, in order."""
+        """Yield the values of `keys` as arrays that broadcast together, a slab of all points at a time, in order."""
         counts = [self.count(k) for k in keys]
         steps, room = [1] * len(keys), _SLAB
         for axis in reversed(range(len(keys))):
@@ -137,7 +137,7 @@ class _Run:
             yield slab
 
     def index(self, values: Evaluation) -> tuple[Values, ...]:
-        """Where the left side is in the arrays."""
+        """Return the index of the left side in the arrays."""
         found = [
             np.asarray(values.of(a), np.int64) - low for a, low in zip(self.definition.args, self.low, strict=True)
         ]
@@ -149,7 +149,7 @@ class _Run:
         values = Evaluation(self.machine, slab, mask)
         self.note(slab, values)
         results = [values.of(v) for v in self.definition.values]
-        if len(results) > 1:  # what is stored first must not change what is stored next
+        if len(results) > 1:  # values stored first must not change those stored next
             results = [np.array(result) for result in results]
         where = self.index(values)
         if not all(
@@ -165,7 +165,7 @@ class _Run:
                 target[tuple(np.broadcast_to(a, shape)[chosen] for a in where)] = np.broadcast_to(result, shape)[chosen]
 
     def accumulate(self, slab: Mapping[Key, Values], operator: Any) -> None:
-        """Apply an update of all these points, in order."""
+        """Apply an update at all these points, in order."""
         mask = None if self.condition is None else Evaluation(self.machine, slab).of(self.condition)
         values = Evaluation(self.machine, slab, mask)
         self.note(slab, values)
@@ -181,7 +181,7 @@ class _Run:
         operator.at(self.targets[0] if self.targets[0].ndim else self.targets[0].reshape(1), index, given)
 
     def note(self, slab: Mapping[Key, Values], values: Evaluation) -> None:
-        """Check what the definition requires at these points, and say what it prints."""
+        """Check the definition's requirements at these points, and print its messages."""
         for note in self.definition.notes:
             if note.required or self.machine.say is not None:
                 taken(note, self.func.title, {self.place.names[key]: slab[key] for key in self.place.ranges}, values.of,
@@ -191,7 +191,7 @@ class _Run:
 class Evaluation:
     """The values of expressions at some points: arrays that broadcast together, one axis per Var or coordinate.
 
-    Where `mask` does not hold, elements need not exist, and values mean nothing.
+    Where `mask` does not hold, elements may not exist, and values are meaningless.
     """
 
     def __init__(self, machine: Machine, at: Mapping[Key, Values], mask: Values | None = None) -> None:
@@ -199,7 +199,7 @@ class Evaluation:
         self._found: dict[int, tuple[Expr, Values]] = {}
 
     def of(self, expr: Expr) -> Values:
-        """The values of `expr`."""
+        """Return the values of `expr`."""
         if id(expr) not in self._found:
             self._found[id(expr)] = (expr, self._value(expr))
         return self._found[id(expr)][1]
@@ -246,7 +246,7 @@ class Evaluation:
 
 
 def _line(index: Values) -> tuple[int, slice] | None:
-    """The axis and the slice of an index that counts up by 1 along one axis; None for any other."""
+    """Return the axis and the slice of an index that counts up by 1 along one axis; None for any other."""
     if index.size == 1:
         return None
     axis = int(np.argmax(index.shape))
@@ -257,7 +257,7 @@ def _line(index: Values) -> tuple[int, slice] | None:
 
 
 def _view(data: Values, index: tuple[Values, ...]) -> tuple[Values, int] | None:
-    """A view of the elements at `index` with all axes in their places, where slices are enough."""
+    """Return a view of the elements at `index` with all axes in order, if slices suffice."""
     lines = [_line(i) for i in index]
     if any(line is None and i.size != 1 for line, i in zip(lines, index, strict=True)):
         return None
@@ -275,13 +275,13 @@ def _view(data: Values, index: tuple[Values, ...]) -> tuple[Values, int] | None:
 
 
 def _taken(data: Values, index: tuple[Values, ...]) -> Values:
-    """The elements of `data` at `index`."""
+    """Return the elements of `data` at `index`."""
     found = _view(data, index)
     return data[index] if found is None else found[0]
 
 
 def _put(target: Values, where: tuple[Values, ...], result: Values) -> None:
-    """`target[where] = result`."""
+    """Assign `target[where] = result`."""
     lines = [_line(i) for i in where]
     if all(line is not None or i.size == 1 for line, i in zip(lines, where, strict=True)):
         axes = [line[0] for line in lines if line is not None]

@@ -1,6 +1,6 @@
-"""Which values an expression can have: intervals, for coordinates that depend on data and for arithmetic that may wrap.
+"""Intervals of the possible values of an expression, for data-dependent coordinates and for arithmetic that may wrap.
 
-    cast(Int(32), clamp(v, 0.0, 1.0) * 10 + 0.5)  ->  [0, 10]        image of uint8  ->  [0, 255]
+    cast(Int(32), clamp(v, 0.0, 1.0) * 10 + 0.5)  ->  [0, 10]      image of uint8  ->  [0, 255]
 
 Bounds of floating-point numbers are widened by a step after each operation, so that they hold for rounded values.
 """
@@ -17,14 +17,14 @@ from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixe
 from generator.frontend_py.sizes import Sizes
 from generator.frontend_py.types import FLOAT16, Type
 
-Interval: TypeAlias = tuple[float, float]  # integers as int; infinite where nothing is known
+Interval: TypeAlias = tuple[float, float]  # integers as int; infinite if unknown
 EVERYTHING: Interval = (-math.inf, math.inf)
 
 
 class Intervals:
     """Intervals of expressions for given ranges of Vars (by key) and coordinates of RDoms (by `id` and dimension).
 
-    `stored` gives those of Funcs' values, wherever they are computed; without it they are those of the types.
+    `stored` returns those of Funcs' values, independent of the coordinates; by default they are those of the types.
     """
 
     def __init__(self, sizes: Sizes, ranges: Mapping[object, tuple[int, int]],
@@ -33,13 +33,13 @@ class Intervals:
         self._found: dict[int, tuple[Expr, Interval]] = {}
 
     def of(self, expr: Expr) -> Interval:
-        """The least and the greatest value that `expr` can have."""
+        """Return the least and the greatest possible value of `expr`."""
         if id(expr) not in self._found:
             self._found[id(expr)] = (expr, self._limited(expr.type, self._computed(expr)))
         return self._found[id(expr)][1]
 
     def integer(self, expr: Expr) -> int | None:
-        """The value of an integer expression that has only one; else None."""
+        """Return the value of an integer expression with a single possible value; else None."""
         low, high = self.of(expr)
         return int(low) if low == high and not expr.type.is_float() else None
 
@@ -67,7 +67,7 @@ class Intervals:
                 return EVERYTHING
 
     def _limited(self, kind: Type, found: Interval) -> Interval:
-        """`found`, or all values of a type whose values wrap around outside of it."""
+        """Return `found`, or all values of a type that wraps around outside of it."""
         low, high = found
         if math.isnan(low) or math.isnan(high):
             return of_type(kind)
@@ -79,14 +79,14 @@ class Intervals:
 
 
 def of_type(kind: Type) -> Interval:
-    """All values of a type; those of wide ones have no limits but 0."""
+    """Return all values of a type; those of wide types have no limits but 0."""
     if kind.is_float() or kind.bits >= 32:
         return (0, math.inf) if kind.is_uint() else EVERYTHING
     return kind.least, kind.greatest
 
 
 def as_stored(kind: Type, found: Interval) -> Interval:
-    """The values of an expression of that type once they are stored: those of float16 are rounded."""
+    """Return the values of an expression of that type once they are stored: those of float16 are rounded."""
     return _real(found, kind) if kind == FLOAT16 else found
 
 
@@ -167,7 +167,7 @@ def _quotient(kind: Type, a: Interval, b: Interval) -> Interval:
 
 
 def _divided(x: float, y: float) -> float:
-    """Integer division of bounds: the remainder is not negative."""
+    """Return an integer division of bounds, with a remainder that is not negative."""
     if not math.isfinite(y):
         return 0 if x >= 0 else (-1 if y > 0 else 1)
     if not math.isfinite(x):
@@ -208,12 +208,12 @@ def _cast(kind: Type, given: Type, a: Interval) -> Interval:
     if not given.is_float():
         return _whole(kind, given, a)
     low, high = (math.trunc(x) if math.isfinite(x) else x for x in a)
-    # what does not exist in the type has no value there, so that nothing outside needs to be expected
+    # values that do not exist in the type have no meaning, so values outside need not be considered
     return (max(low, kind.least), min(high, kind.greatest)) if kind.bits < 32 else (low, high)
 
 
 def _whole(kind: Type, given: Type, a: Interval) -> Interval:
-    """The bounds of an integer as another one: a large `uint32` is a negative `int32`."""
+    """Return the bounds of an integer as another type: a large `uint32` is a negative `int32`."""
     if kind.is_int() == given.is_int() and kind.bits >= given.bits:
         return a
     low, high = max(a[0], given.least), min(a[1], given.greatest)
@@ -222,7 +222,7 @@ def _whole(kind: Type, given: Type, a: Interval) -> Interval:
 
 
 def _real(a: Interval, kind: Type) -> Interval:
-    """The bounds as floating-point numbers: what is between them is rounded to what is between them."""
+    """Return the bounds as floating-point numbers: rounding is monotonic."""
     if kind.bits == 64:
         return float(a[0]), float(a[1])
     rounded = np.float16 if kind.bits == 16 else np.float32

@@ -1,6 +1,6 @@
-"""A user's pipeline file: run it, call the function that builds the pipeline, check what it returns.
+"""A user's pipeline file: run it, call the function that builds the pipeline, check the result.
 
-    def build(width, height): ...; return output      `antune tune pipeline.py:build --size 2048x2048`
+    def build(width, height): ...; return output        `antune tune pipeline.py:build --size 2048x2048`
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from generator.frontend_py.generators import Generator
 from generator.frontend_py.pipeline import Pipeline
 
 SIZES = ("width", "height", "channels", "frames")
-"""The names of the extents that `--size` gives, by dimension."""
+"""The names of the extents of `--size`, by dimension."""
 
 BUILD = "build"
 
 
 def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int]) -> list[Func]:
-    """The output Funcs of the pipeline that `function` in `file` builds.
+    """Return the output Funcs of the pipeline that `function` in `file` builds.
 
-    The function gets those of `parameters` that it has arguments for; the others must be sizes.
+    The function gets those of `parameters` that are its arguments; the others must be sizes.
 
     Raises:
-        InputError: the file cannot be run, there is no such function, it fails, or returns something else.
+        InputError: the file cannot be run, the function is missing, it fails, or returns something else.
     """
     return outputs_of(built(file, function, parameters))
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a function of the user's returned, whatever it is; the function's name and place."""
+    """The result of a user's function, of any type; the function's name and location."""
 
     result: Any
     name: str
@@ -46,12 +46,12 @@ class Built:
 
 
 def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Built:
-    """What `function` in `file` returns. Raises InputError as `load_pipeline`."""
+    """Return the result of `function` in `file`. Raises InputError as `load_pipeline`."""
     return built_by(_function(file, function or BUILD), file, parameters)
 
 
 def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int]) -> Built:
-    """What `build`, a function in `file`, returns. Raises InputError as `load_pipeline`."""
+    """Return the result of `build`, a function in `file`. Raises InputError as `load_pipeline`."""
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if isinstance(build, type) and issubclass(build, Generator):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}
@@ -61,7 +61,7 @@ def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int
 
 
 def outputs_of(made: Built) -> list[Func]:
-    """The output Funcs that were built. Raises InputError where it is something else."""
+    """Return the output Funcs that were built. Raises InputError if the result is something else."""
     outputs = _outputs(made.result)
     if not outputs or not all(isinstance(o, Func) for o in outputs):
         raise InputError(
@@ -75,7 +75,7 @@ def outputs_of(made: Built) -> list[Func]:
 
 
 def _outputs(result: Any) -> list[Any]:
-    """What `build` returned, as a list: one Func, several, or a Pipeline."""
+    """Return the result of `build` as a list: of one Func, several, or those of a Pipeline."""
     if isinstance(result, Pipeline):
         return list(result.outputs())
     return list(result) if isinstance(result, list | tuple) else [result]
@@ -99,8 +99,8 @@ def _module(file: Path) -> Any:
     if spec is None or spec.loader is None:
         raise InputError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there for types
-    sys.path.insert(0, str(file.parent))  # as for `python file.py`: its own helpers are found
+    sys.modules[name] = module  # dataclasses look up types there
+    sys.path.insert(0, str(file.parent))  # as for `python file.py`: its helper modules are found
     try:
         spec.loader.exec_module(module)
     finally:
@@ -123,8 +123,9 @@ def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: 
 
 
 def guarded(file: Path, action: Callable[[], Any], what: str = "the pipeline") -> Any:
-    """The result of `action`, which runs the user's code, that of `what`. Raises InputError, with the place, for
-    whatever it raises.
+    """Return the result of `action`, which runs the user's code, that of `what`.
+
+    Raises InputError, with the location, for any exception.
     """
     try:
         return action()

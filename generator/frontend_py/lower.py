@@ -1,9 +1,10 @@
-"""A pipeline as a Program: every Func an array over its region, every definition a statement, in order of execution.
+"""A pipeline as a Program: every Func becomes an array over its region, every definition a statement, in order of
+execution.
 
     blur[x, y] = in[x, y] + in[x + 1, y]   ->   for (y) for (x) blur[y][x] = in[y][x] + in[y][x + 1];
 
-The last coordinate becomes the first subscript, so that x runs through neighbouring elements. The values of a tuple are
-arrays of their own, each with its statement. Intermediate Funcs are temporary arrays.
+The last coordinate becomes the first subscript, so that x runs over adjacent elements. The values of a tuple are
+separate arrays, each with its statement. Intermediate Funcs are temporary arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _LONGEST_SUBSCRIPT = 1000
 
 
 def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, int]]) -> Program:
-    """The Program of a pipeline whose regions are known; `name` and `file` say where it comes from."""
+    """Return the Program of a pipeline whose regions are known; `name` and `file`: its origin."""
     builder = _Builder(bounds)
     orders = [order for func in computed(bounds.collected) for d in func.definitions
               if (order := builder.definition(func, d)) is not None]
@@ -71,11 +72,11 @@ class _Builder:
                 )
 
     def extents(self, thing: Func | Image) -> tuple[int, ...]:
-        """The extents of its array."""
+        """Return the extents of its array."""
         return tuple(extent for _, extent in reversed(self.bounds.regions[id(thing)]))
 
     def definition(self, func: Func, definition: Definition) -> Order | None:
-        """The statements of a definition, in its loops."""
+        """Return the statements of a definition, in its loops."""
         place = self.bounds.place(func, definition)
         if place is None:
             return None
@@ -91,10 +92,10 @@ class _Builder:
         return order
 
     def sequence(self, func: Func, definition: Definition) -> list[tuple[int, str | None]]:
-        """The values of a definition in an order in which none is changed before another one reads it.
+        """Return the values of a definition in an order in which none is changed before another one reads it.
 
-        Where there is no such order, all new values go through scalars: (index, scalar) computes the scalar, (-1 -
-        index, scalar) stores it.
+        If there is no such order, all new values go through scalars: (index, scalar) computes the scalar, (-1 - index,
+        scalar) stores it.
         """
         count = len(definition.values)
         reads = [{n.index for n in nodes.parts(value, *definition.args) if isinstance(n, nodes.Call) and n.func is func}
@@ -110,7 +111,7 @@ class _Builder:
         return [(k, None) for k in order]
 
     def scalars(self, func: Func) -> list[str]:
-        """New temporary scalars, one per value of `func`."""
+        """Return new temporary scalars, one per value of `func`."""
         names = []
         for array, kind in zip(self.bounds.collected.arrays(func), func.types(), strict=True):
             name = f"{array}_new"
@@ -133,14 +134,14 @@ class _Writer:
         self.values = Values(Intervals(builder.bounds.sizes, place.ranges), place.names, self.load, types)
 
     def load(self, node: nodes.Call | nodes.Pixel, args: tuple[Expr, ...]) -> Load:
-        """The load of an element, recorded as a read."""
+        """Return the load of an element, recorded as a read."""
         collected = self.builder.bounds.collected
         if isinstance(node, nodes.Pixel):
             return self.access(collected.name(node.image), node.image, args, "read")
         return self.access(collected.arrays(node.func)[node.index], node.func, args, "read")
 
     def access(self, array: str, thing: Func | Image, args: Sequence[Expr], kind: AccessKind) -> Load:
-        """The element of `array` at the coordinates `args`, recorded as an access."""
+        """Return the element of `array` at the coordinates `args`, recorded as an access."""
         region = self.builder.bounds.regions[id(thing)]
         index = tuple(_minus(arg, low) for arg, (low, _) in zip(reversed(args), reversed(region), strict=True))
         reached = relation(self.place.at, self.name, array, index, self.builder.arrays[array].extents)
@@ -151,7 +152,7 @@ class _Writer:
         return Load(array, plain, len(self.found) - 1)
 
     def plain(self, index: Expr) -> Expr:
-        """A subscript of iterators alone. Raises InputError when its text would be too long."""
+        """Return a subscript of iterators only. Raises InputError if its text would be too long."""
         if (size := size_of(index)) > _LONGEST_SUBSCRIPT:
             raise InputError(
                 f"a coordinate in the definition of Func `{self.func.title}` has {size} operations, at most "
@@ -161,7 +162,7 @@ class _Writer:
         return simplify(without_casts(index))
 
     def statement(self, index: int, through: str | None) -> Statement:
-        """The statement of value `index`, or of its scalar, as `_Builder.sequence` says."""
+        """Return the statement of value `index`, or of its scalar, as in `_Builder.sequence`."""
         guard = self.values.of(self.place.guard) if self.place.guard is not None else None
         if index < 0:
             return self.stored(-1 - index, through, guard)
@@ -177,19 +178,19 @@ class _Writer:
         return self.made(target, op, given, guard, index)
 
     def stored(self, index: int, scalar: str | None, guard: Expr | None) -> Statement:
-        """The statement that stores a scalar as value `index`."""
+        """Return the statement that stores a scalar as value `index`."""
         assert scalar is not None
         value = self.scalar(scalar, "read")
         return self.made(self.target(index, False), "", value, guard, index)
 
     def scalar(self, name: str, kind: AccessKind) -> Load:
-        """An access to a scalar."""
+        """Return an access to a scalar."""
         reached = relation(self.place.at, self.name, name, (), ())
         self.found.append(Access(name, reached.text, "may_write" if kind == "write" and self.conditional else kind))
         return Load(name, (), len(self.found) - 1)
 
     def target(self, index: int, compound: bool) -> Load:
-        """The element that is written, recorded; for a compound assignment right after the read."""
+        """Return the written element, recorded; for a compound assignment right after the read."""
         name = self.builder.bounds.collected.arrays(self.func)[index]
         args = [self.values.of(a) for a in self.definition.args]
         if compound:
@@ -197,7 +198,7 @@ class _Writer:
         return self.access(name, self.func, args, "write")
 
     def update(self, index: int) -> tuple[str, nodes.Expr]:
-        """`f[x] = f[x] + e` as the compound assignment (`+`, e) where C's means the same."""
+        """Return `f[x] = f[x] + e` as the compound assignment (`+`, e) if C's is equivalent."""
         value = self.definition.values[index]
         if (isinstance(value, nodes.Op) and value.name in ("+", "-", "*") and self.is_target(value.args[0], index)
                 and value.type != FLOAT16):
@@ -205,12 +206,12 @@ class _Writer:
         return "", value
 
     def is_target(self, expr: nodes.Expr, index: int) -> bool:
-        """Whether `expr` is the element that the definition writes."""
+        """Return whether `expr` is the element that the definition writes."""
         return (isinstance(expr, nodes.Call) and expr.func is self.func and expr.index == index
                 and all(same(a, b) for a, b in zip(expr.args, self.definition.args, strict=True)))
 
     def made(self, target: Load, op: str, value: Expr, guard: Expr | None, index: int) -> Statement:
-        """The statement `target op= value`."""
+        """Return the statement `target op= value`."""
         name = self.builder.bounds.collected.name(self.func)
         taken = {*self.builder.arrays, *self.place.at.iterators}
         try:
@@ -229,7 +230,7 @@ class _Writer:
 
 
 def _merged(definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
-    """With one object for all expressions that are equal: an element is read by one access then."""
+    """Return the definition with one object for all equal expressions, so that an element is read by one access."""
     count, guard = len(definition.args), () if place.guard is None else (place.guard,)
     found = merged(*definition.args, *definition.values, *guard)
     args, values = found[:count], found[count:count + len(definition.values)]
@@ -237,8 +238,9 @@ def _merged(definition: Definition, place: ComputeScope) -> tuple[Definition, Co
 
 
 def _unguarded(func: Func, definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
-    """A tuple whose condition reads the Func itself as one without: its values are stored one by one, which changes
-    it.
+    """Return a tuple whose condition reads the Func itself without the condition.
+
+    Its values are stored one by one, which would change the condition.
     """
     guard = place.guard
     if guard is None or len(definition.values) == 1 or not any(
@@ -256,7 +258,7 @@ def _minus(coordinate: Expr, low: int) -> Expr:
 
 
 def _bits(value: Expr) -> Expr:
-    """The bits of a number as a half; those that were read stay as they are."""
+    """Return the bits of a number as a half; bits that were read are returned unchanged."""
     match value:
         case Call(function, (bits,)) if function == TO_FLOAT:
             return bits
@@ -265,7 +267,7 @@ def _bits(value: Expr) -> Expr:
 
 
 def _extreme(value: Expr) -> Expr:
-    """`min(a, b)` of integers that is the whole value as `a < b ? a : b`: so reductions are known."""
+    """Return integer `min(a, b)` as a whole value as `a < b ? a : b`, so that reductions are recognised."""
     if isinstance(value, Binary) and value.op in ("min", "max"):
         return Select(Binary("<" if value.op == "min" else ">", value.left, value.right), value.left, value.right)
     return value

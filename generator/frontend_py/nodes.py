@@ -1,4 +1,4 @@
-"""The kinds of nodes that expressions consist of, and how to walk over them."""
+"""The kinds of nodes of expressions, and traversals."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Var(Expr):
-    """A dimension of a Func; two with one name are the same. Without a name it is a dimension of its own."""
+    """A dimension of a Func; Vars with the same name are the same. Without a name it is a unique dimension."""
 
     name: Word
 
@@ -84,7 +84,7 @@ class RVar(Expr, metaclass=_Naming):
     domain: RDom
     dim: int
 
-    if TYPE_CHECKING:  # users give a name at most
+    if TYPE_CHECKING:  # users give at most a name
         def __init__(self, domain: RDom | str = "", dim: int = 0) -> None: ...
 
     @property
@@ -98,11 +98,11 @@ class RVar(Expr, metaclass=_Naming):
         return Word(f"{self.domain.name}_{'xyzw'[self.dim]}") if len(self.domain.ranges) > 1 else self.domain.name
 
     def min(self) -> Expr:
-        """The least coordinate."""
+        """Return the least coordinate."""
         return self.domain.ranges[self.dim][0]
 
     def extent(self) -> Expr:
-        """How many coordinates there are."""
+        """Return the number of coordinates."""
         return self.domain.ranges[self.dim][1]
 
 
@@ -138,7 +138,8 @@ class Pixel(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge(Expr):
-    """The least coordinate of an input in dimension `dim` (`what` is "min"), or how many there are ("extent")."""
+    """The least coordinate of an input in dimension `dim` (`what` is "min"), or the number of coordinates ("extent").
+    """
 
     image: Image
     dim: int
@@ -166,12 +167,12 @@ Node: TypeAlias = Const | Var | RVar | Call | Pixel | Edge | Given | Op
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
-    """The direct operands of `expr`."""
+    """Return the direct operands of `expr`."""
     return expr.args if isinstance(expr, Call | Pixel | Op) else ()
 
 
 def parts(*roots: Expr) -> Iterator[Expr]:
-    """All different nodes below `roots`, operands before what uses them."""
+    """Yield all different nodes below `roots`, operands before their users."""
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while stack:

@@ -1,4 +1,4 @@
-"""What the interpreter does with `print` and `require`."""
+"""The interpreter's `print` and `require`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from generator.frontend_py.prepared import Note
 
 def taken(note: Note, title: str, at: Mapping[str, Values], of: Callable[[Expr], Values], mask: Values | None,
           say: Callable[[str], None] | None) -> None:
-    """Say what `note` of Func `title` prints at the points `at` (arrays that broadcast together), one line per point,
-    or check what it requires. `of` gives values; where `mask` does not hold, there is no point.
+    """Print the message of `note` in Func `title` at the points `at`, one line per point, or check its requirement.
+
+    `at`: arrays that broadcast together. `of`: returns values. Where `mask` does not hold, there is no point.
 
     Raises:
         InputError: the requirement does not hold somewhere; the message has the first such point.
@@ -41,6 +42,6 @@ def taken(note: Note, title: str, at: Mapping[str, Values], of: Callable[[Expr],
 
 
 def _line(words: list[Any], place: int) -> str:
-    """The words at one point, as Halide has them: real numbers with six digits after the point."""
+    """Return the words at one point, in Halide's format: real numbers with six digits after the point."""
     return " ".join(w if isinstance(w, str) else f"{w[place]:f}" if w.dtype.kind == "f" else str(int(w[place]))
                     for w in words)

@@ -1,4 +1,4 @@
-"""What the operators of the language do with numpy arrays: the definition of their meaning."""
+"""The operators of the language on numpy arrays: the definition of their meaning."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 def apply(name: str, kind: Type, args: list[Values]) -> Values:
-    """The result of an operator, of type `kind`; operands are as `nodes.Op` has them. float16 is float32 here."""
+    """Return the result of an operator, of type `kind`; operands are as in `nodes.Op`. float16 is float32 here."""
     if name not in ("cast", "reinterpret"):
         kind = kind.computed
     if name in _BINARY:
@@ -87,11 +87,11 @@ def apply(name: str, kind: Type, args: list[Values]) -> Values:
 
 
 def converted(kind: Type, value: Values) -> Values:
-    """`value` in another type: integers wrap around, floating-point numbers are cut off towards 0."""
+    """Return `value` in another type: integers wrap around, floating-point numbers are truncated towards 0."""
     if kind.is_bool():
         return np.asarray(value != 0)
     if value.dtype.kind == "f" and not kind.is_float() and kind.bits < 64:
-        value = value.astype(np.int64)  # what the narrow type does not have, wraps around everywhere in the same way
+        value = value.astype(np.int64)  # values outside of the narrow type wrap around in the same way everywhere
     return np.asarray(value.astype(kind.numpy).astype(kind.computed.numpy))
 
 
@@ -101,7 +101,7 @@ def _same_bits(kind: Type, value: Values) -> Values:
 
 
 def _bits(name: str, value: Values) -> Values:
-    """How many bits are set, or how many zeros come before the first of them."""
+    """Return the number of set bits, or of leading zeros."""
     size = 8 * value.dtype.itemsize
     bits = np.array(value).view(f"uint{size}")
     if name == "popcount":
@@ -113,7 +113,7 @@ def _bits(name: str, value: Values) -> Values:
 
 
 def _divided(left: Values, right: Values) -> tuple[Values, Values]:
-    """Quotient and remainder of integers: the remainder is not negative; both are 0 for a divisor of 0."""
+    """Return quotient and remainder of integers: the remainder is not negative; both are 0 for a divisor of 0."""
     zero = right == 0
     divisor = np.where(zero, right.dtype.type(1), right)
     quotient, rest = np.floor_divide(left, divisor), np.remainder(left, divisor)

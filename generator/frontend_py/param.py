@@ -10,7 +10,7 @@ from generator.frontend_py.where import here
 
 
 class Param(Expr):
-    """A number that is given from outside; here: with the pipeline, at the latest by `set`."""
+    """A number from outside, set with the pipeline or by `set`."""
 
     def __init__(self, kind: Type, name: str | float = "", value: float | None = None) -> None:
         given = value if isinstance(name, str) else name
@@ -23,17 +23,17 @@ class Param(Expr):
         return self.kind
 
     def set(self, value: float) -> None:
-        """Give it a value."""
+        """Set its value."""
         self.value = value
 
     set_estimate = set
 
     def as_expr(self) -> Expr:
-        """Its value in an expression."""
+        """Return its value in an expression."""
         return Given(self)
 
     def number(self) -> int | float:
-        """Its value. Raises InputError when nobody gave one, or one that its type does not have."""
+        """Return its value. Raises InputError if it has none, or one outside of its type."""
         if self.value is None or not self.type.holds(self.value):
             known = (
                 f"has the value {self.value}, which does not exist in"

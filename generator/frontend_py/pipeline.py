@@ -12,7 +12,7 @@ from generator.frontend_py.where import here
 
 
 class Pipeline(Scheduled):
-    """The Funcs that are wanted together; they may have different sizes and types."""
+    """Funcs that are wanted together; they may have different sizes and types."""
 
     def __init__(self, outputs: Func | Sequence[Func]) -> None:
         found = [outputs] if isinstance(outputs, Func) else list(outputs)
@@ -23,11 +23,12 @@ class Pipeline(Scheduled):
         self._outputs = tuple(found)
 
     def outputs(self) -> list[Func]:
-        """The outputs in the order in which they were given."""
+        """Return the outputs in the given order."""
         return list(self._outputs)
 
     def realize(self, sizes: Any = (), target: object = None) -> Any:
-        """Compute all outputs with the interpreter, as `Func.realize` does: a list of Buffers, a Buffer for one value.
+        """Compute all outputs with the interpreter, as in `Func.realize`. Return a list of Buffers, a Buffer for one
+        value.
 
         Sizes are those of every output; Buffers are filled, in the order of outputs and their values.
         """

@@ -1,8 +1,8 @@
-"""What a definition makes of values that mean something only there: `undef`, random numbers, `print` and `require`.
+"""Process values that are meaningful only in a definition: `undef`, random numbers, `print` and `require`.
 
-    undef            0 in the pure definition; in an update the old value, which is the same as to store nothing
+    undef            0 in the pure definition; the old value in an update, which is the same as storing nothing
     random_int(s)    a hash of s and the coordinates of the definition: `random.py`
-    print, require   the value alone; what is said or checked becomes a Note, which only the interpreter reads
+    print, require   only the value; the message or check becomes a Note, which only the interpreter uses
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from generator.frontend_py.nodes import Call, Const, Expr, Op, Pixel, operands, 
 from generator.frontend_py.random import Unseeded, number_of
 
 MARKS = ("undef", "random", "print", "require")
-"""Operations that are gone after this."""
+"""Operations that this removes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noted(Op):
-    """`print(...)` or `require(...)`: the value, the condition, then what is said; `words` holds that, an empty text
-    where an operand stands.
+    """`print(...)` or `require(...)`: the value, the condition, then the message.
+
+    `words`: the texts of the message, empty for an operand.
     """
 
     words: tuple[str, ...]
@@ -30,7 +31,7 @@ class Noted(Op):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note:
-    """What is said where `condition` holds, or (`required`) the failure where it does not."""
+    """A message where `condition` holds, or (`required`) a failure where it does not."""
 
     required: bool
     condition: Expr
@@ -39,12 +40,12 @@ class Note:
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        """All that is evaluated."""
+        """All evaluated expressions."""
         return (self.condition, *(word for word in self.words if isinstance(word, Expr)))
 
 
 def defined_values(values: Sequence[Expr], old: Callable[[int], Expr]) -> tuple[Expr, ...]:
-    """`values` without `undef`, where that stands alone or in a `select` that is a value; `old(k)` replaces it."""
+    """Return `values` with `undef`, alone or in a `select` that is a value, replaced by `old(k)`."""
     return tuple(_defined(value, k, old) for k, value in enumerate(values))
 
 
@@ -59,16 +60,16 @@ def _defined(value: Expr, index: int, old: Callable[[int], Expr]) -> Expr:
 
 
 def nothing(kind_of: Callable[[int], Expr]) -> Callable[[int], Expr]:
-    """0 of the type of value `k`, for an `undef` of a pure definition."""
+    """Return 0 of the type of value `k`, for an `undef` of a pure definition."""
     return lambda k: Const(kind_of(k).type, 0.0 if kind_of(k).type.is_float() else 0)
 
 
 def prepared(
     roots: Sequence[Expr], coordinates: Sequence[Expr], number: int
 ) -> tuple[tuple[Expr, ...], tuple[Note, ...]]:
-    """`roots` of definition `number` of a Func, without random numbers and notes, and the notes.
+    """Return `roots` of definition `number` of a Func without random numbers and notes, and the notes.
 
-    `coordinates` are what random numbers depend on, and those without a seed on their place in the Func.
+    `coordinates`: those on which random numbers depend; without a seed they also depend on their position in the Func.
     """
     done: dict[int, Expr] = {}
     notes: list[Note] = []

@@ -24,13 +24,13 @@ from generator.problem import Problem, Reference
 from generator.program import Program
 from generator.rounding import differing, rounding_note
 
-_DARKEST = 1 / 64  # random images have no black pixels, by which pipelines like to divide
+_DARKEST = 1 / 64  # random images have no black pixels, because pipelines often divide by them
 
 
 def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int], seed: int) -> Problem:
-    """The pipeline that `function` in `file` builds, with data, results and its time as sequential C.
+    """Return the pipeline that `function` in `file` builds, with data, results and its time as sequential C.
 
-    `parameters` named as in `load.SIZES` are extents of the output, others are arguments of the function. Inputs
+    `parameters` with names of `load.SIZES` are extents of the output, others are arguments of the function. Inputs
     without data are random, determined by `seed`.
 
     Raises:
@@ -41,15 +41,17 @@ def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
 
 def pipeline_problem(made: Built, file: Path, function: str | None, parameters: Mapping[str, int],
                      seed: int, baselines: bool = True) -> Problem:
-    """The same of what a file's function returned; `baselines`: whether anybody asks how long sequential C takes."""
+    """Return the same for the result of a file's function. `baselines`: whether the time of sequential C is needed."""
     outputs = outputs_of(made)
     return problem_of(outputs, sizes_of(parameters), _name(file, function), str(file), tuple(parameters.items()), seed,
                       baselines)
 
 
 def pipeline_program(made: Built, file: Path, function: str | None, parameters: Mapping[str, int]) -> Program:
-    """The Program of what a file's function returned, that of `pipeline_problem`, in a fraction of its time: without
-    data, and without running anything. Raises InputError as `bounds_of`.
+    """Return the Program of `pipeline_problem` for the result of a file's function, without data and without running
+    anything.
+
+    Raises InputError as `bounds_of`.
     """
     return program_of(outputs_of(made), sizes_of(parameters), _name(file, function), str(file),
                       tuple(parameters.items()))
@@ -60,7 +62,7 @@ def _name(file: Path, function: str | None) -> str:
 
 
 def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
-    """The extents by dimension. Raises InputError when one is left out, or is not positive."""
+    """Return the extents by dimension. Raises InputError if one is left out, or is not positive."""
     given = [parameters.get(name) for name in SIZES]
     count = sum(1 for value in given if value is not None)
     sizes = tuple(value for value in given[:count] if value is not None)
@@ -75,7 +77,7 @@ def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
 
 def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: str = "",
                parameters: tuple[tuple[str, int], ...] = (), seed: int = 0, baselines: bool = True) -> Problem:
-    """The Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
+    """Return the Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
     bounds = bounds_of(outputs, sizes)
     program = expand(lower(bounds, name, file, parameters))
     try:
@@ -100,7 +102,7 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
 
 def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "",
                parameters: tuple[tuple[str, int], ...] = ()) -> Program:
-    """The Program alone, expanded. Raises InputError as `bounds_of`."""
+    """Return only the Program, expanded. Raises InputError as `bounds_of`."""
     return expand(lower(bounds_of(outputs, sizes), name, file, parameters))
 
 
@@ -111,8 +113,8 @@ def _data(bounds: Bounds, seed: int) -> dict[int, NDArray[Any]]:
 
 
 def _random(image: Image, bounds: Bounds, random: np.random.Generator) -> NDArray[Any]:
-    """Numbers from 1/64 to 1, or integers: all of a type of up to 16 bits, else -1000 to 1000 (0 to 1000 without
-    sign).
+    """Return numbers from 1/64 to 1, or integers: all of a type of up to 16 bits, else -1000 to 1000 (unsigned: 0 to
+    1000).
     """
     shape = tuple(extent for _, extent in reversed(bounds.regions[id(image)]))
     kind: Type = image.type
@@ -123,12 +125,12 @@ def _random(image: Image, bounds: Bounds, random: np.random.Generator) -> NDArra
 
 
 def _stored(value: NDArray[Any]) -> NDArray[Any]:
-    """Truth values are kept in bytes."""
+    """Return the array as it is stored: truth values as bytes."""
     return np.ascontiguousarray(value.astype(np.uint8) if value.dtype == np.bool_ else value)
 
 
 def _doubts(results: Mapping[str, NDArray[Any]], ran: Sequential) -> list[str]:
-    """Warnings about results that can be used but say less than they should."""
+    """Return warnings about results that are usable but less meaningful."""
     doubts = []
     for name, value in results.items():
         if value.dtype.kind == "f" and not bool(np.isfinite(value).all()):

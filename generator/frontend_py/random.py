@@ -4,8 +4,8 @@
     for c in seed, coordinates, 0x9e3779b9, 0x3c6ef372, 0xdaa66d2b:
         h = ((h ^ c) * 0x5851f42d4c957f2d + 0x2545f491) >> 32
 
-in 64 bits without sign, of which the lower 32 bits of the result are kept. Each step has `h` once, so that the text
-stays short.
+in 64-bit unsigned arithmetic; the lower 32 bits of the result are kept. Each step uses `h` once, so that the text stays
+short.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ _LAST = tuple(_START * (k + 1) % 2**32 for k in range(3))
 
 
 def random_float(seed: Any = None) -> Expr:
-    """A number from 0 to 1, 1 excluded: the same wherever seed and coordinates are."""
+    """A number in [0, 1), determined by seed and coordinates."""
     return _random(FLOAT32, seed)
 
 
 def random_int(seed: Any = None) -> Expr:
-    """Any int32: the same wherever seed and coordinates are."""
+    """Any int32, determined by seed and coordinates."""
     return _random(INT32, seed)
 
 
 def random_uint(seed: Any = None) -> Expr:
-    """Any uint32: the same wherever seed and coordinates are."""
+    """Any uint32, determined by seed and coordinates."""
     return _random(_WORD, seed)
 
 
 class Unseeded(Param):
-    """What takes the place of a seed that was not given: a hash of `tag`, which says where in a Func the call stands,
-    and of the Func's name among those of its pipeline, by which Funcs of one name (or none) differ.
+    """The default seed: a hash of `tag`, the position of the call in a Func, and of the Func's name in its pipeline.
+
+    The name distinguishes Funcs of the same name (or without one).
     """
 
     def __init__(self, tag: str) -> None:
@@ -51,7 +52,7 @@ class Unseeded(Param):
         self.tag = tag
 
     def belong(self, func: str) -> None:
-        """Take the number of the call in the Func that is called `func` in its pipeline."""
+        """Set the seed for the Func that is called `func` in its pipeline."""
         self.set(zlib.crc32(f"{func}:{self.tag}".encode()))
 
 
@@ -63,7 +64,7 @@ def _random(kind: Type, seed: Any) -> Expr:
 
 
 def number_of(kind: Type, seed: Expr, coordinates: Sequence[Expr]) -> Expr:
-    """The random number of a seed at `coordinates`."""
+    """Return the random number of a seed at `coordinates`."""
     state: Expr = Const(_WORD, _START)
     for word in (seed, *(cast_to(_WORD, c) for c in coordinates), *(Const(_WORD, last) for last in _LAST)):
         state = _step(state, word)

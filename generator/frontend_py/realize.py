@@ -1,4 +1,5 @@
-"""`Func.realize`: a pipeline computed at once by the interpreter; and what it shares with tuning: sizes and regions."""
+"""`Func.realize`: compute a pipeline immediately with the interpreter; and sizes and regions, which tuning also uses.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +19,13 @@ from generator.frontend_py.sizes import Range, Sizes
 
 
 def bounds_of(outputs: Sequence[Func], sizes: Sequence[int], lows: Sequence[int] = ()) -> Bounds:
-    """The regions of a pipeline whose outputs have the extents `sizes`, from the coordinates `lows` on (else from 0).
+    """Return the regions of a pipeline whose outputs have the extents `sizes`, from the coordinates `lows` on (default
+    0).
 
     Fewer sizes than dimensions are those of the first dimensions: `bound` and the estimates give the others.
 
     Raises:
-        InputError: an extent that nothing gives, or whatever `infer` refuses.
+        InputError: an unknown extent, or as `infer`.
     """
     collected = collect(outputs)
     return _inferred(collected, {id(f): _wanted(f, sizes, lows) for f in outputs}, sizes)
@@ -69,10 +71,11 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
 
 
 def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Range | None, ...]:
-    """The coordinates of an input: its data's, or those promised; else the size asked for, if the pipeline uses its
-    size.
+    """Return the coordinates of an input: those of its data, or promised ones; else the requested size, if the pipeline
+    uses its size.
 
-    The wanted width and height come before estimates, which are for any size; other extents after them.
+    The requested width and height take precedence over estimates, which are for any size; for other extents the
+    estimates do.
     """
     if image.data is not None:
         return tuple(image.estimates)
@@ -90,12 +93,12 @@ def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Ra
 
 
 def realize(outputs: Sequence[Func], target: Any) -> Any:
-    """The values of `outputs`, by the interpreter: a Buffer, or a list of them where there are several values.
+    """Return the values of `outputs`, from the interpreter: a Buffer, or a list of them for several values.
 
-    `target` are sizes, or Buffers to be filled: one, or a list of one per value; then there is no result.
+    `target`: sizes, or Buffers to be filled: one, or a list of one per value; then there is no result.
 
     Raises:
-        InputError: an input without data, Buffers that do not fit, or whatever `bounds_of` refuses.
+        InputError: an input without data, Buffers that do not fit, or as `bounds_of`.
     """
     given: list[Any] = [target] if isinstance(target, Buffer) else list(target)
     if any(isinstance(buffer, Buffer) for buffer in given):
@@ -136,7 +139,7 @@ def _fill(outputs: Sequence[Func], buffers: Sequence[Buffer]) -> None:
 
 def _values(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Sequence[int]
             ) -> Iterator[tuple[Func, list[int], list[NDArray[Any]]]]:
-    """Each output, the least coordinates of its values, and the values, one array per value of a tuple."""
+    """Yield each output, the least coordinates of its values, and the values, one array per value of a tuple."""
     bounds = _inferred(collected, wanted, sizes)
     inputs: dict[int, NDArray[Any]] = {}
     for image in bounds.collected.images:

@@ -1,7 +1,7 @@
 """Reductions inside of expressions: sum(e), maximum(e), ... over the RDom that `e` uses.
 
-Each is a Func of its own behind the scenes: its coordinates are the Vars of `e`, its update runs over the RDom. Where
-`e` uses several, sum(r, e) says which one; coordinates of the others become coordinates of that Func.
+Internally each is a Func: its coordinates are the Vars of `e`, its update runs over the RDom. If `e` uses several
+RDoms, sum(r, e) selects one; coordinates of the others become coordinates of that Func.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def minimum(*given: Any, name: str = "minimum") -> Expr:
 
 
 def argmax(*given: Any, name: str = "argmax") -> FuncRef:
-    """argmax(e), argmax(r, e): the coordinates of the first greatest value and the value, as a tuple (x, ...,
-    value).
-    """
+    """argmax(e), argmax(r, e): the coordinates of the first greatest value and the value, a tuple (x, ..., value)."""
     return _found(">", _Summed.of(name, given))
 
 
@@ -55,9 +53,7 @@ def argmin(*given: Any, name: str = "argmin") -> FuncRef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Summed:
-    """What is reduced over `domain`: `value` at `places`, which are used at `args` (Vars, and coordinates of other
-    RDoms).
-    """
+    """A reduction over `domain`: of `value` at `places`, used at `args` (Vars, and coordinates of other RDoms)."""
 
     name: str
     domain: RDom
@@ -67,7 +63,7 @@ class _Summed:
 
     @staticmethod
     def of(name: str, given: tuple[Any, ...]) -> _Summed:
-        """From (e), (r, e), (e, name) or (r, e, name). Raises InputError unless it is clear which RDom is meant."""
+        """Parse (e), (r, e), (e, name) or (r, e, name). Raises InputError unless the RDom is unique."""
         if given and isinstance(given[-1], str):
             given, name = given[:-1], given[-1]
         if len(given) not in (1, 2) or (len(given) == 2 and not isinstance(given[0], RDom)):

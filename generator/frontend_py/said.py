@@ -1,4 +1,4 @@
-"""`undef`, `print`, `print_when` and `require`: values with a meaning beside their number (`prepared.py`)."""
+"""`undef`, `print`, `print_when` and `require`: values with an additional meaning (`prepared.py`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from generator.frontend_py.where import here
 
 
 def undef(kind: Type) -> Expr:
-    """No particular value: as the pure definition it stores nothing that counts, in an update nothing at all."""
+    """No particular value: scratch in the pure definition; in an update, nothing is stored."""
     return Op("undef", kind, ())
 
 
 def print(value: Any, *more: Any) -> Expr:
-    """`value`; the interpreter (`realize`) prints it and what follows, texts and expressions, at every point."""
+    """`value`; the interpreter (`realize`) prints it and the following texts and expressions, at every point."""
     return print_when(Const(BOOL, 1), value, *more)
 
 
@@ -28,7 +28,7 @@ def print_when(condition: Any, value: Any, *more: Any) -> Expr:
 
 
 def require(condition: Any, value: Any, *more: Any) -> Expr:
-    """`value`, where `condition` holds. Where it does not, the interpreter stops with what follows as a message."""
+    """`value`; if `condition` does not hold, the interpreter stops with the other arguments as a message."""
     return _noted("require", condition, as_expr(value), more)
 
 

@@ -1,7 +1,7 @@
-"""The Program of a pipeline as sequential C: every stage in full, one after the other, in its own loops.
+"""The Program of a pipeline as sequential C: every stage completely, one after the other, in its own loops.
 
-It is what the pipeline does without any schedule, and the time to beat. The same program, run with all arithmetic
-rounded up and rounded down, tells how far rounding errors decide its results (`generator.rounding`).
+It is the pipeline without any schedule, and its time is the baseline. The same program, run with all arithmetic rounded
+up and rounded down, shows how far rounding errors dominate its results (`generator.rounding`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ _TIMES_ONLY = "ANTUNE_TIMES_ONLY"
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """What the C program did: results by array, what rounding errors explain, and times (ms) of its repeats in a build
-    for this machine by `compiler`; `baselines` are times of the build that made the results.
+    """The results of the C program by array, what rounding errors explain, and times (ms) of its repeats.
+
+    The times are those of a build for this machine by `compiler`; `baselines`: times of the build that made the
+    results.
     """
 
     outputs: Mapping[str, NDArray[Any]]
@@ -73,8 +75,9 @@ class Sequential:
 
 def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s: float = 600.0,
                    baselines: bool = True) -> Sequential:
-    """Compile `program` with the system's C compiler, run and time it on `inputs`. Without `baselines` there is one
-    quick build, whose times nobody asks for.
+    """Compile `program` with the system's C compiler, run and time it on `inputs`.
+
+    Without `baselines` there is a single fast build, whose times are not used.
 
     Raises:
         InputError: there is no compiler, or the program takes more than `limit_s` seconds.
@@ -106,14 +109,14 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """An object file, or why there is none."""
+    """An object file, or its error."""
 
     own: ObjectFile
     failure: RunFailed | None
 
 
 def _run(compiler: Compiler, made: _Made, limit_s: float) -> tuple[float, ...]:
-    """Link and run the program in its folder: its times. Raises RunFailed."""
+    """Link and run the program in its folder. Return its times. Raises RunFailed."""
     if made.failure is not None:
         raise made.failure
     folder = made.own.target.parent
@@ -126,7 +129,9 @@ def _run(compiler: Compiler, made: _Made, limit_s: float) -> tuple[float, ...]:
 
 def _timed(compiler: Compiler, others: Sequence[_Made], native: Sequence[str], limit_s: float,
            plain: Sequential) -> Sequential:
-    """With the times of the build for this machine, which is the one of `others`, where the compiler can make one."""
+    """Return the result with the times of the build for this machine (the one in `others`), if the compiler supports
+    it.
+    """
     plain = replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),))
     if not others:
         return replace(plain, warnings=(no_native(compiler, plain.compiler),))
@@ -142,7 +147,9 @@ def _words(compiler: Compiler, flags: Sequence[str]) -> str:
 
 
 def c_program(program: Program) -> str:
-    """A C program that runs the pipeline on the files `in_NAME`, and writes `out_NAME`, `times` and rounded results."""
+    """Return a C program that runs the pipeline on the files `in_NAME`, and writes `out_NAME`, `times` and rounded
+    results.
+    """
     arrays = [a for a in program.arrays if a.extents or a.role != "temp"]
     scalars = [a for a in program.arrays if not a.extents and a.role == "temp"]
     body = [f"{a.type} {a.name};" for a in scalars] + list(_lines(program))
@@ -179,7 +186,7 @@ def c_program(program: Program) -> str:
 
 
 def _mixed_runs(steps: Sequence[Array], call: str) -> Iterator[str]:
-    """The runs whose rounding errors differ from place to place; `steps` are the outputs that are integers."""
+    """Yield the runs whose rounding errors differ from place to place. `steps`: the outputs that are integers."""
     for array in steps:
         for kind in _MIXED:
             yield f"{array.type} *{kind}_{array.name} = antune_new({array.elements}, sizeof({array.type}));"
@@ -207,7 +214,7 @@ def _write(kind: str, array: Array) -> str:
 
 
 def _lines(program: Program, mixed: bool = False) -> Iterator[str]:
-    """The stages; `mixed`: such that rounding errors differ from place to place."""
+    """Yield the stages; `mixed`: with rounding errors that differ from place to place."""
     shapes = {a.name: a.extents for a in program.arrays if a.extents}
     scalars = {a.name: f"{a.name}[0]" for a in program.arrays if not a.extents and a.role != "temp"}
     printer = Printer(shapes, scalars, plain_call)
@@ -250,7 +257,7 @@ def _statement(program: Program, instance: Instance, printer: Printer, mixed: bo
     value = body.value
     if mixed:
         array = program.array(body.target.array)
-        if array.type not in REAL:  # what is stored is cut off
+        if array.type not in REAL:  # the stored value is truncated
             value = _shake(
                 value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake"
             )
@@ -270,7 +277,7 @@ def _statement(program: Program, instance: Instance, printer: Printer, mixed: bo
 
 
 def _shaken(expr: Expr, types: Mapping[str, str]) -> Expr:
-    """`expr` with rounding errors wherever a number is about to be cut off or compared."""
+    """Return `expr` with rounding errors wherever a number is truncated or compared."""
     expr = map_children(expr, lambda child: _shaken(child, types))
     match expr:
         case Cast(kind, operand) if kind not in FLOATING:
@@ -295,7 +302,7 @@ def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
 
 
 def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:
-    """What rounding errors explain of an output; None when the usual tolerance is enough or nothing is known."""
+    """Return the differences that rounding errors explain; None if the usual tolerance suffices or nothing is known."""
     kinds = _ROUNDED if array.type in REAL else (*_ROUNDED, *_MIXED)
     if not all((folder / f"{kind}_{array.name}").exists() for kind in kinds):
         return None

@@ -7,10 +7,10 @@ from generator.frontend_py.nodes import Var
 
 
 def vars(names: str) -> tuple[Var, ...]:
-    """A Var for each of the names, which spaces or commas separate."""
+    """Return a Var for each of the names, which are separated by spaces or commas."""
     return tuple(Var(name) for name in names.replace(",", " ").split())
 
 
 def funcs(names: str) -> tuple[Func, ...]:
-    """A Func for each of the names, which spaces or commas separate."""
+    """Return a Func for each of the names, which are separated by spaces or commas."""
     return tuple(Func(name) for name in names.replace(",", " ").split())

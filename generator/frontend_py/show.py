@@ -11,14 +11,14 @@ _MOST = 160
 
 
 def describe(name: str, definition: Definition, index: int) -> str:
-    """Value number `index` of a definition, at most 160 characters of it."""
+    """Return value number `index` of a definition, with at most 160 characters."""
     left = f"{name}({', '.join(_Text(60).of(a) for a in definition.args)})"
     text = f"{left} = {_Text(_MOST).of(definition.values[index])}"
     return text if len(text) <= _MOST else text[:_MOST - 4] + " ..."
 
 
 class _Text:
-    """Writes one expression; stops to descend when there is enough."""
+    """Writes one expression; stops descending when the text is long enough."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget

@@ -1,4 +1,4 @@
-"""What is known of inputs when a pipeline is compiled: their coordinates."""
+"""The coordinates of inputs that are known when a pipeline is compiled."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """(min, extent) by dimension of the inputs (by `id`); None where the reads are to decide.
+    """(min, extent) by dimension of the inputs (by `id`); None if reads determine it.
 
-    `wanted` are the extents that the command asked for, by dimension.
+    `wanted`: the extents that the command requested, by dimension.
     """
 
     known: Mapping[int, tuple[Range | None, ...]]
     wanted: tuple[int, ...]
 
     def edge(self, image: Image, dim: int, what: str) -> int:
-        """A coordinate of an input. Raises InputError when nothing says how large it is."""
+        """Return a bound of an input. Raises InputError if its size is unknown."""
         found = self.known[id(image)][dim]
         if found is None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""What is done with whole trees of expressions."""
+"""Operations on whole trees of expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixe
 
 
 def with_coordinates(root: Expr, new: Mapping[tuple[int, int], Expr]) -> Expr:
-    """`root` with other expressions for coordinates of RDoms (by `id` of the RDom and dimension)."""
+    """Return `root` with other expressions for coordinates of RDoms (by `id` of the RDom and dimension)."""
     done: dict[int, Expr] = {}
     for node in parts(root) if new else ():
         args = tuple(done.get(id(child), child) for child in operands(node))
@@ -21,7 +21,7 @@ def with_coordinates(root: Expr, new: Mapping[tuple[int, int], Expr]) -> Expr:
 
 
 def depth(*roots: Expr) -> int:
-    """How many operations are inside of one another, at most."""
+    """Return the nesting depth of operations."""
     found: dict[int, int] = {}
     for node in parts(*roots):
         found[id(node)] = 1 + max((found[id(child)] for child in operands(node)), default=0)
@@ -29,7 +29,7 @@ def depth(*roots: Expr) -> int:
 
 
 def merged(*roots: Expr) -> tuple[Expr, ...]:
-    """`roots` with one object for all expressions that are equal."""
+    """Return `roots` with one object for all equal expressions."""
     by_content: dict[object, Expr] = {}
     done: dict[int, Expr] = {}
     for node in parts(*roots):
@@ -43,13 +43,13 @@ def merged(*roots: Expr) -> tuple[Expr, ...]:
 
 
 def same(one: Expr, other: Expr) -> bool:
-    """Whether two expressions are equal, node by node."""
+    """Return whether two expressions are equal, node by node."""
     first, second = merged(one, other)
     return first is second
 
 
 def _content(node: Expr) -> object:
-    """What distinguishes a node from others with the same operands."""
+    """Return what distinguishes a node from others with the same operands."""
     match node:
         case Const(kind, value):
             return Const, kind, repr(value)  # 0.0 and -0.0 are equal

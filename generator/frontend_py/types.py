@@ -1,6 +1,6 @@
-"""The scalar types of the pipeline language, and how they combine (Halide's rules).
+"""The scalar types of the pipeline language, and their combination (Halide's rules).
 
-    u8 + i16 -> i16      u8 + u16 -> u16      u8 + i8 -> i8      i32 + f32 -> f32      f32 + f64 -> f64
+    u8 + i16 -> i16    u8 + u16 -> u16    u8 + i8 -> i8    i32 + f32 -> f32    f32 + f64 -> f64
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _WORDS = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
-    """A scalar type; one bit means a truth value, which is kept in a byte. Called, it gives itself: `e.type()` is
-    `e.type`.
-    """
+    """A scalar type; one bit is a truth value, stored in a byte. Called, it returns itself: `e.type()` is `e.type`."""
 
     code: Code
     bits: Count
@@ -33,38 +31,38 @@ class Type:
         object.__setattr__(self, "bits", Count(bits))
 
     def __call__(self) -> Type:
-        """Itself."""
+        """Return itself."""
         return self
 
     def __str__(self) -> str:
         return f"{self.code}{self.bits}"
 
     def is_float(self) -> bool:
-        """Whether values are floating-point numbers."""
+        """Return whether values are floating-point numbers."""
         return self.code == "float"
 
     def is_int(self) -> bool:
-        """Whether values are integers with a sign."""
+        """Return whether values are signed integers."""
         return self.code == "int"
 
     def is_uint(self) -> bool:
-        """Whether values are integers without a sign, truth values included."""
+        """Return whether values are unsigned integers, including truth values."""
         return self.code == "uint"
 
     def is_bool(self) -> bool:
-        """Whether values are truth values."""
+        """Return whether values are truth values."""
         return self.code == "uint" and self.bits == 1
 
     def bytes(self) -> int:
-        """How many bytes a value takes."""
+        """Return the bytes of a value."""
         return (self.bits + 7) // 8
 
     def lanes(self) -> int:
-        """One: there are no vectors here."""
+        """Return 1: there are no vectors here."""
         return 1
 
     def with_bits(self, bits: int) -> Type:
-        """The same kind of number with so many bits."""
+        """Return the same kind of number with so many bits."""
         return Type(self.code, bits)
 
     @property
@@ -82,20 +80,20 @@ class Type:
         return int(2**self.bits - 1 if self.is_uint() else 2 ** (self.bits - 1) - 1)
 
     def min(self) -> Any:
-        """The least value, as an expression of the type."""
+        """Return the least value, as an expression of the type."""
         from generator.frontend_py.nodes import Const
 
         return Const(self, self.least)
 
     def max(self) -> Any:
-        """The greatest value, as an expression of the type."""
+        """Return the greatest value, as an expression of the type."""
         from generator.frontend_py.nodes import Const
 
         return Const(self, self.greatest)
 
     @property
     def element(self) -> ElementType:
-        """The element type of arrays that hold such values."""
+        """The element type of arrays of such values."""
         if self.is_float():
             return "half" if self.bits == 16 else "float" if self.bits == 32 else "double"
         word = _WORDS[max(self.bits, 8)]
@@ -108,26 +106,26 @@ class Type:
 
     @property
     def computed(self) -> Type:
-        """The type in which its values are computed with: float32 for float16, else itself."""
+        """The type of computations with its values: float32 for float16, else itself."""
         return FLOAT32 if self == FLOAT16 else self
 
     def holds(self, value: float) -> bool:
-        """Whether the number `value` exists in this type (for floating types: up to rounding)."""
+        """Return whether the number `value` exists in this type (for floating types: up to rounding)."""
         return self.is_float() or (float(value).is_integer() and self.least <= value <= self.greatest)
 
 
 def Int(bits: int) -> Type:
-    """Integers with a sign: 8, 16, 32 or 64 bits."""
+    """Signed integers: 8, 16, 32 or 64 bits."""
     return _type("int", bits, (8, 16, 32, 64))
 
 
 def UInt(bits: int) -> Type:
-    """Integers without a sign: 8, 16, 32 or 64 bits, or 1 (a truth value)."""
+    """Unsigned integers: 8, 16, 32 or 64 bits, or 1 (a truth value)."""
     return _type("uint", bits, (1, 8, 16, 32, 64))
 
 
 def Float(bits: int) -> Type:
-    """Floating-point numbers: 32 or 64 bits; or 16, which are stored so, and computed with as float32."""
+    """Floating-point numbers: 32 or 64 bits; or 16, which are only stored, and computed as float32."""
     return _type("float", bits, (16, 32, 64))
 
 
@@ -147,10 +145,10 @@ FLOAT16, FLOAT32, FLOAT64 = Type("float", 16), Type("float", 32), Type("float", 
 
 
 def promoted(one: Type, other: Type) -> Type:
-    """The type in which operands of two types meet.
+    """Return the common type of operands of two types.
 
-    A floating type wins over an integer; of two floating types, or two without a sign, the wider one; else the result
-    has a sign and the greater number of bits (which is less than C would take: u32 and i32 meet as i32).
+    A floating type wins over an integer; of two floating or two unsigned types, the wider one; otherwise the result is
+    signed with the greater number of bits (narrower than in C: u32 and i32 give i32).
     """
     if one == other:
         return one
@@ -162,7 +160,7 @@ def promoted(one: Type, other: Type) -> Type:
 
 
 def type_of_numpy(kind: Any) -> Type:
-    """The type of the elements of a numpy array. Raises InputError for one that the language does not have."""
+    """Return the type of the elements of a numpy array. Raises InputError for an unsupported one."""
     found = np.dtype(kind)
     if found == np.dtype("bool"):
         return BOOL

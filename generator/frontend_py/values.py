@@ -1,12 +1,12 @@
-"""Expressions of the language as expressions of C: the type rules are written out as casts.
+"""Translate expressions of the language to C: the type rules are written out as casts.
 
-    u8 + u8         (unsigned char)(a + b)              x // 2 with x >= -3       (x + 4) / 2 - 2
-    u16 * u16       (unsigned short)((unsigned int)a * b)
+    u8 + u8       (unsigned char)(a + b)                    x // 2 with x >= -3     (x + 4) / 2 - 2
+    u16 * u16     (unsigned short)((unsigned int)a * b)
 
-What comes out means the same in C, OpenCL C and CUDA C++, and to everything behind the front ends. Where the intervals
-of the operands show that nothing can wrap around or be negative, the casts and corrections are left out.
+The result means the same in C, OpenCL C and CUDA C++, and to all later stages. If the intervals of the operands show
+that nothing can wrap around or be negative, the casts and corrections are left out.
 
-Values of float16 are computed with as float, as the bits that are stored say; a cast to float16 rounds.
+Values of float16 are computed as float, from the stored bits; a cast to float16 rounds.
 
 The value of a result is in the range of its type; its C type is that of arithmetic with it: `int` for integers of up to
 16 bits and truth values, else the type itself.
@@ -26,7 +26,7 @@ from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.types import FLOAT16, FLOAT32, Type
 
 Loads: TypeAlias = Callable[[nodes.Call | nodes.Pixel, tuple[Expr, ...]], Load]
-"""The load of an element, from its node and its coordinates."""
+"""Returns the load of an element, from its node and its coordinates."""
 
 _PLAIN = frozenset(
     [
@@ -59,15 +59,15 @@ _GREATEST = 2.0**128 - 2.0**103  # from here on (half a step above the greatest 
 
 
 def arithmetic_type(kind: Type) -> str:
-    """The C type in which values of a type are computed with."""
+    """Return the C type of computations with values of a type."""
     return "int" if not kind.is_float() and kind.bits <= _SMALL else kind.computed.element
 
 
 class Values:
     """Translates the expressions of one definition.
 
-    `names` are the iterators of its Vars (by key) and of the coordinates of its RDom (by `id` and dimension); `types`
-    are the C types of all arrays, by name.
+    `names`: the iterators of its Vars (by key) and of the coordinates of its RDom (by `id` and dimension). `types`: the
+    C types of all arrays, by name.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Values:
         self._found: dict[int, tuple[nodes.Expr, Expr]] = {}
 
     def of(self, expr: nodes.Expr) -> Expr:
-        """`expr` in C."""
+        """Return `expr` in C."""
         if id(expr) not in self._found:
             self._found[id(expr)] = (expr, self._translated(expr))
         return self._found[id(expr)][1]
@@ -143,7 +143,7 @@ class Values:
                 raise AssertionError(f"unknown operation {name}")
 
     def _half(self, name: str, kind: Type, operand: nodes.Expr) -> Expr:
-        """A conversion from or to float16."""
+        """Return a conversion from or to float16."""
         value, given = self.of(operand), operand.type
         if name == "reinterpret":
             return Call(TO_FLOAT, (value,)) if kind == FLOAT16 else Call(TO_HALF, (value,))
@@ -165,7 +165,7 @@ class Values:
         return Cast(kind.element, Binary(name, left, right))
 
     def _shifted(self, name: str, kind: Type, args: tuple[nodes.Expr, ...], c: list[Expr]) -> Expr:
-        """A shift; by a negative number the other way."""
+        """Return a shift; a negative count shifts in the other direction."""
         low, high = self.intervals.of(args[1])
         there = _shift(name, kind, c[0], c[1]) if high >= 0 else None
         back = _shift(">>" if name == "<<" else "<<", kind, c[0], Unary("-", c[1])) if low < 0 else None
@@ -176,14 +176,14 @@ class Values:
         return found
 
     def _divided(self, name: str, kind: Type, args: tuple[nodes.Expr, ...]) -> Expr:
-        """Integer `/` and `%` with a remainder that is never negative; both are 0 for a divisor of 0."""
+        """Return integer `/` or `%` with a remainder that is never negative; both are 0 for a divisor of 0."""
         left, right = (self.of(a) for a in args)
         (low, high), divisor = self.intervals.of(args[0]), self.intervals.of(args[1])
         if divisor == (0, 0):
             return number(kind, 0)
         plain = Binary(name, left, right)
         if divisor[0] <= 0 <= divisor[1]:
-            ones = Select(Binary("==", right, number(kind, 0)), number(kind, 1), right)  # nothing is divided by 0
+            ones = Select(Binary("==", right, number(kind, 0)), number(kind, 1), right)  # avoids a division by 0
             safe = self._signed(name, kind, left, ones) if low < 0 else Binary(name, left, ones)
             return Select(Binary("==", right, number(kind, 0)), number(kind, 0), safe)
         if low >= 0:
@@ -224,12 +224,12 @@ class Values:
             case "abs":
                 found = Call("labs" if given.bits == 64 else "abs", (self._as(given, c[0]),))
                 return found if kind.bits <= _SMALL else Cast(kind.element, found)
-            case _:  # absd: the difference of integers, in unsigned arithmetic where it may be too large
+            case _:  # absd: the difference of integers, in unsigned arithmetic if it may be too large
                 one, other = c if given.bits <= _SMALL else [Cast(kind.element, x) for x in c]
                 return Select(Binary("<", c[0], c[1]), Binary("-", other, one), Binary("-", one, other))
 
     def _as(self, kind: Type, value: Expr) -> Expr:
-        """`value` with exactly the C type of arithmetic: functions that are overloaded by type need it."""
+        """Return `value` with exactly the C type of arithmetic, for functions that are overloaded by type."""
         wanted = arithmetic_type(kind)
         return value if c_type(value, self.types) == wanted else Cast(wanted, value)
 
@@ -249,7 +249,7 @@ class Values:
 
 
 def number(kind: Type, value: float) -> Expr:
-    """A constant of a type."""
+    """Return a constant of a type."""
     if not kind.is_float():
         plain = _integer(int(value))
         return plain if arithmetic_type(kind) == "int" else Cast(kind.element, plain)
@@ -266,7 +266,7 @@ def number(kind: Type, value: float) -> Expr:
 
 
 def value_as_half(value: float) -> float:
-    """The nearest float16."""
+    """Return the nearest float16."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -275,7 +275,7 @@ def value_as_half(value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _digits(value: float, bits: int) -> str:
-    """The shortest decimal number that reads as `value`, with a point or an exponent."""
+    """Return the shortest decimal number that reads as `value`, with a point or an exponent."""
     import numpy as np
 
     text = repr(float(value)) if bits == 64 else str(np.float32(value))
@@ -283,7 +283,7 @@ def _digits(value: float, bits: int) -> str:
 
 
 def _integer(value: int) -> Expr:
-    if value in (-(2**31), -(2**63)):  # its absolute value is of a wider type
+    if value in (-(2**31), -(2**63)):  # its absolute value needs a wider type
         return Binary("-", Unary("-", Int(-value - 1)), Int(1))
     return Int(value) if value >= 0 else Unary("-", Int(-value))
 
@@ -293,7 +293,7 @@ def _function(name: str, kind: Type) -> str:
 
 
 def _shift(name: str, kind: Type, value: Expr, count: Expr) -> Expr:
-    """A shift by a number that is not negative."""
+    """Return a shift by a number that is not negative."""
     if name == ">>":
         return Binary(">>", value, count)
     unsigned = value if kind.is_uint() else Cast("unsigned long" if kind.bits == 64 else "unsigned int", value)
@@ -301,12 +301,12 @@ def _shift(name: str, kind: Type, value: Expr, count: Expr) -> Expr:
 
 
 def _fitted(kind: Type, value: Expr, always: bool = False) -> Expr:
-    """`value` cut to the bits of a type."""
+    """Return `value` truncated to the bits of a type."""
     return Cast(kind.element, value) if kind.bits <= _SMALL or always else value
 
 
 def _counted(name: str, kind: Type, value: Expr) -> Expr:
-    """How many bits are set, or how many zeros come first; functions of C count in 32 or 64 bits without sign."""
+    """Return the number of set bits or leading zeros; the C functions count in 32 or 64 unsigned bits."""
     size = 64 if kind.bits == 64 else 32
     plain = Cast(kind.with_bits(kind.bits).element.removeprefix("unsigned "), value)
     bits = Cast("unsigned long" if size == 64 else "unsigned int", Cast(f"unsigned {plain.type}", value))

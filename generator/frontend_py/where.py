@@ -1,4 +1,4 @@
-"""Where in the user's file something was written."""
+"""Locations in the user's file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HERE = str(Path(__file__).parent)
 
 
 def here() -> Location:
-    """The place in the user's file from which the language was called."""
+    """Return the location in the user's file from which the language was called."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
