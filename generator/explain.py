@@ -10,7 +10,7 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.analysis.parallelism import parallelism
 from generator.lowering.analysis.shapes import BlockStages, KernelShape, kernel_shapes
-from generator.lowering.core.placement import placeable
+from generator.lowering.core.placement import placeable, stage_textures
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import reducible
@@ -152,6 +152,8 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
         others = [memory for memory in ("global", *one.memories) if memory != chosen.get(one.array, "global")]
         yield (f"{one.array} ({one.bytes} bytes, only read): {chosen.get(one.array, 'global')} memory; possible "
                f"otherwise: {', '.join(others)}")
+    yield from (f"{one.array} ({one.bytes} bytes, written first): global memory, which kernels that only read it read "
+                "as a texture" for one in stage_textures(program, target) if one.array in chosen)
     if not found:
         yield "all arrays in global memory: none that is only read may lie elsewhere on this device"
 

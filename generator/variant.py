@@ -56,6 +56,9 @@ class Texture:
     integers; `words` 1 for an element of 8 bytes means two texels, least significant word first. There is no filtering,
     and coordinates are not normalised.
 
+    `in_place`: it lies over the very memory of the array, which other kernels write, and has one dimension; otherwise
+    over a copy, which nothing writes.
+
     OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32; if `typed`, as in
     users' texts, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear memory (two
     dimensions: with pitch), channels of the C type of the elements, `int2` for double, read unconverted.
@@ -66,6 +69,7 @@ class Texture:
     shape: tuple[int, ...]
     words: int
     typed: bool = field(default=False, repr=False)  # hashes of code are older
+    in_place: bool = field(default=False, repr=False)  # the program and the kernels tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,12 @@ class Variant:
     def language(self) -> Language:
         """The capabilities of its dialect."""
         return LANGUAGES[self.dialect]
+
+    @property
+    def in_place(self) -> frozenset[str]:
+        """The arrays that some kernels write in global memory and others read as textures over it."""
+        return frozenset(placed.array for kernel in self.kernels for placed in kernel.placements
+                         if isinstance(placed, Texture) and placed.in_place)
 
     @property
     def source(self) -> str:

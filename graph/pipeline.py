@@ -130,7 +130,8 @@ def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Ta
                         computed: Sequence[ComputedArray] = ()) -> Reachable:
     """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`.
 
-    `computed`: all arrays that the program computes, each after those that it reads.
+    `computed`: all arrays that the program computes, each after those that it reads; of these, `arrays` has those that
+    later kernels may read through a texture, if they are stored.
     """
     return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays),
                           tuple(computed))
@@ -202,12 +203,18 @@ class _PipelineSpace:
         apart = {array for array, place in placed.chosen.places.items() if place != "root"}.union(*together)
         gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
         offered = [name for name in self.reductions if name not in gone]
+        arrays = tuple(one for one in self.arrays if not one.stage or self._is_loaded(one.array, placed.chosen))
 
         def then(reduced: tuple[str, ...]) -> State:
             schedule = replace(placed.chosen.schedule(reduced), together=together)
-            return kernel_states(schedule, self.shapes, self.kernels, self.arrays, placed)
+            return kernel_states(schedule, self.shapes, self.kernels, arrays, placed)
 
         return replayed(lambda chooser: choose_reductions(chooser, offered), then, placed)
+
+    def _is_loaded(self, array: str, chosen: Chosen) -> bool:
+        """Whether an array is stored, and others than the kernels that compute it read it."""
+        stored = chosen.places.get(array, "root") == "root"
+        return stored and any(array in one.reads and array != one.array for one in self.computed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

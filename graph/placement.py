@@ -1,4 +1,5 @@
-"""The memory of each array that the program only reads, decided for the whole program before its kernels.
+"""The memory of each array that the program only reads, decided for the whole program before its kernels; and through
+which memory later kernels read the stages of a pipeline that have kernels of their own.
 
 Papenhausen & Mueller's Coding Ants, table 1, "memory placement": array by array, in the order of their names. Arrays
 compete for the same caches, so the best memory of an array depends on the choices before it, and its decision names
@@ -6,6 +7,8 @@ these in `depends`.
 
 Textures are offered for all arrays that can be one, as in the paper; constant memory is ours. CPUs emulate textures in
 software and have no special constant memory: there, the wide space offers neither.
+
+A stage is asked for by itself, as a pipeline may have a hundred of them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,11 @@ ROWS = (
     PageRow("memory placement", "an array that is only read",
         "global, texture, constant",
         "textures only if the device has them; on CPUs only in the paper's space"),
+    PageRow("memory placement", "a stage with kernels of its own, `--space pipeline`",
+        "global, texture",
+        "through which path the kernels that only read the stage load it; the kernels that compute it write it to "
+        "global memory as always. Offered on GPUs with textures, for elements of 32-bit integers, float and double, "
+        "if a one-dimensional texture may be as long as the array"),
 )
 """Rows of the tables in docs/decisions.md."""
 
@@ -43,6 +51,10 @@ class Placeable(Protocol):
     def memories(self) -> tuple[Placement, ...]:
         """The memories other than global memory where it may lie."""
 
+    @property
+    def stage(self) -> bool:
+        """Whether it is a stage of a pipeline."""
+
 
 def choose_placement(chooser: Chooser, arrays: Sequence[Placeable], target: Target,
                      wide: bool) -> tuple[tuple[str, Placement], ...]:
@@ -52,6 +64,10 @@ def choose_placement(chooser: Chooser, arrays: Sequence[Placeable], target: Targ
     placed: list[tuple[str, Placement]] = []
     before: list[tuple[str, Option]] = []
     for one in sorted(arrays, key=lambda a: a.array):
+        if one.stage:
+            answer = chooser.choose(Decision(PLACEMENT, (one.array,)), (GLOBAL, *one.memories))
+            placed += [(one.array, memory) for memory in one.memories if memory == answer]
+            continue
         constants = [a.bytes for a in arrays if (a.array, "constant") in placed]
         room = sum(constants) + one.bytes <= target.constant_bytes and len(constants) < MAX_CONSTANT_ARRAYS
         offered = [m for m in one.memories if m == "texture" or (wide and room)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyopencl as cl
@@ -11,6 +11,7 @@ from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import NUMPY_TYPES, Array
+from generator.variant import Placed, Texture
 from metrics.outcome import CompileFailed, Durations, Failed, Illegal, LaunchFailed, WrongResult
 from runners.check import compare
 from runners.data import Values, garbage, initial_values, scalar_arguments
@@ -18,8 +19,10 @@ from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.opencl.device import Buffers, Executable, Function, Memory, Session
-from runners.opencl.images import Images
+from runners.opencl.device import Executable
+from runners.opencl.images import Images, image_over
+from runners.opencl.memory import Buffers, Memory
+from runners.opencl.session import Function, Session
 from runners.pool_runner import maker_of
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
@@ -38,11 +41,24 @@ class ExactMemory(Memory):
         self._room = Buffers(session)
         self._images = Images(session.context, session.queue, self.values)
         self.buffers = {}
+        self._kept: list[cl.Image] = []
         self._context = session.context
         for array in problem.contract.arrays:
             if not array.by_value:
                 self._allocate(array)
         self._constants = self.buffers
+
+    def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
+        """See `Memory`: images of arrays that kernels write lie over their buffers here, too."""
+        if isinstance(placed, Texture) and placed.in_place:
+            image = image_over(self._context, placed, self.buffers[placed.array])
+            self._kept.append(image)  # a kernel does not keep its arguments alive
+            return image
+        return super().placed(placed)
+
+    def in_global(self, name: str, in_place: Collection[str]) -> cl.Buffer:
+        """See `Memory`."""
+        return self.buffers[name]
 
     def hold(self, arrays: Sequence[Array]) -> None:
         """Make room for more arrays."""
@@ -99,7 +115,7 @@ class RaceWorker:
         memory = ExactMemory(session, problem)
         memory.hold(variant.scratch)
         report("check", setup.limits.run_s)
-        Executable(session, functions, variant, memory).run(tuple(launches(variant)))
+        Executable(session, functions, variant, memory, variant.in_place).run(tuple(launches(variant)))
         got = memory.read([array.name for array in problem.contract.outputs])
         reference = problem.reference
         message = compare(setup.subject, reference.outputs, got, setup.length, reference.rounding,

@@ -63,7 +63,7 @@ def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each len
 
 def child() -> None:
     """Measure in this process; print [blocks, links, [ms, ...]] of each length as JSON."""
-    from runners.opencl.device import Session
+    from runners.opencl.session import Session
 
     session = Session(sys.argv[1])
     cores = session.device.max_compute_units

@@ -20,7 +20,7 @@ class Slot:
 
 def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
     """Return all slots in the order in which kernels first use them. Constant memory has its own slot if it is not
-    passed as an argument.
+    passed as an argument, a texture over an array that kernels write has one besides that of the array.
     """
     program = program.with_arrays(variant.scratch)
     found: dict[Slot, None] = {}
@@ -28,7 +28,8 @@ def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
         for placed in _constants(kernel, variant):
             found[Slot(program.array(placed.array), placed)] = None
         for name in kernel.arrays:
-            found[Slot(program.array(name), placement(kernel, name, variant))] = None
+            slot = Slot(program.array(name), placement(kernel, name, variant))
+            found |= dict.fromkeys((memory_of(slot), slot))
     return tuple(found)
 
 
@@ -42,6 +43,12 @@ def placement(kernel: Kernel, array: str, variant: Variant) -> Placed | None:
             return None if variant.language.constant_arguments else placed
         case _:
             assert_never(placed)
+
+
+def memory_of(slot: Slot) -> Slot:
+    """Return the slot with the memory of a texture: its own, or that of the array in global memory."""
+    in_place = isinstance(slot.placed, Texture) and slot.placed.in_place
+    return Slot(slot.array, None) if in_place else slot
 
 
 def copied_in(program: Program, array: Array) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from experiments.exports.chosen import Chosen
 from experiments.exports.host_program import c_lines
 from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
-from experiments.exports.memory import Slot, placement
+from experiments.exports.memory import Slot, memory_of, placement
 from experiments.exports.opencl_api import api_values
 from experiments.exports.opencl_here import here_files
 from experiments.exports.selfcheck import build_values, selfcheck_files
@@ -107,21 +107,22 @@ def _writes(code: Exported, version: Version) -> list[str]:
 
 
 def _memory(version: Version) -> list[str]:
-    calls, chosen = [], version.chosen
+    calls, later, chosen = list[str](), list[str](), version.chosen
     for number, slot in enumerate(version.slots, version.first_slot):
         match slot.placed:
-            case Texture(_, kind, shape, words, typed) if len(shape) in (1, 2):
-                if len(shape) == 1:
+            case Texture(_, kind, shape, words, typed, in_place) if len(shape) in (1, 2):
+                if len(shape) == 1 and not in_place:
                     calls.append(f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})")
                 width, height = (*shape, 0)[:2]
                 format = f"{chosen.name}_{CHANNELS[kind] if typed else 'UNSIGNED_INT32'}"
-                calls.append(f"{chosen.name}_image(antune, {number}, {label(slot.array)}, {words}, {format}, {width}, "
-                             f"{height})")
+                over = version.first_slot + version.slots.index(memory_of(slot))
+                call = f"{chosen.name}_image(antune, {number}, {over}, {label(slot.array)}, {words}, {format}"
+                (later if in_place else calls).append(f"{call}, {width}, {height})")
             case None | Constant():
                 calls.append(f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})")
             case _:
                 raise AssertionError("textures have one or two dimensions")
-    return calls
+    return [*calls, *later]
 
 
 def _kernels(version: Version) -> list[str]:

@@ -148,10 +148,10 @@ def _pairs(pairs: list[tuple[str, str]]) -> str:
     return "(" + "".join(f"({name!r}, {called}), " for name, called in pairs).rstrip(" ") + ")"
 
 
-def _images(variant: Variant) -> dict[str, tuple[int, str, tuple[int, ...]]]:
+def _images(variant: Variant) -> dict[str, tuple[int, str, tuple[int, ...], bool]]:
     textures = [p for kernel in variant.kernels for p in kernel.placements if isinstance(p, Texture)]
-    return {texture.array: (texture.words, CHANNELS[texture.type] if texture.typed else "UNSIGNED_INT32", texture.shape)
-            for texture in textures}
+    return {texture.array: (texture.words, CHANNELS[texture.type] if texture.typed else "UNSIGNED_INT32", texture.shape,
+                            texture.in_place) for texture in textures}
 
 
 def _kernel(variant: Variant, number: int) -> tuple[str, tuple[tuple[str, bool], ...], tuple[int, ...]]:

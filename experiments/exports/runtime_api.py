@@ -8,7 +8,7 @@ from typing import assert_never
 
 from experiments.exports.host_program import c_lines
 from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
-from experiments.exports.memory import Slot, placement
+from experiments.exports.memory import Slot, memory_of, placement
 from experiments.exports.opencl import how_timed
 from experiments.exports.selfcheck import selfcheck_files
 from experiments.exports.templates import c_string, cases, chain, comment, fill
@@ -95,7 +95,8 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
 def _prepared(api: RuntimeApi, version: Version) -> list[str]:
     """Return the calls that allocate memory and prepare kernels."""
     name, variant = version.chosen.name, version.variant
-    memory = [_memory(name, api, number, slot) for number, slot in enumerate(version.slots, version.first_slot)
+    numbers = {slot: number for number, slot in enumerate(version.slots, version.first_slot)}
+    memory = [_memory(name, api, number, numbers[memory_of(slot)], slot) for slot, number in numbers.items()
               if not isinstance(slot.placed, Constant)]
     return [*memory, *(call for kernel in variant.kernels for call in _configured(name, variant, kernel))]
 
@@ -117,14 +118,15 @@ def _global_names(versions: Sequence[Version]) -> list[str]:
     return [*kernels, *sorted(constants), *spaces]
 
 
-def _memory(name: str, api: RuntimeApi, number: int, slot: Slot) -> str:
+def _memory(name: str, api: RuntimeApi, number: int, over: int, slot: Slot) -> str:
+    """Return the call that makes a slot; the memory of a texture is that of slot `over`."""
     match slot.placed:
         case Texture(_, kind, shape, _):
             width, height = (*shape, 0)[:2]
             channels = "int2" if kind == "double" else kind
             return (
-                f"{name}_texture(antune, {number}, {label(slot.array)}, {api.dialect}CreateChannelDesc<{channels}>(), "
-                f"{ELEMENT_BYTES[kind]}, {width}, {height})"
+                f"{name}_texture(antune, {number}, {over}, {label(slot.array)}, "
+                f"{api.dialect}CreateChannelDesc<{channels}>(), {ELEMENT_BYTES[kind]}, {width}, {height})"
             )
         case _:
             return f"{name}_memory(antune, {number}, {label(slot.array)}, {slot.array.bytes})"

@@ -108,7 +108,7 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
     """Return the space that `options` name; not `tiles`, which cannot lead a walk to a given plan."""
     target = searched(target, options)
     from generator.lowering.analysis.shapes import kernel_shapes
-    from generator.lowering.core.placement import placeable
+    from generator.lowering.core.placement import placeable, stage_textures
     from generator.polyhedral.dependences.reductions import parallel_reductions
     from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
     from generator.polyhedral.schedules.hyperplanes import O3
@@ -123,8 +123,8 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space != "paper", placeable(program, target)
     if options.space == "pipeline":
-        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays,
-                                   computed_arrays(program))
+        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions,
+                                   (*arrays, *stage_textures(program, target)), computed_arrays(program))
     match options.level:
         case "o1":
             space = make_o1_space(shapes, target, wide, reductions, arrays)

@@ -245,7 +245,10 @@ class GpuCaller:
         return False, ~list(self._own).index(name) if place is None else place
 
     def _make_texture(self, texture: Texture) -> int:
-        """A texture object over memory that each call fills."""
+        """A texture object over memory that each call fills, or kernels do."""
+        if texture.in_place:
+            self._held.textures.append(self._api.texture(texture_memory(texture, self._own[texture.array], 0)))
+            return self._held.textures[-1]
         size = ELEMENT_BYTES[texture.type] * texture.shape[0]
         rows = texture.shape[1] if len(texture.shape) > 1 else 1
         alignment = self._api.device_attribute(self._ordinal, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT)

@@ -92,8 +92,8 @@ class GpuMemory(GuardedMemory[Piece]):
         return self.whole[name].address + len(GUARD)
 
     def texture(self, texture: Texture) -> int:
-        """The texture object of an array."""
-        return self._textures.of(texture)
+        """The texture object of an array. Guard zones keep the alignment that textures need."""
+        return self._textures.of(texture, self.pointer(texture.array) if texture.in_place else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Arrays that kernels read as textures: copies in linear memory, with texture objects over them."""
+"""Arrays that kernels read as textures: copies in linear memory with texture objects over them, or over what other
+kernels write.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ class Textures:
         self._handles: dict[Texture, int] = {}
         self._addresses: dict[Texture, int] = {}
 
-    def of(self, texture: Texture) -> int:
-        """The texture object. Raises LaunchError when the device refuses it."""
+    def of(self, texture: Texture, at: int | None = None) -> int:
+        """The texture object, over the memory `at` that kernels write, if given, which stays there. Raises LaunchError
+        when the device refuses it.
+        """
+        if texture not in self._handles and at is not None:
+            self._handles[texture] = self._api.texture(texture_memory(texture, at, 0))
         if texture not in self._handles:
             contents = self._contents(texture)
             address = self._addresses[texture] = self._api.allocate(contents.nbytes)
@@ -36,7 +42,7 @@ class Textures:
 
     def upload(self) -> None:
         """Write all of them anew from the host: a kernel may have written out of bounds."""
-        for texture in self._handles:
+        for texture in self._addresses:
             self._api.write(self._addresses[texture], self._contents(texture))
 
     def _contents(self, texture: Texture) -> NDArray[np.uint8]:

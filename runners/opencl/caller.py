@@ -23,11 +23,11 @@ from runners.calls import ArgumentError, Code, Parameter, check_form, lies_in_ho
 from runners.driver import check_limits
 from runners.host_program import launches
 from runners.opencl.cpu_name import repair_cpu_name
-from runners.opencl.device import built
 from runners.opencl.errors import in_words, refusals
-from runners.opencl.images import make_image
+from runners.opencl.images import image_over, make_image
 from runners.opencl.platforms import SHORT_NAMES
 from runners.opencl.probe import open_device
+from runners.opencl.session import built
 
 MOST_QUEUES = 16
 """Queues that stay ready; what belongs to the oldest is made anew when it comes back."""
@@ -233,7 +233,9 @@ class OpenCLCaller:
                 texture = textures[name]
                 if texture not in opened.images:
                     size = code.program.with_arrays(code.variant.scratch).array(name).bytes
-                    opened.images[texture] = make_image(opened.context, texture, size)
+                    opened.images[texture] = (
+                        (image_over(opened.context, texture, opened.own[name]), None) if texture.in_place
+                        else make_image(opened.context, texture, size))
                 bound.set_arg(position, opened.images[texture][0])
             elif place is None:
                 bound.set_arg(position, opened.own[name])
@@ -282,6 +284,8 @@ class OpenCLCaller:
             cl.enqueue_copy(opened.queue, opened.own[parameter.array.name], places[number], wait_for=waits,
                             byte_count=parameter.array.own_bytes)
         for texture, (image, row) in opened.images.items():
+            if texture.in_place:
+                continue
             source = opened.own.get(texture.array)
             if source is None:
                 place = self._code.place(texture.array)

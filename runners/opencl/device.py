@@ -1,214 +1,47 @@
-"""An open OpenCL device: buffers, programs and launches. Lives inside worker processes only.
+"""An open OpenCL device: launches, and what compiles for it. Lives inside worker processes only.
 
 pyopencl is imported here at module level: import this module only in a worker.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, assert_never
 
 import numpy as np
 import pyopencl as cl
-from numpy.typing import NDArray
 
 from generator.problem import Problem
-from generator.program import Array
-from generator.variant import Constant, Kernel, Placed, Texture, Variant
+from generator.variant import Kernel, Variant
 from metrics.resources import Resources
-from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTime, check_limits
+from runners.driver import BuildError, Built, LaunchError, RunTime, check_limits
 from runners.host_program import BoundLaunch, first_launches
 from runners.kernel_codes import KernelCodes, alone, errors_name, together
-from runners.memory import GUARD, Bytes, GuardedMemory
-from runners.opencl.errors import in_words, refusals, refused_build
+from runners.opencl.errors import refusals
 from runners.opencl.flush import Flusher
-from runners.opencl.images import Images
-from runners.opencl.platforms import runs_in_the_caller
-from runners.opencl.probe import open_device
+from runners.opencl.memory import Memory
+from runners.opencl.session import Function, Session, code_of, text_of
 
 BATCH = 512
 """Launches that are enqueued before the first of them may begin: drivers have room for a thousand or so."""
-FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"
-"""What begins like this is no device code but text to build."""
-MOST_PROGRAMS = 256
-"""Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A kernel in a built program, under the name that it has there."""
-
-    program: cl.Program
-    name: str
-
-
-class Session:
-    """The context and the profiling queue of one device."""
-
-    def __init__(self, key: str) -> None:
-        """Opens the device called `key`. Raises InputError when it is not there, LaunchError when the driver
-        refuses.
-        """
-        self.device = open_device(key)
-        with refusals("opening the device: "):
-            self.context = cl.Context([self.device])
-            self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-        self.runs_at_once = runs_in_the_caller(self.device.platform.name, self.device.name)
-        self._from_text = lru_cache(maxsize=MOST_PROGRAMS)(self._build_text)
-
-    @property
-    def caches_text(self) -> bool:
-        """Whether other processes of this machine that build the same text find on disk what this one compiled."""
-        return "Portable Computing Language" in self.device.platform.name and os.environ.get("POCL_KERNEL_CACHE") != "0"
-
-    def build(self, variant: Variant, code: bytes | None = None) -> cl.Program:
-        """The built program; from `code` (see `code_of`, `text_of`) when given, else from the text.
-
-        Raises:
-            BuildError: the compiler refused.
-        """
-        if code is None:
-            return self._build_text(variant.source)
-        if code.startswith(FROM_TEXT.encode()):
-            return self._from_text(code.decode())
-        return self._built(lambda: cl.Program(self.context, [self.device], [code]))
-
-    def function(self, unit: Variant, code: bytes | None) -> Function:
-        """The only kernel of `unit`, built; there may be others in its `code`. Raises BuildError."""
-        return Function(self.build(unit, code), unit.kernels[0].name)
-
-    def _build_text(self, text: str) -> cl.Program:
-        return self._built(lambda: cl.Program(self.context, text))
-
-    def _built(self, make: Callable[[], cl.Program]) -> cl.Program:
-        return built(make, self.device)
-
-
-def built(make: Callable[[], cl.Program], device: cl.Device) -> cl.Program:
-    """What `make` makes, built for `device`. Raises BuildError."""
-    try:
-        program = make()
-    except cl.Error as error:
-        raise BuildError(in_words(error)[:MESSAGE_CHARS]) from None
-    try:
-        program.build()
-    except cl.Error as error:
-        raise BuildError(refused_build(program, device, error)) from None
-    return program
-
-
-def code_of(program: cl.Program) -> bytes:
-    """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
-    binaries: Any = program.get_info(cl.program_info.BINARIES)
-    return bytes(binaries[0])
-
-
-def text_of(variant: Variant) -> bytes:
-    """In place of device code: the text, for a driver that finds what it compiled by text."""
-    return (FROM_TEXT + variant.source).encode()
-
-
-class Buffers:
-    """`memory.Room` in OpenCL buffers."""
-
-    def __init__(self, session: Session) -> None:
-        """Nothing is allocated yet."""
-        self._session = session
-
-    def allocate(self, contents: Bytes) -> cl.Buffer:
-        """A new buffer that holds `contents`."""
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        with refusals():
-            return cl.Buffer(self._session.context, flags, hostbuf=contents)
-
-    def write(self, place: cl.Buffer, contents: Bytes) -> None:
-        """Fill a buffer from the host."""
-        with refusals():
-            cl.enqueue_copy(self._session.queue, place, contents)
-
-    def copy(self, place: cl.Buffer, source: cl.Buffer) -> None:
-        """Fill a buffer from another one."""
-        with refusals():
-            cl.enqueue_copy(self._session.queue, place, source)
-
-    def read(self, place: cl.Buffer, offset: int, into: NDArray[Any]) -> None:
-        """Fill `into` from a buffer."""
-        with refusals():
-            cl.enqueue_copy(self._session.queue, into, place, src_offset=offset)
-
-    def finish(self) -> None:
-        """Wait for the queue."""
-        with refusals():
-            self._session.queue.finish()
-
-
-class Memory(GuardedMemory[cl.Buffer]):
-    """`driver.Memory` in OpenCL buffers. Kernels get `buffers`, which begin behind the first guard zone, or what
-    `placed` makes of them."""
-
-    def __init__(self, session: Session, problem: Problem) -> None:
-        """Allocates and fills all buffers. Raises LaunchError when they do not fit on the device."""
-        super().__init__(Buffers(session), problem)
-        self._constants: dict[str, cl.Buffer] = {}
-        self._images = Images(session.context, session.queue, self.values)
-        self.buffers = {name: self._inside(name) for name in self.whole}
-
-    def hold(self, arrays: Sequence[Array]) -> None:
-        """Make room for more arrays."""
-        super().hold(arrays)
-        self.buffers |= {array.name: self._inside(array.name) for array in arrays if array.name not in self.buffers}
-
-    def _inside(self, name: str) -> cl.Buffer:
-        """An array up to the end of its last guard zone."""
-        with refusals():
-            return self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
-
-    def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
-        """The argument for an array that a kernel reads as a texture or from constant memory.
-
-        Raises:
-            pyopencl.Error: the device has no room for it.
-        """
-        match placed:
-            case Texture():
-                return self._images.of(placed)
-            case Constant(name, _):
-                return self.constant(name)
-            case _:
-                assert_never(placed)
-
-    def constant(self, name: str) -> cl.Buffer:
-        """The bare array: its guard zones would take room in constant memory."""
-        if name not in self._constants:  # a kernel does not keep its arguments alive
-            self._constants[name] = self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes)
-        return self._constants[name]
-
-    def upload(self) -> None:
-        """Write everything anew from the host, images too."""
-        with refusals():
-            self._images.upload()
-        super().upload()
 
 
 class Executable:
     """A built Variant with its arguments bound to a Memory: ready to run any number of times."""
 
-    def __init__(self, session: Session, functions: Sequence[Function], variant: Variant, memory: Memory) -> None:
-        """`functions` are the kernels of `variant`. Raises LaunchError when one exceeds the device's limits or does not
-        take its arguments."""
+    def __init__(self, session: Session, functions: Sequence[Function], variant: Variant, memory: Memory,
+                 in_place: Collection[str]) -> None:
+        """`functions` are the kernels of `variant`; `in_place` is that of the whole variant, of which it may be a part.
+        Raises LaunchError when a kernel exceeds the device's limits or does not take its arguments."""
         self._session, self._variant = session, variant
         self._kernels = []
         self._first_iterator = []
         for function, kernel in zip(functions, variant.kernels, strict=True):
             check_limits(kernel, session.device.max_work_group_size, session.device.local_mem_size)
-            self._kernels.append(_bind(function, kernel, memory))
+            self._kernels.append(_bind(function, kernel, memory, in_place))
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
     def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
@@ -273,13 +106,14 @@ def _completed(events: list[cl.Event]) -> list[cl.Event]:
     return events
 
 
-def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:
+def _bind(function: Function, kernel: Kernel, memory: Memory, in_place: Collection[str]) -> cl.Kernel:
     with refusals(f"{kernel.name}: "):
         bound = cl.Kernel(function.program, function.name)
         elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
         scalars = frozenset(kernel.scalars)
         for position, name in enumerate(kernel.arguments):
-            value = memory.scalars[name] if name in scalars else elsewhere.get(name, memory.buffers.get(name))
+            value = (memory.scalars[name] if name in scalars else elsewhere[name] if name in elsewhere
+                     else memory.in_global(name, in_place))
             bound.set_arg(position, value)
     return bound
 
@@ -350,7 +184,8 @@ class OpenCLDevice:
             if number not in codes:
                 begin()
             with errors_name(variant.kernels[number], units[number]):
-                codes[number] = self._launched(units[number], launch, known[number], texts.get(number))
+                codes[number] = self._launched(units[number], launch, known[number], texts.get(number),
+                                               variant.in_place)
         return Built(tuple(codes[number] for number in range(len(units))), len(missing) > 0)
 
     def _texts(self, missing: Mapping[int, Variant], begin: Callable[[], None]) -> dict[int, bytes]:
@@ -367,10 +202,11 @@ class OpenCLDevice:
                     texts |= dict.fromkeys((kernel.name for kernel in several.kernels), text_of(several))
         return {number: texts[unit.kernels[0].name] for number, unit in missing.items()}
 
-    def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None, text: bytes | None) -> bytes:
+    def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None, text: bytes | None,
+                  in_place: Collection[str]) -> bytes:
         """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
         function = self._session.function(unit, text if code is None else code)
-        executable = Executable(self._session, [function], unit, self._memory)
+        executable = Executable(self._session, [function], unit, self._memory, in_place)
         if launch is not None:
             executable.run([replace(launch, kernel=0)])
         if code is None:
@@ -382,7 +218,7 @@ class OpenCLDevice:
         """What `compile` made, ready to run."""
         self._memory.hold(variant.scratch)
         functions = [self._loaded(kernel, variant, code) for kernel, code in zip(variant.kernels, codes, strict=True)]
-        return Executable(self._session, functions, variant, self._memory)
+        return Executable(self._session, functions, variant, self._memory, variant.in_place)
 
     def _loaded(self, kernel: Kernel, variant: Variant, code: bytes) -> Function:
         unit = alone(kernel, variant)

@@ -63,6 +63,16 @@ def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Ima
     return cl.create_image(context, flags, form, shape=texture.shape, buffer=row), row
 
 
+def image_over(context: cl.Context, texture: Texture, buffer: cl.Buffer) -> cl.Image:
+    """The image of an array that kernels write in `buffer`, whose first bytes the array is.
+
+    Raises:
+        pyopencl.Error: the device refuses it.
+    """
+    form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
+    return cl.create_image(context, cl.mem_flags.READ_ONLY, form, shape=texture.shape, buffer=buffer)
+
+
 class Images:
     """Copies of arrays as images, made when a kernel first asks for them. No guard zones: images cannot be written."""
 

@@ -31,7 +31,7 @@ def device(key: str, platform: str, name: str) -> DeviceInfo:
 
 ALLOWED = """
 import json, os, sys
-from runners.opencl.device import Session
+from runners.opencl.session import Session
 session = Session(sys.argv[1])
 print(json.dumps([sorted(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")]))
 """

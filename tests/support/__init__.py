@@ -14,7 +14,8 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
   `lessons` (of its tutorial)
 - plans on devices: `devices` with `bench`
 - runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
-- tuned functions in a process of their own: `calling` with `streams`
+- tuned functions in a process of their own: `calling` with `streams`; `written` (an array that is written, then read
+  as a texture)
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`, `tensor_cores`
 - kernels with parameters: `templates`; `kernel_tuner` (calls of `tune_kernel`)
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`

@@ -34,6 +34,7 @@ from tests.support.mixed import mixed
 from tests.support.paths import ROOT
 from tests.support.programs import scop, write_c
 from tests.support.suite import problem
+from tests.support.written import TURNED, textured
 
 Values = dict[str, NDArray[Any]]
 FLAT = scop("for (i = 0; i < 14; i++) for (j = 0; j < 7; j++) A[i * 7 + j] = A[i * 7 + j] + B[i * 7 + j] * 2;",
@@ -82,9 +83,10 @@ class Case:
         return compare(program, want, got, rounding=self.found.reference.rounding)
 
 
-def case(found: Problem, device: DeviceInfo, **placement: str) -> Case:
-    """The default plan of a problem, its arrays placed elsewhere by name."""
-    plan: Plan = default_plan(found.program, device.target)
+def case(found: Problem, device: DeviceInfo, change: Callable[[Plan], Plan] = lambda plan: plan,
+         **placement: str) -> Case:
+    """The default plan of a problem with a change, its arrays placed elsewhere by name."""
+    plan = change(default_plan(found.program, device.target))
     if placement:
         plan = replace(plan, placement=cast(Any, tuple(sorted(placement.items()))))
     variant = lower(found.program, plan, device.target)
@@ -98,7 +100,7 @@ def cases(device: DeviceInfo) -> list[Case]:
     assert any(array.elements != array.own_elements for array in flat.program.arrays)
     return [case(mixed(), device), case(mixed(), device, A="texture", B="texture", e="texture"),
             case(mixed(), device, A="constant"), case(problem("seidel-2d"), device), case(problem("gesummv"), device),
-            case(flat, device)]
+            case(flat, device), case(read_problem(write_c(TURNED), Compilation(), None, None, {}, 1), device, textured)]
 
 
 def on_numpy(device: DeviceInfo, several: Sequence[Case]) -> None:

@@ -12,7 +12,7 @@ from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.host import host_of
 from generator.lowering.core.kernel import lower_kernel
-from generator.lowering.core.placement import placements
+from generator.lowering.core.placement import check_used, placed_in, placements
 from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
@@ -36,8 +36,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)):
         name = kernel_name(number)
         _check(kernel, kernel_plan, name, target)
-        own = {array.name for array in kernel.arrays}
-        here = tuple(p for p in placed if p.array in own)
+        here = placed_in(kernel, placed)
         code = printed(kernel, here, target)
         needs = needs.with_those_of(code.needs)
         kernels.append(
@@ -55,6 +54,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
                 preamble(program, code.needs, target.dialect),
             )
         )
+    check_used(placed, needs.placements)
     return Variant(
         plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch
     )

@@ -1,13 +1,21 @@
-"""Memories other than global memory for arrays that the whole program only reads."""
+"""Memories other than global memory: for arrays that the whole program only reads, and for intermediate results, which
+kernels that do not write them may read through a texture.
+
+Such a texture lies over the memory of the array itself. That is coherent, as all writes come from earlier launches:
+caches of textures are valid within a launch only (CUDA C++ Programming Guide, "Read/Write Coherency"; OpenCL 3.0,
+section 5.3.1, on images made from buffers).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from generator.emit.images import TEXTURE_TYPES, constant_symbol
+from generator.emit.needs import mentioned
 from generator.errors import IllegalPlan
+from generator.lowered_kernel import LoweredKernel
 from generator.plan import Placement, Plan
 from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import MAX_CONSTANT_ARRAYS, Target
@@ -19,17 +27,20 @@ WORD_BYTES = 4
 @dataclass(frozen=True, slots=True)
 class Placeable:
     """An array that can be outside of global memory, its size, and its possible memories (constant memory: if alone).
+
+    `stage`: it is an intermediate result, which only kernels that do not write it can read there.
     """
 
     array: str
     bytes: int
     memories: tuple[Placement, ...]
+    stage: bool = False
 
 
 def placeable(program: Program, target: Target) -> tuple[Placeable, ...]:
-    """Return the arrays that can be placed elsewhere on `target`, sorted by name."""
+    """Return the arrays that the program only reads and that can be placed elsewhere on `target`, sorted by name."""
     found = []
-    for array in sorted(program.arrays, key=lambda a: a.name):
+    for array in sorted((array for array in program.arrays if array.role == "in"), key=lambda a: a.name):
         memories: list[Placement] = []
         if not _texture_refusal(array, target):
             memories.append("texture")
@@ -40,11 +51,34 @@ def placeable(program: Program, target: Target) -> tuple[Placeable, ...]:
     return tuple(found)
 
 
+def stage_textures(program: Program, target: Target) -> tuple[Placeable, ...]:
+    """Return the intermediate results that kernels can read through a texture on `target`, sorted by name."""
+    arrays = sorted((array for array in program.arrays if array.role == "temp"), key=lambda a: a.name)
+    return tuple(Placeable(a.name, a.bytes, ("texture",), stage=True) for a in arrays
+                 if not _texture_refusal(a, target))
+
+
+def placed_in(kernel: LoweredKernel, placed: Sequence[Placed]) -> tuple[Placed, ...]:
+    """Return what of `placed` applies to a kernel: an array that it writes is in global memory for it."""
+    written = mentioned(kernel.body).written if any(isinstance(p, Texture) and p.in_place for p in placed) else ()
+    own = {array.name for array in kernel.arrays}.difference(written)
+    return tuple(one for one in placed if one.array in own)
+
+
+def check_used(placed: Sequence[Placed], used: Collection[Placed]) -> None:
+    """Raise IllegalPlan for a texture of an intermediate result that no kernel reads."""
+    for one in placed:
+        if isinstance(one, Texture) and one.in_place and one not in used:
+            raise IllegalPlan(f"{one.array} cannot lie in texture memory: no kernel of this plan reads it from global "
+                              "memory without writing it; leave it out of `placement`")
+
+
 def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ...]:
     """Return the placements of the arrays that `plan` puts outside of global memory.
 
     Raises:
-        IllegalPlan: the program has no such array or writes it, or the device cannot hold it there.
+        IllegalPlan: the program has no such array, the program writes it (textures: and it is no intermediate
+            result), or the device cannot hold it there.
     """
     result: list[Placed] = []
     for name, memory in plan.placement:
@@ -61,16 +95,17 @@ def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ..
 
 def _refusal(array: Array) -> str:
     """Return why an array must be in global memory on any device; empty if it need not."""
-    if not array.extents:
-        return "it is a scalar"
-    if array.role != "in":
-        return "it is not only read by the program"
-    return "" if array.elements else "it has no elements"
+    return _empty(array) if array.role == "in" else "it is not only read by the program"
+
+
+def _empty(array: Array) -> str:
+    """Return why an array is too small for any other memory; empty if it is not."""
+    return "it is a scalar" if not array.extents else "" if array.elements else "it has no elements"
 
 
 def _texture_refusal(array: Array, target: Target) -> str:
     """Return why an array cannot be a texture; empty if it can."""
-    if refusal := _refusal(array):
+    if refusal := _empty(array) if array.role == "temp" else _refusal(array):
         return refusal
     if array.own_elements != array.elements:
         return "its last row is not complete"
@@ -80,9 +115,10 @@ def _texture_refusal(array: Array, target: Target) -> str:
         return f"{target.name} has no textures"
     if _shape(array, target) is None:
         width, height = target.image_2d
+        wide = "" if array.role == "temp" else f", or {width} x {height}"
         return (
-            f"it has {array.elements} elements; textures of {target.name} have at most {target.image_1d} texels, or "
-            f"{width} x {height}{'' if _words(array, target) > 1 else ', two to a double'}"
+            f"it has {array.elements} elements; textures of {target.name} have at most {target.image_1d} texels{wide}"
+            f"{'' if _words(array, target) > 1 else ', two to a double'}"
         )
     return ""
 
@@ -90,7 +126,7 @@ def _texture_refusal(array: Array, target: Target) -> str:
 def _texture(array: Array, target: Target) -> Texture:
     shape = _shape(array, target)
     assert shape is not None, "refused before"
-    return Texture(array.name, array.type, shape, _words(array, target))
+    return Texture(array.name, array.type, shape, _words(array, target), in_place=array.role == "temp")
 
 
 def _words(array: Array, target: Target) -> int:
@@ -101,11 +137,12 @@ def _words(array: Array, target: Target) -> int:
 def _shape(array: Array, target: Target) -> tuple[int, ...] | None:
     """Return the texels of the image that holds `array`: rows of the last dimension if they fit, else all in one row.
 
-    Two dimensions are preferred: neighbours in a column are close to each other in the cache.
+    Two dimensions are preferred: neighbours in a column are close to each other in the cache. An array that kernels
+    write is in one row, because two dimensions need padding between rows.
     """
     each = ELEMENT_BYTES[array.type] // WORD_BYTES // _words(array, target)
     width, height = array.extents[-1] * each, prod(array.extents[:-1])
-    if len(array.extents) > 1 and width <= target.image_2d[0] and height <= target.image_2d[1]:
+    if array.role != "temp" and len(array.extents) > 1 and width <= target.image_2d[0] and height <= target.image_2d[1]:
         return width, height
     return (width * height,) if width * height <= target.image_1d else None
 

@@ -22,7 +22,8 @@ from pathlib import Path
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from runners.host_program import launches
-from runners.opencl.device import FROM_TEXT, OpenCLDevice
+from runners.opencl.device import OpenCLDevice
+from runners.opencl.session import FROM_TEXT
 from runners.opencl.probe import _target, open_device
 from tests.support.suite import ODD_SIZES, problem
 
