@@ -1,6 +1,4 @@
-"""Where the command `antune` (or `python -m antune`) begins: Ctrl-C while everything is still being imported ends it
-quietly.
-"""
+"""The entry point of the command `antune` (or `python -m antune`): Ctrl-C during imports ends it quietly."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import sys
 
 INTERRUPTED = 130
 
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is somebody to tell: a shell shows 130 for that, too
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `run` handles it: shells show 130 for that, too
 
 
 def main() -> None:

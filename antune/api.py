@@ -40,14 +40,13 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          on_result: Callable[[Evaluated], object] | None = None) -> Result:
     """Search for fast code, as `antune tune` does.
 
-    `source`: a file (C, `FILE.py:FUNCTION`, T1), C text, or what this program built: an output Func or several, a
-    kernel template, or a function that returns one of these and takes `parameters`. All
-    other arguments correspond to the options of
-    the same name (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height), `out` is
-    the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class, `reporter` is a name or an object
-    (docs/python.md; None: a bar in notebooks, else lines). `objective` is an expression over times and metrics to
-    minimize, or to maximize (`maximize`); `metrics` defines further metrics (docs/objectives.md). `on_result` is called
-    with each evaluation after it is stored; an exception from it ends the search.
+    `source`: a file (C, `FILE.py:FUNCTION`, T1), C text, or an object built by this program: an output Func or several,
+    a kernel template, or a function that returns one of these and takes `parameters`. All other arguments correspond to
+    the options of the same name (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height),
+    `out` is the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class, `reporter` is a name or
+    an object (docs/python.md; None: a bar in notebooks, else lines). `objective` is an expression over times and
+    metrics to minimize, or to maximize (`maximize`); `metrics` defines further metrics (docs/objectives.md).
+    `on_result` is called with each evaluation after it is stored; an exception from it ends the search.
 
     Raises:
         InputError: the input is wrong; the message is one sentence with a remedy.
@@ -68,7 +67,7 @@ def resume(directory: str | Path, *, evaluations: int | None = None, iterations:
     """Continue a run, as `antune resume` does; a new budget replaces the old one. `trust`: see docs/security.md.
 
     Raises:
-        InputError: there is no run, it cannot go on here, or it is somebody else's and needs `trust`.
+        InputError: there is no run, it cannot continue here, or it is somebody else's and needs `trust`.
     """
     given = any(limit is not None for limit in (evaluations, iterations, minutes))
     with opened(reporter, on_result) as told:
@@ -79,7 +78,7 @@ def resume(directory: str | Path, *, evaluations: int | None = None, iterations:
 def _tuned(source: Source, words: CWords, sizes: Mapping[str, int], space: SpaceName | None, options: RunOptions,
            out: str | Path | None, name: str | None, wisdom: bool,
            reporting: AbstractContextManager[Reporter]) -> Result:
-    """Do the run that `options` describe, of `source`."""
+    """Run the search that `options` describe, on `source`."""
     name, sizes = fit_name(name), whole_numbers(sizes)
     built = built_here(source, sizes, name)
     title = name_of(source, built, name)
@@ -94,5 +93,5 @@ def _tuned(source: Source, words: CWords, sizes: Mapping[str, int], space: Space
 
 
 def _explorer_name(explorer: str | type[Any]) -> str:
-    """The name by which a run finds its explorer again: that of a class is where it can be imported from."""
+    """Return the name by which a run finds its explorer again: for a class, where to import it from."""
     return explorer if isinstance(explorer, str) else f"{explorer.__module__}:{explorer.__qualname__}"

@@ -1,7 +1,7 @@
-"""The command line: which commands there are, and what becomes of errors.
+"""The command line: the list of commands, and the handling of errors.
 
-Exit codes: 0 ok, 1 `check` found a fault, 2 bad input, 3 nothing valid found, 130 interrupted (saved). Commands
-import what they need when they run, so that `antune --help` answers at once.
+Exit codes: 0 ok, 1 `check` found an error, 2 bad input, 3 nothing valid found, 130 interrupted (saved). Commands import
+what they need when they run, so that `antune --help` answers at once.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def antune(version: Version = False) -> None:
 
 
 def main() -> None:
-    """The entry point of the `antune` command: an error the user can mend is one message, never a traceback."""
+    """The entry point of the `antune` command: an error that the user can fix is one message, without a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # an odd name in a file's path must not end a run
     try:

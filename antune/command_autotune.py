@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """What is measured."""
+    """The modes: which plans are measured."""
 
     one_shot = "one-shot"
     top_5 = "top-5"
@@ -86,7 +86,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 
 def _plans(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
            named: bool) -> Iterator[tuple[str, Plan, str]]:
-    """The source of each pipeline, its best plan, and how long that takes in words.
+    """Yield the source of each pipeline, its best plan, and its time in words.
 
     `named`: `start` is a model that the user named, and no other is used.
     """

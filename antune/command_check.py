@@ -80,7 +80,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
 
 
 def _device(selector: str | None, races: bool) -> DeviceInfo:
-    """The device to check on; also refuses, before anything runs, what cannot be done here."""
+    """Return the device for the check; also refuse, before anything runs, what cannot be done here."""
     from generator.errors import InputError
     from runners.devices import choose, survey
     from runners.races import OCLGRIND, not_installed
@@ -95,7 +95,7 @@ def _device(selector: str | None, races: bool) -> DeviceInfo:
 
 
 def _answered(problem: Problem, info: DeviceInfo) -> Problem:
-    """The problem of a template with what its kernel has to compute."""
+    """Return the problem of a template, with the expected results of its kernel."""
     from experiments.search.templates import answered
     from runners.base import Limits
     from runners.many import Place
@@ -147,7 +147,7 @@ def _look_for_races(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
 
 
 def _describe(failure: Failed) -> str:
-    """What went wrong, in words."""
+    """Describe a failure in words."""
     from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, TimedOut, WrongResult
 
     match failure:

@@ -126,7 +126,7 @@ def _print_contests(contests: Sequence[Contest]) -> None:
 
 
 def _contest(one: Contest) -> tuple[str, ...]:
-    """`wins`: the share of pairs of runs in which the first has the faster plan."""
+    """Return one line of the table; `wins`: the share of pairs of runs in which the first has the faster plan."""
     from experiments.words import describe_percent, describe_ratio
 
     words = {"faster": f"{one.one} is faster", "slower": f"{one.two} is faster"}

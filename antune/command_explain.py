@@ -146,7 +146,8 @@ def _explain_plan(
 def _explain(
     scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo, model: CostModel | None
 ) -> None:
-    """Print what `plan` makes of the loops, or only why `doubted` is illegal, or only what `model` says of it."""
+    """Print the loops and the code of `plan`, or only why `doubted` is illegal, or only the costs of `plan` by `model`.
+    """
     from antune.costs import cost_lines
     from antune.global_memory import memory_lines
     from experiments.search.templates import first_plan
@@ -185,14 +186,14 @@ def _explain(
 
 
 def _find(scoped: Scoped) -> None:
-    """List what can be tuned. Raises InputError for a pipeline, or when there is nothing."""
+    """List the loop nests that can be tuned. Raises InputError for a pipeline, or if there are none."""
     if scoped.file.suffix in (".py", ".json"):
         raise InputError(f"{scoped.file} is no C file: --find is for C files")
     print("\n".join(found_lines(scoped)))
 
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    """The static metrics of the kernels and of the program, one line each."""
+    """Yield the static metrics of the kernels and of the program, one line each."""
     from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import static_metrics
@@ -206,7 +207,7 @@ def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]
 
 
 def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
-    """What any plan has to do, and the least time of that where the device's ceilings are known."""
+    """Yield the least work of any plan, and the least time for it if the device's ceilings are known."""
     from experiments.ceilings.files import kept_ceilings
     from experiments.words import describe_ms
     from generator.polyhedral.dependences.demand import program_demand

@@ -63,6 +63,6 @@ def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: De
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End in order: the step that runs must not stay behind."""
+    """End in order, so that the current step does not keep running."""
     del frame
     sys.exit(128 + number)

@@ -12,7 +12,7 @@ from antune.options import RunDirectory
 
 
 class FormatChoice(StrEnum):
-    """What a picture is written as."""
+    """The file formats of pictures."""
 
     svg = "svg"
     html = "html"
@@ -79,7 +79,7 @@ def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None
 
 
 def _format(out: Path | None) -> FormatChoice:
-    """What the name of the file says. Raises InputError for a kind of file that cannot be written."""
+    """Return the format by the file's extension. Raises InputError for an unknown one."""
     from generator.errors import InputError
 
     ending = "svg" if out is None else out.suffix.lower().lstrip(".")

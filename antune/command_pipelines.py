@@ -15,7 +15,7 @@ SUITE_ROOT = Path("antune-suites") / "pipelines"
 
 
 class SizeChoice(StrEnum):
-    """How large the images are."""
+    """The sizes of the images."""
 
     small = "small"
     medium = "medium"

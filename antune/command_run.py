@@ -94,7 +94,7 @@ class ProductsChoice(StrEnum):
 
 
 class LevelChoice(StrEnum):
-    """How much of the schedule is searched."""
+    """The levels: how much of the schedule is searched."""
 
     o1 = "o1"
     o2 = "o2"
@@ -214,19 +214,19 @@ def _parts(picture: bool) -> Parts:
 
 
 def _space(given: SpaceChoice | None, file: Path) -> SpaceName:
-    """The space that is searched when none is `given`."""
+    """Return the space to search: `given`, or the default of the file."""
     return usual_space(file) if given is None else given.value
 
 
 def _directory(out: Path | None, name: str) -> AbstractContextManager[Path]:
-    """The directory that was asked for, or the first free one for runs of that name."""
+    """Return the directory that the user named, or the first free one for runs of that name."""
     from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
 
     return nullcontext(out) if out else claimed_directory(RUNS_ROOT, name)
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """The names of a list with commas."""
+    """Return the names of a list separated by commas."""
     return tuple(filter(None, map(str.strip, text.split(","))))
 
 
@@ -236,7 +236,7 @@ def _absolute(directories: list[Path] | None) -> tuple[str, ...]:
 
 @contextmanager
 def _reporting(directory: Path, live: bool, port: int | None) -> Iterator[Lines | Bar]:
-    """A reporter that fits standard output, and the live view where it is asked for."""
+    """Yield a reporter that fits standard output; start the live view if the user asked for it."""
     from antune.progress import make_reporter
     from experiments.report.live_view import live_view
 
@@ -248,8 +248,10 @@ def _reporting(directory: Path, live: bool, port: int | None) -> Iterator[Lines 
 
 
 def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
-    """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved; a device that
-    runs nothing ends it with what its driver says."""
+    """Do `work`, and report Ctrl-C and devices that run nothing.
+
+    The search handles Ctrl-C itself; at other times the message says whether the run is saved.
+    """
     from experiments.search.loop import Refused
     from experiments.store import is_run
     from experiments.words import command
@@ -266,7 +268,7 @@ def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
 
 
 def _end(finish: Finish) -> None:
-    """Print the result and exit with the code that says how it went."""
+    """Print the result, and exit with the code for it."""
     from antune.tables import print_finish
 
     print_finish(finish)

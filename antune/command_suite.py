@@ -99,7 +99,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """The budgets in order. Raises InputError."""
+    """Return the budgets in order. Raises InputError."""
     from generator.errors import InputError
 
     try:

@@ -89,7 +89,7 @@ def _note(text: str) -> None:
 
 def _compiled(source: Path | None, include: list[Path] | None, define: list[str] | None,
               param: list[str] | None) -> Scoped | None:
-    """The C file to generate plans for, None for the directory of a run. Raises InputError."""
+    """Return the C file to generate plans for; None for the directory of a run. Raises InputError."""
     from experiments.suites.polybench import program_file
     from generator.errors import InputError
 

@@ -1,4 +1,4 @@
-"""`antune wisdom`: the best known plans of this user, to be looked at, forgotten, and carried to other machines."""
+"""`antune wisdom`: list, forget, export and import the best known plans of this user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _opened(database: Path | None) -> Wisdom:
 
 
 def _chosen(entries: Sequence[Entry], which: Sequence[str]) -> list[Entry]:
-    """The entries with these numbers or names. Raises InputError for one that is not there."""
+    """Return the entries with these numbers or names. Raises InputError for an unknown one."""
     found: dict[int, Entry] = {}
     for word in which:
         there = {number: entry for number, entry in enumerate(entries, 1)

@@ -1,4 +1,4 @@
-"""What a cost model says of a plan, in lines for a terminal."""
+"""The costs of a plan by a cost model, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cost_lines(program: Program, plan: Plan, target: Target, model: CostModel) -> Iterator[str]:
-    """The terms of every kernel, and the sum. Raises IllegalPlan: the plan breaks a dependence."""
+    """Yield the terms of every kernel, and the sum. Raises IllegalPlan if the plan violates a dependence."""
     judged = judge(program, plan, target, model)
     yield f"== Cost by the model {model.name} on {target.name} (lower is better; docs/models.md has the formulas)"
     for one in judged:

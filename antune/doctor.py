@@ -1,4 +1,4 @@
-"""What `antune doctor` examines: each finding says what is there, or what is missing and what to do."""
+"""The checks of `antune doctor`: each finding says that a part is installed, or what is missing and what to do."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ NEEDED = ("numpy", "islpy", "pycparser", "pyopencl", "scikit-learn", "deap", "ty
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the examination; `remedy` is empty when all is well.
+    """One line of the result; `remedy` is empty if all is well.
 
-    `optional`: absent, and only some feature needs it.
+    `optional`: missing, but only some feature needs it.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Finding:
 
 
 def examine() -> tuple[Finding, ...]:
-    """Look at everything that antune needs or can use."""
+    """Check everything that antune needs or can use."""
     checks: tuple[Callable[[], tuple[Finding, ...]], ...] = (
         _python, _packages, _compiler, _linker, _devices, _intel, _oclgrind, _folders)
     return tuple(finding for check in checks for finding in check())
 
 
 def print_findings(findings: tuple[Finding, ...]) -> None:
-    """One line per finding, with the remedy below where there is one."""
+    """Print one line per finding, with its remedy, if it has one, below."""
     for finding in findings:
         mark = {"ok": "ok      ", "missing": "MISSING ", "optional": "optional"}[finding.state]
         print(f"{mark}  {finding.name}: {finding.detail}")
@@ -87,7 +87,7 @@ def _compiler() -> tuple[Finding, ...]:
 
 
 def _run(command: list[str]) -> str:
-    """The output of a command (both streams); a message when it cannot run."""
+    """Return the output of a command (both streams), or a message if it cannot run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -139,7 +139,7 @@ def _intel() -> tuple[Finding, ...]:
 
 
 def _backends(obstacles: Mapping[Dialect, str]) -> tuple[Finding, ...]:
-    """The backends that antune can do without; `obstacles`: why some cannot be used."""
+    """Check the optional backends; `obstacles`: why some cannot be used."""
     from runners.backends import BACKENDS
 
     return tuple(_backend(backend, obstacles.get(backend.dialect, "")) for backend in BACKENDS if not backend.required)

@@ -1,5 +1,5 @@
-"""Ctrl-C while the command `antune` is still being imported ends it quietly, as a shell expects; a program that imports
-it keeps its own way.
+"""Ctrl-C while the command `antune` is imported ends it quietly, as shells expect; programs that import antune keep
+their own handling.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 
 def die_quietly() -> None:
-    """Until `antune.__main__.main` begins, if this process is the command."""
+    """Let Ctrl-C end this process without a message, until `antune.__main__.main` begins; only if it is the command."""
     if (sys.argv[:1] == ["-m"] and sys.orig_argv[1:3] == ["-m", "antune"]) or (
         sys.argv[:1] and sys.argv[0].endswith("/bin/antune")
     ):

@@ -1,4 +1,4 @@
-"""The errors a user of antune can meet, under the name users import."""
+"""The errors that users of antune can encounter."""
 
 from generator.errors import AntuneError, IllegalPlan, InputError, Location
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
-    """Write dataclasses as a JSON list of objects, or an object as it is. Raises InputError when the file cannot be
-    written.
+    """Write dataclasses as a JSON list of objects, or an object as it is.
+
+    Raises:
+        InputError: the file cannot be written.
     """
     from experiments.files import write_atomically
 
@@ -30,7 +32,7 @@ def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
 
 
 def check_place(path: Path | None) -> None:
-    """Raise InputError now rather than after the work when a file cannot be written there."""
+    """Raise InputError now, rather than after the work, if a file cannot be written there."""
     if path is None:
         return
     if not path.name:
@@ -42,7 +44,7 @@ def check_place(path: Path | None) -> None:
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a file that the user named. Raises InputError when it cannot be read."""
+    """Return the text of a file that the user named. Raises InputError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -50,7 +52,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def read_plan(path: Path | None, option: str) -> Plan | None:
-    """The Plan in the file that `option` names; None without one. Raises InputError that names the file."""
+    """Return the Plan in the file that `option` names; None without one. Raises InputError that names the file."""
     from generator.plan import plan_from_json
 
     if path is None:
@@ -63,7 +65,7 @@ def read_plan(path: Path | None, option: str) -> Plan | None:
 
 
 def read_constants(file: Path | None) -> Calibration | None:
-    """The constants of cost models in the file of --calibration; None without one. Raises InputError."""
+    """Return the constants of cost models in the file of --calibration; None without one. Raises InputError."""
     if file is None:
         return None
     from experiments.studies.calibrated.results import read_calibration

@@ -1,7 +1,7 @@
-"""The folders of antune are top-level packages: a user's `metrics.py` or `graph.py` may stand in front of one of them.
+"""antune's folders are top-level packages: a user's `metrics.py` or `graph.py` may hide one of them.
 
-When that is so, antune takes its own folders all the same, and a warning names the file. Where the user's module is
-imported already, there can be no second one of that name: that is an error which names it, too.
+antune then imports its own folders all the same, and a warning names the file. If the user's module is already
+imported, there can be no second one of that name, so an error names it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDERS = ("experiments", "explorer", "generator", "graph", "metrics", "runners"
 
 
 class OwnFolders:
-    """A finder that knows antune's folders and nothing else."""
+    """A finder that finds only antune's folders."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -32,10 +32,10 @@ class OwnFolders:
 
 
 def take_own_folders() -> None:
-    """Make sure that antune's folders are found, whatever stands in front of them on `sys.path`.
+    """Make sure that antune's folders are found, whatever precedes them on `sys.path`.
 
     Raises:
-        ImportError: another module of the name of a folder is imported already.
+        ImportError: another module with the name of a folder is already imported.
     """
     for name in FOLDERS:
         loaded = sys.modules.get(name)
@@ -57,5 +57,5 @@ def take_own_folders() -> None:
 
 
 def _foreign(place: str | None) -> str | None:
-    """`place`, if that is a file or folder which is not antune's."""
+    """Return `place` if it is a file or folder outside antune's."""
     return place if place and not Path(place).resolve().is_relative_to(ROOT) else None

@@ -1,4 +1,4 @@
-"""What the threads of a plan's kernels touch in global memory, in words: a section of `antune explain`."""
+"""The global memory accesses of the threads of a plan's kernels, in words: a section of `antune explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.transactions import request
 
 
 def memory_lines(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    """The section, a line per kernel, array, mode and distance of neighbours. Raises IllegalPlan."""
+    """Yield the section: a line per kernel, array, mode and distance of neighbours. Raises IllegalPlan."""
     model = device_model(target)
     yield (
         f"== Global memory (neighbours are threads next to each other along x; sectors of {model.sector_bytes} bytes "

@@ -1,6 +1,6 @@
 """The pipeline language: `from antune import halide as hl`, then write Funcs as for Halide (docs/pipelines.md).
 
-What is here is `generator.frontend_py`, under the names that Halide's Python module has.
+It exports `generator.frontend_py`, under the names of Halide's Python module.
 """
 
 from __future__ import annotations
@@ -276,5 +276,5 @@ _0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = NUMBERED
 
 
 def Tuple(*values: object) -> tuple[object, ...]:
-    """Several values of one Func: `f[x] = Tuple(a, b)`, or simply `f[x] = (a, b)`."""
+    """Return several values for one Func: `f[x] = Tuple(a, b)`, or simply `f[x] = (a, b)`."""
     return tuple(values[0]) if len(values) == 1 and isinstance(values[0], tuple | list) else values

@@ -1,4 +1,4 @@
-"""How commands speak of their options: --help in groups, and what is wrong with a value in plain words."""
+"""The options in messages: --help in groups, and errors in values in plain words."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Limits", ("compile_limit", "run_limit", "memory_limit")),
     ("What to write", ("out", "live", "live_port", "picture", "json_file")),
 )
-"""Titles with the names of parameters, in the order in which they are shown; all others stand under "Options" at the
-end.
-"""
+"""Titles with the names of parameters, in the order of --help; all others are listed under "Options" at the end."""
 FEWEST = 9
-"""Options from which on a command shows them in groups."""
+"""The least number of options for groups."""
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose --help shows many options in groups, and which names wrong values in plain words."""
+    """A command whose --help shows many options in groups, and which reports wrong values in plain words."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer does it; typer's own words for a wrong value are those of a library that no user has heard of."""
+        """Parse as typer does, but replace its messages for wrong values, which come from a library that users do not
+        know.
+        """
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -74,7 +74,7 @@ class GroupedCommand(TyperCommand):
 
 
 def plain(error: typer.BadParameter) -> str:
-    """What is wrong with a value: `'abc' is not a whole number`."""
+    """Describe what is wrong with a value: `'abc' is not a whole number`."""
     listed = getattr(error.__cause__, "errors", None)
     first: dict[str, Any] = listed()[0] if callable(listed) else {}
     value, limits = first.get("input"), first.get("ctx", {})

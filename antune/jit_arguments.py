@@ -1,4 +1,4 @@
-"""What a function of `antune.jit` may look like, what code is made for, and what its arguments are in a pipeline."""
+"""Signatures that `antune.jit` accepts, the keys by which code is kept, and arguments as inputs of pipelines."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from generator.frontend_py.types import type_of_numpy
 
 Key: TypeAlias = tuple[Hashable, ...]
 TAKEN = ("size", "out", "queue", "stream")
-"""Arguments that calls have beside those of the function."""
+"""Further arguments of calls, besides those of the function."""
 
 
 def checked_signature(build: Any) -> inspect.Signature:
-    """The parameters of a function that `antune.jit` can take.
+    """Return the parameters of a function that `antune.jit` can take.
 
     Raises:
-        InputError: it is no function (`def` or `lambda`), or has a parameter that calls cannot give.
+        InputError: it is not a function (`def` or `lambda`), or has a parameter that calls cannot pass.
     """
     if not (inspect.isfunction(build) or inspect.ismethod(build)):
         raise InputError(f"antune.jit takes a function (def or lambda), not {_title(build)}; write a def that calls it")
@@ -43,8 +43,10 @@ def _title(value: Any) -> str:
 
 
 def numbers_outside(build: Callable[..., Any]) -> Callable[[], Key]:
-    """A function that returns what code is made for beside arguments: the numbers that `build` finds under its global
-    names and in the functions around it, as they are now. Attributes and what other functions use are not among them.
+    """Return a function that returns the numbers that `build` uses from outside, as they are now.
+
+    These are its global names and the variables of the functions around it, but not attributes, nor those that other
+    functions use. Code is made for these numbers, as for the arguments.
     """
     function = inspect.unwrap(build)
     function = getattr(function, "__func__", function)
@@ -56,7 +58,7 @@ def numbers_outside(build: Callable[..., Any]) -> Callable[[], Key]:
         for cell in cells:
             try:
                 found.append(_if_number(cell.cell_contents))
-            except ValueError:  # nothing was assigned yet
+            except ValueError:  # not yet assigned
                 found.append(None)
         return tuple(found)
 
@@ -75,19 +77,20 @@ def _if_number(value: Any) -> Hashable:
 
 
 def is_array(value: Any) -> bool:
-    """Whether it has elements: numpy's, pyopencl's, CuPy's, ..."""
+    """Return whether it is an array with elements: numpy's, pyopencl's, CuPy's, ..."""
     return hasattr(value, "dtype") and len(getattr(value, "shape", ())) > 0
 
 
 def kind_of(name: str, value: Any) -> Hashable:
-    """What code is made for: the shape and type of an array, a number itself, by its text: 0.0 is not -0.0, and all NaN
-    are one. Raises InputError for anything else.
+    """Return the part of an argument for which code is made: the shape and type of an array, or a number by its text.
+
+    By its text, 0.0 differs from -0.0, and all NaN are equal. Raises InputError for anything else.
     """
     return (tuple(value.shape), value.dtype) if is_array(value) else (type(value), repr(number_of(name, value)))
 
 
 def image_of(name: str, value: Any) -> ImageParam:
-    """An input like `value`. Raises InputError for a type that pipelines do not have."""
+    """Return an input like `value`. Raises InputError for a type that pipelines do not have."""
     try:
         kind = type_of_numpy(np.dtype(str(value.dtype).removeprefix("torch.")))
     except TypeError:
@@ -101,7 +104,7 @@ def image_of(name: str, value: Any) -> ImageParam:
 
 
 def number_of(name: str, value: Any) -> int | float | bool:
-    """`value` as a number of Python's. Raises InputError where it is none."""
+    """Return `value` as a Python number. Raises InputError if it is not one."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float):
@@ -111,7 +114,7 @@ def number_of(name: str, value: Any) -> int | float | bool:
 
 
 def extents_of(size: Any, where: str) -> tuple[int, ...]:
-    """The extents (width, height, ...) that `size` says. Raises InputError where these are no whole numbers above 0."""
+    """Return `size` as extents (width, height, ...). Raises InputError unless they are whole numbers above 0."""
     try:
         found = tuple(size)
         if not found or not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one > 0

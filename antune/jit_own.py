@@ -1,4 +1,4 @@
-"""Data that a pipeline itself holds (`hl.Buffer`, `image.set`), where the arrays of a call lie."""
+"""Data that a pipeline itself holds (`hl.Buffer`, `image.set`), moved to where the arrays of a call are."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from runners.calls import ArgumentError, lies_in_host
 class OwnData:
     """The elements of one input, as they were when the code was made; copied once to each OpenCL context.
 
-    `title` is its name for people.
+    `title` is its name in messages.
     """
 
     def __init__(self, title: str, data: NDArray[Any]) -> None:
-        """Changes of `data` afterwards change nothing."""
+        """Copy `data`: later changes have no effect."""
         self._title, self._data, self._lock = title, data.copy(order="C"), Lock()
         self._there: dict[int, tuple[Any, Any]] = {}
 
     def beside(self, arrays: Iterable[Any], queue: Any) -> Any:
-        """The elements where `arrays` lie, on `queue` if they are pyopencl's and it is given.
+        """Return the elements where `arrays` are; on `queue` if they are pyopencl's and it is given.
 
         Raises:
-            ArgumentError: they lie where only the caller can put arrays.
+            ArgumentError: the arrays are in memory to which only the caller can copy.
         """
         found = next((array for array in arrays if not lies_in_host(array)), None)
         if found is None:
@@ -40,7 +40,7 @@ class OwnData:
         place = found.queue if queue is None else queue
         if place is None:
             raise ArgumentError("none of the arrays has a queue; give one with queue=")
-        with self._lock:  # with its context, whose address would be another's otherwise
+        with self._lock:  # the entry holds the context, as its address may be reused otherwise
             key = place.context.int_ptr
             if key not in self._there:
                 there = module.to_device(place, self._data).with_queue(None)  # on the queue of each call
@@ -49,10 +49,10 @@ class OwnData:
 
 
 Order: TypeAlias = "tuple[str | OwnData, ...]"
-"""What a function is called with: arguments by name, or data of the pipeline's own."""
+"""The arguments of a function: those of the call by name, or the pipeline's own data."""
 
 
 def values_of(order: Order, arguments: Mapping[str, Any], queue: Any) -> list[Any]:
-    """What a function is called with. Raises ArgumentError as `OwnData.beside`."""
+    """Return the values to pass to a function. Raises ArgumentError as `OwnData.beside`."""
     arrays = [value for value in arguments.values() if not isinstance(value, np.ndarray | int | float)]
     return [arguments[one] if isinstance(one, str) else one.beside(arrays, queue) for one in order]

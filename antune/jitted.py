@@ -1,16 +1,16 @@
 """`@antune.jit`: a pipeline as a function on arrays that is tuned when it is first called.
 
     @antune.jit(evaluations=20)
-    def blur(image):                                     # image is an hl.ImageParam here
+    def blur(image):                             # image is an hl.ImageParam here
         out, x, y = hl.Func("out"), hl.Var("x"), hl.Var("y")
         out[x, y] = (image[x, y] + image[x + 1, y]) / 2
         return out
 
-    blur(picture, size=(1023, 768))                      # picture is an array here, and so is what comes back
+    blur(picture, size=(1023, 768))              # picture and the result are arrays
 
-For each set of shapes, types and numbers it runs, in this order: the plan that wisdom has for the device; else the best
-plan of a search within the budget, which wisdom keeps; else, where a size is not to be tuned or a search found nothing,
-the default plan.
+For each set of shapes, types and numbers it runs the first of these that exists: the plan that wisdom has for the
+device; the best plan of a search within the budget, which wisdom keeps; the default plan, if a size is not to be tuned
+or the search found nothing.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ if TYPE_CHECKING:
 
 Sizes: TypeAlias = tuple[int, ...]
 Ready: TypeAlias = "tuple[TunedFunction, Order]"
-"""A function, and what it is called with."""
+"""A function, and its arguments."""
 EVALUATIONS = 20
 MOST = 128
-"""Sets of shapes, types and numbers whose code stays ready; that of the one used longest ago is made anew."""
+"""The number of sets of shapes, types and numbers whose code is kept; the least recently used is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a search may take and where. See `jit`."""
+    """The limits of a search, and its device. See `jit`."""
 
     evaluations: int | None = None
     seconds: float | None = None
@@ -83,21 +83,21 @@ class Effort:
     reporter: ReporterName | Reporter = "silent"
 
     def covers(self, sizes: Sizes) -> bool:
-        """Whether an output of these extents is worth a search."""
+        """Return whether an output of these extents is worth a search."""
         return self.evaluations != 0 and (self.hints is None or sizes in self.hints)
 
     def options(self, file: str, device: DeviceInfo) -> RunOptions:
-        """A search."""
+        """Return the options of a search."""
         minutes = None if self.seconds is None else self.seconds / 60
         count = EVALUATIONS if self.evaluations is None and self.seconds is None else self.evaluations
-        budget = Budget(count or None, None, minutes or (None if count else 1.0))  # one that never tunes needs one, too
+        budget = Budget(count or None, None, minutes or (None if count else 1.0))  # without tuning, any limit
         return RunOptions(file, Compilation(), budget, explorer=self.explorer, seed=self.seed,
                           device=device.key, space="pipeline", from_python=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What a call is told beside the arguments of the function."""
+    """The arguments of a call besides those of the function."""
 
     out: Any = None
     queue: Any = None
@@ -105,12 +105,12 @@ class _Call:
 
     def values(self, function: TunedFunction, order: Order, arguments: Mapping[str, Any]) -> tuple[
             list[Any], dict[str, Any]]:
-        """What `function` is called with, by position and by name. Raises InputError."""
+        """Return the arguments for `function`, by position and by name. Raises InputError."""
         results = {} if self.out is None else _named_results(function, self.out)
         return values_of(order, arguments, self.queue), results
 
     def check(self, ready: Ready, arguments: Mapping[str, Any]) -> None:
-        """Raise InputError where `ready` would refuse the call, before a search that would be in vain."""
+        """Raise InputError if `ready` would refuse the call, before a search that would be useless."""
         function, order = ready
         values, results = self.values(function, order, arguments)
         function.check(*values, queue=self.queue, **results)
@@ -118,7 +118,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Pipeline:
-    """A pipeline that was built for some arguments: its model, and which argument each of its inputs is."""
+    """A pipeline built for some arguments: its model, and the argument for each of its inputs."""
 
     name: str
     file: str
@@ -127,7 +127,8 @@ class _Pipeline:
     images: Mapping[str, ImageParam]
 
     def inputs(self) -> dict[str, str | OwnData]:
-        """For each array that the program reads: the argument that it is, or data that the function itself has.
+        """Return, for each array that the program reads, the name of its argument, or data that the function itself
+        has.
 
         Raises InputError for an input of the function's own without data.
         """
@@ -144,11 +145,11 @@ class _Pipeline:
         return found
 
     def program(self) -> Program:
-        """Its model: a function of shapes and types, not of data. Raises InputError."""
+        """Return its model, which depends on shapes and types, not on data. Raises InputError."""
         return program_of(self.outputs, self.sizes, self.name, self.file)
 
     def problem(self, arguments: Mapping[str, Any], seed: int) -> Problem:
-        """The same with data: those of numpy arrays, else random ones. Raises InputError."""
+        """Return the same with data: numpy arrays as they are, else random data. Raises InputError."""
         for name, image in self.images.items():
             if isinstance(arguments[name], np.ndarray):
                 image.set(arguments[name])
@@ -157,11 +158,11 @@ class _Pipeline:
 
 
 class Jitted:
-    """What `antune.jit` makes of a function: see there."""
+    """The result of `antune.jit`: see there."""
 
     def __init__(self, build: Callable[..., Any], device: str | None, size: Callable[..., Sequence[int]] | None,
                  effort: Effort) -> None:
-        """Nothing is done before the first call."""
+        """Check the signature; all other work waits for the first call."""
         self._signature = checked_signature(build)
         update_wrapper(self, build)
         self.name: str = build.__name__
@@ -174,7 +175,9 @@ class Jitted:
         self._lock = RLock()
 
     def __get__(self, instance: object, owner: type | None = None) -> Jitted:
-        """Itself, as an attribute of a class. Raises InputError as one of an object: it would be a method."""
+        """Return itself, as an attribute of a class. Raises InputError as an attribute of an object: it would be a
+        method.
+        """
         if instance is None:
             return self
         raise InputError(f"{self.name} is a method, and antune.jit takes none, since `self` is no array: use a "
@@ -189,11 +192,11 @@ class Jitted:
         """Compute the pipeline.
 
         Arguments are those of the function: arrays, as `antune.load` takes them, and numbers. `size`: the extents of
-        the output (width, height, ...; default: those of the first array). `out`: the array, or a list of them, that
-        takes the result. `queue`, `stream`: as for `antune.load`.
+        the output (width, height, ...; default: those of the first array). `out`: the array, or a list of them, for the
+        result. `queue`, `stream`: as for `antune.load`.
 
         Raises:
-            InputError: an argument is nothing that a pipeline takes, or the pipeline is wrong.
+            InputError: pipelines cannot take an argument, or the pipeline is wrong.
         """
         arguments, call = self._bound(given, named), _Call(out, queue, stream)
         function, order = self._specialized(arguments, size, call)
@@ -201,7 +204,8 @@ class Jitted:
         return function(*values, queue=queue, stream=stream, **results)
 
     def specialized(self, *given: Any, size: Sequence[int] | None = None, **named: Any) -> TunedFunction:
-        """The function that a call with these arguments would run, tuned now if need be; `print` says what it is."""
+        """Return the function that a call with these arguments would run, tuned now if necessary; `print` describes it.
+        """
         return self._specialized(self._bound(given, named), size, None)[0]
 
     def _bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,7 +245,7 @@ class Jitted:
         return default if tuned is None else self._ready(pipeline, program, *tuned)
 
     def _ready(self, pipeline: _Pipeline, program: Program, plan: Plan, origin: str) -> Ready:
-        """The function that `plan` is."""
+        """Return `plan` as a function."""
         inputs = pipeline.inputs()
         variant = variant_of_plan(program, plan, self._device.target)
         function = made_function(program, variant, self._device, pipeline.name, tuple(inputs), (), origin)
@@ -266,12 +270,12 @@ class Jitted:
                 raise InputError(f"{self.name} takes no array, so nothing says how large its output is: "
                                  f"give size=(width, ...)", place)
             wanted = tuple(reversed(shapes[0]))[:outputs[0].dimensions()]
-        name = self.name if self.name.isidentifier() else "pipeline"  # a lambda has no name
+        name = self.name if self.name.isidentifier() else "pipeline"  # `<lambda>` is not an identifier
         return _Pipeline(name, file if file.endswith(".py") else f"{name}.py", outputs,
                          tuple(int(extent) for extent in wanted), images)
 
     def _extents(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Sizes | None:
-        """What the call or the decorator say of the output's extents, if they do. Raises InputError."""
+        """Return the output's extents as given by the call or the decorator, if they are. Raises InputError."""
         if size is not None:
             return extents_of(size, "size")
         chosen = self._size
@@ -282,7 +286,9 @@ class Jitted:
                           f"what size= of {self.name} returns")
 
     def _known(self, program: Program) -> tuple[Plan, str] | None:
-        """What wisdom has, if it is legal and multiplies in the program's own precision: nobody allowed a lower one."""
+        """Return wisdom's plan if it is legal and multiplies in the program's own precision, since lower ones need
+        permission.
+        """
         path = wisdom_file()
         if path is None:
             return None
@@ -303,7 +309,7 @@ class Jitted:
         return entry.plan, f"known from {entry.made_at[:10]}, {describe_ms(entry.ms)} of device time then"
 
     def _tuned(self, pipeline: _Pipeline, arguments: Mapping[str, Any]) -> tuple[Plan, str] | None:
-        """The best plan of a search; None where there is none."""
+        """Return the best plan of a search; None if there is none."""
         try:
             return self._searched(pipeline, pipeline.problem(arguments, self._effort.seed))
         except AntuneError as error:
@@ -331,16 +337,15 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
         runs: str | Path | None = None, reporter: ReporterName | Reporter = "silent") -> Any:
     """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
 
-    It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of
-    the first call with new shapes, types or numbers takes `evaluations` plans (0: never tune) or `seconds`,
-    whichever ends first (default: 20 plans; `seconds` alone has no limit of plans), on `device` (as --device takes
-    it). `size_hints`: the extents of outputs (width, height, ...) that are worth a search; others run what wisdom
-    has, or the default plan (None: all are). `size`: a function of the arguments that gives the extents of the
-    output, which otherwise are those of the first array. `runs`: a folder in which runs are kept. `reporter`: as
-    for `antune.tune`, but silent by default.
+    It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of the
+    first call with new shapes, types or numbers takes `evaluations` plans (0: never tune) or `seconds`, whichever ends
+    first (default: 20 plans; `seconds` alone has no limit of plans), on `device` (as for --device). `size_hints`: the
+    extents of outputs (width, height, ...) that are worth a search; others run the plan from wisdom, or the default
+    plan (None: all are). `size`: a function of the arguments that returns the extents of the output, by default those
+    of the first array. `runs`: a folder for the runs. `reporter`: as for `antune.tune`, but silent by default.
 
     Raises:
-        InputError: a budget or hint that makes no sense; at a call: as `Jitted`.
+        InputError: a budget or hint makes no sense; at a call: as `Jitted`.
     """
     if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 0):
         raise InputError(f"evaluations is {evaluations!r}; use 0 (never tune) or a whole number above it")
@@ -361,7 +366,7 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
 
 @contextmanager
 def _run_folder(runs: Path | None, name: str) -> Iterator[Path]:
-    """A new folder for a run, in `runs` or for now."""
+    """Yield a new folder for a run, in `runs`, or a temporary one."""
     if runs is not None:
         with claimed_directory(runs, name) as directory:
             yield directory
@@ -375,7 +380,7 @@ def _warn(text: str) -> None:
 
 
 def _named_results(function: TunedFunction, out: Any) -> dict[str, Any]:
-    """`out` by the names of results. Raises InputError where their number is another."""
+    """Return `out` by the names of results. Raises InputError if their numbers differ."""
     results = function.contract.results
     given = list(out) if isinstance(out, list | tuple) else [out]
     if len(given) != len(results):

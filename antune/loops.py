@@ -1,4 +1,4 @@
-"""Loops without `#pragma scop`: which of them a command means, and the list of all that can be tuned."""
+"""Loops without `#pragma scop`: the choice of those to tune, and the list of all that can be tuned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def settle(scoped: Scoped) -> Scoped:
-    """The same file with the number of the loop nest that is meant, which is printed; pragmas need neither.
+    """Return the same file with the number of the chosen loop nest, and print it; with pragmas it needs no number.
 
     Raises:
         InputError: no loops can be tuned.
@@ -31,7 +31,7 @@ def settle(scoped: Scoped) -> Scoped:
 
 
 def found_lines(scoped: Scoped) -> Iterator[str]:
-    """What `antune explain FILE --find` prints. Raises InputError where nothing can be tuned."""
+    """Yield the lines of `antune explain FILE --find`. Raises InputError if nothing can be tuned."""
     from generator.finding import doubt, most_time
     from generator.frontend_c.detect import find_nests, has_own_pragma, refuse_empty
 

@@ -1,4 +1,4 @@
-"""The options of `antune tune` that say what is sought."""
+"""The options of `antune tune` for the objective."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OwnMetrics: TypeAlias = Annotated[list[str] | None, typer.Option(
 
 
 def sought(text: str, higher: bool | None, metrics: list[str] | None) -> Objective:
-    """What --objective, --maximize and --metric say together. Raises InputError as `parse_objective`."""
+    """Return the objective of --objective, --maximize and --metric. Raises InputError as `parse_objective`."""
     from experiments.values.objective import parse_objective
 
     return parse_objective(text, higher, parse_metrics(metrics))
 
 
 def parse_metrics(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
-    """Metrics as names and expressions. Raises InputError for a text without `=`."""
+    """Return metrics as names and expressions. Raises InputError for a text without `=`."""
     pairs = [text.partition("=") for text in texts or []]
     for (name, equals, value), text in zip(pairs, texts or [], strict=True):
         if not (name.strip() and equals and value.strip()):

@@ -1,4 +1,4 @@
-"""The words of a command line, as types for typer; here they become typed values, once."""
+"""The options of the command line, as types for typer, and their conversion to typed values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CacheChoice(StrEnum):
-    """What a timed run finds in the caches."""
+    """The state of the caches before a timed run."""
 
     warm = "warm"
     cold = "cold"
@@ -247,7 +247,7 @@ Picture: TypeAlias = Annotated[bool, typer.Option(
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """Which loops of which file, and how the file is compiled."""
+    """The loops to tune: their file, how it is compiled, and their place in it."""
 
     file: Path
     compilation: Compilation
@@ -260,10 +260,10 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
                  cflags: str, function: str | None, scop: int | None, param: list[str] | None,
                  size: str | None = None, args: str = "", stdin: Path | None = None,
                  program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False) -> Scoped:
-    """The options that `tune` and `explain` share, checked; paths become absolute.
+    """Check the options that `tune` and `explain` share; paths become absolute.
 
     Raises:
-        InputError: a file or directory that does not exist, or a definition that makes no sense.
+        InputError: a file or directory does not exist, or a definition makes no sense.
     """
     file, function = pipeline_function(file, function)
     if not file.is_file():
@@ -296,12 +296,12 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
 
 
 def usual_space(file: Path) -> SpaceName:
-    """The space of a file where the user names none."""
+    """Return the default space of a file."""
     return {".py": "pipeline", ".json": "template"}.get(file.suffix, "wide")  # type: ignore[return-value]  # all are names
 
 
 def pipeline_function(file: Path, function: str | None) -> tuple[Path, str | None]:
-    """`pipeline.py:build` as a file and a function. Raises InputError when --function says another one."""
+    """Split `pipeline.py:build` into file and function. Raises InputError if --function names another one."""
     match = re.fullmatch(r"(.+\.py):(\w+)", str(file), re.DOTALL)
     if not match or file.is_file():
         return file, function
@@ -311,7 +311,7 @@ def pipeline_function(file: Path, function: str | None) -> tuple[Path, str | Non
 
 
 def parse_size(text: str | None) -> list[str]:
-    """`640x480` as sizes for --param: width=640, height=480. Raises InputError for anything else."""
+    """Convert `640x480` to sizes for --param: width=640, height=480. Raises InputError for anything else."""
     from generator.frontend_py.load import SIZES
 
     if text is None:
@@ -324,7 +324,7 @@ def parse_size(text: str | None) -> list[str]:
 
 def parse_budget(evaluations: int | None, iterations: int | None, minutes: float | None, stop_at: str | None,
                  stagnation: int | None) -> Budget:
-    """When a new run ends. Raises InputError for a limit or goal that makes no sense."""
+    """Return the budget of a new run. Raises InputError for a limit or goal that makes no sense."""
     from experiments.values.options import make_budget
     from experiments.values.stopping import parse_goal
 
@@ -334,14 +334,14 @@ def parse_budget(evaluations: int | None, iterations: int | None, minutes: float
 
 
 def parse_define(text: str) -> str:
-    """A macro definition as a C compiler's -D takes it. Raises InputError when it is none."""
+    """Return a macro definition for a C compiler's -D. Raises InputError if it is malformed."""
     if not re.fullmatch(r"[A-Za-z_]\w*(\([^)]*\))?(=.*)?", text, re.DOTALL):
         raise InputError(f"-D {text!r} is no definition; write -D NAME or -D NAME=VALUE")
     return text
 
 
 def parse_words(option: str, text: str) -> tuple[str, ...]:
-    """The words of --cflags or --args, as a shell splits them. Raises InputError for an unbalanced quote."""
+    """Split the text of --cflags or --args into words, as a shell does. Raises InputError for an unbalanced quote."""
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
@@ -349,8 +349,10 @@ def parse_words(option: str, text: str) -> tuple[str, ...]:
 
 
 def parse_invocation(args: str, stdin: Path | None, limit_s: float) -> Invocation:
-    """How the program is started. Paths become absolute, as it runs elsewhere. Raises InputError for a file that
-    cannot be read.
+    """Return how to start the program. Paths become absolute, as it runs in another folder.
+
+    Raises:
+        InputError: a file cannot be read.
     """
     arguments = tuple(_completed(word) for word in parse_words("--args", args))
     if stdin is None:
@@ -364,7 +366,7 @@ def parse_invocation(args: str, stdin: Path | None, limit_s: float) -> Invocatio
 
 
 def _completed(word: str) -> str:
-    """An argument with the whole path of the file that it names: `data.txt`, `--input=data.txt`, `some/folder`."""
+    """Make the path of an existing file in an argument absolute: `data.txt`, `--input=data.txt`, `some/folder`."""
     option, equals, value = word.rpartition("=") if word.startswith("-") else ("", "", word)
     path = Path(value)
     named = path.is_file() or ("/" in value and path.exists())
@@ -372,7 +374,7 @@ def _completed(word: str) -> str:
 
 
 def parse_parameters(texts: list[str]) -> tuple[tuple[str, int], ...]:
-    """NAME=VALUE pairs with integer values. Raises InputError for any other shape, or a name given twice."""
+    """Parse NAME=VALUE pairs with integer values. Raises InputError for any other form, or a name given twice."""
     pairs: dict[str, int] = {}
     for text in texts:
         match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([+-]?\d+)\s*", text)

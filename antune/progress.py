@@ -1,4 +1,4 @@
-"""What the user sees while a run goes on: a bar on a terminal, plain lines anywhere else."""
+"""The display during a run: a bar on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 EVERY_S = 20.0
-"""Where there is no terminal, the rates are said that often."""
+"""How often the rates are printed without a terminal."""
 PHASES = ("generate", "compile", "check", "time")
 
 
 @dataclass(slots=True)
 class Rates:
-    """How fast the phases of this session's evaluations go: seconds of work and evaluations that came to it, by
+    """The speeds of the phases of this session's evaluations: seconds of work, and evaluations that reached it, by
     phase.
     """
 
@@ -46,9 +46,10 @@ class Rates:
                 self.reached[phase] += 1
 
     def words(self) -> str:
-        """`generate 21/s 4%, compile 1.1/s 86%, ...`: evaluations per second of such work, and its share of all work.
+        """Return `generate 21/s 4%, compile 1.1/s 86%, ...`: evaluations per second of such work, and its share of all
+        work.
 
-        Several workers compile at a time, so that all in all it may go faster. Empty when nothing was measured.
+        Several workers compile in parallel, so the total may be faster. Empty if nothing was measured.
         """
         total = sum(self.seconds.values())
         return ", ".join(f"{phase} {describe_rate(self.reached[phase] / self.seconds[phase])} "
@@ -63,7 +64,7 @@ def _by_phase(spent: Durations) -> Mapping[str, float]:
 class Tally:
     """The numbers of the display: times in milliseconds, `done` without the default plan, `rates` of this session.
 
-    What is best goes by `sought`; `best_ms` is its time, `best_cost` and `default_cost` are by the objective.
+    `sought` decides which plan is the best; `best_ms` is its time, `best_cost` and `default_cost` are by the objective.
     """
 
     sequential_ms: float | None
@@ -98,7 +99,7 @@ class Tally:
             self.best_ms, self.best_cost = ms, cost
 
     def best(self) -> str:
-        """`best 3.2 ms (12x sequential, 1.8x default)`."""
+        """Return `best 3.2 ms (12x sequential, 1.8x default)`."""
         if self.best_ms is None:
             return "nothing valid yet"
         if not self.sought.objective.is_time:
@@ -116,18 +117,18 @@ class Tally:
         return f"best {describe_ms(self.best_ms)} ({over[0]} sequential, {over[1]} default)"
 
     def failed(self) -> str:
-        """`failed: 2 illegal, 1 timed out`, empty when nothing failed."""
+        """Return `failed: 2 illegal, 1 timed out`, empty if nothing failed."""
         counts = ", ".join(f"{count} {kind}" for kind, count in self.failures.most_common())
         return f"failed: {counts}" if counts else ""
 
     def pace(self) -> str:
-        """`0.83/s, 1 min 20 s left`: evaluations of this session per second, and how long it will take."""
+        """Return `0.83/s, 1 min 20 s left`: evaluations of this session per second, and the time left."""
         active_s, fresh = time.monotonic() - self.started_s, self.done - self.done_before
         rate = [describe_rate(fresh / active_s)] if fresh and active_s > 0 else []
         return ", ".join(words for words in (*rate, self.left()) if words)
 
     def left(self) -> str:
-        """The time left as far as this session's pace tells, empty before the first result."""
+        """Return the time left at this session's pace, empty before the first result."""
         active_s = time.monotonic() - self.started_s
         guesses = [] if self.minutes is None else [60 * self.minutes - self.elapsed_before_s - active_s]
         fresh = self.done - self.done_before
@@ -137,7 +138,7 @@ class Tally:
 
 
 def make_tally(info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> Tally:
-    """The numbers at the start of a session."""
+    """Return the numbers at the start of a session."""
     sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
     tally = Tally(sequential_ms, budget.total(info.options.ants), budget.minutes, elapsed_s,
                   sought=sought_for(info.options.objective, info.subject))
@@ -149,7 +150,7 @@ def make_tally(info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapse
 
 
 class Lines:
-    """A reporter for files and pipes: one line per note and per result, now and then how fast it goes."""
+    """A reporter for files and pipes: one line per note and per result, and the rates from time to time."""
 
     def __init__(self) -> None:
         """Nothing is printed before the first note."""
@@ -157,23 +158,23 @@ class Lines:
         self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Nothing to prepare."""
+        """Return itself; there is nothing to prepare."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to put back."""
+        """Do nothing; there is nothing to restore."""
 
     def note(self, text: str) -> None:
         """Print `text`."""
         print(printable(text), flush=True)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """Print what is tuned and where."""
+        """Print the program, the device and the baseline."""
         self._tally = make_tally(info, budget, stored, elapsed_s)
         self.note(headline(info, self._tally))
 
     def result(self, result: Result) -> None:
-        """Print how evaluation `number` ended and what is best now."""
+        """Print how an evaluation ended, and the best result so far."""
         if self._tally is None:
             return
         self._tally.add(result)
@@ -188,8 +189,8 @@ class Lines:
 
 
 class Bar:
-    """A reporter for terminals: a bar with the pace, below it what is best, how fast each phase goes and what
-    failed.
+    """A reporter for terminals: a bar with the pace, and lines with the best result, the rates of the phases and
+    failures.
     """
 
     def __init__(self) -> None:
@@ -206,11 +207,11 @@ class Bar:
         self._live: Live = Live(get_renderable=self._view, console=self._console)
 
     def __enter__(self) -> Self:
-        """Nothing to prepare."""
+        """Return itself; there is nothing to prepare."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the last view on the screen and give the cursor back."""
+        """Leave the last view on the screen, and restore the cursor."""
         self._live.stop()
 
     def note(self, text: str) -> None:
@@ -218,7 +219,7 @@ class Bar:
         self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """Say what is tuned and show the bar."""
+        """Print the program, the device and the baseline, and show the bar."""
         self._tally = make_tally(info, budget, stored, elapsed_s)
         self.note(headline(info, self._tally))
         self._task = self._progress.add_task("", total=self._tally.total, completed=self._tally.done)
@@ -230,7 +231,7 @@ class Bar:
             self._tally.add(result)
 
     def _view(self) -> Group:
-        """Four lines, made anew several times a second: the time left goes on when nothing arrives."""
+        """Return four lines, made anew several times a second: the time left is updated even if no result arrives."""
         from rich.console import Group
         from rich.text import Text
 
@@ -243,7 +244,7 @@ class Bar:
 
 
 def headline(info: RunInfo, tally: Tally) -> str:
-    """What is tuned, on what, against which baseline."""
+    """Return the program, the device and the baseline in one line."""
     if tally.sequential_ms is None:
         return f"tuning {info.subject.name} on {info.device.name} ({info.device.platform})"
     return (
@@ -254,5 +255,5 @@ def headline(info: RunInfo, tally: Tally) -> str:
 
 
 def make_reporter() -> Lines | Bar:
-    """The reporter that fits standard output."""
+    """Return the reporter that fits standard output."""
     return Bar() if sys.stdout.isatty() else Lines()

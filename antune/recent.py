@@ -1,4 +1,4 @@
-"""A bounded memory: what was used last stays."""
+"""A bounded cache that keeps the most recently used values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """At most `most` values by key; the one that was used longest ago goes first. Threads may share it."""
+    """At most `most` values by key; the least recently used is dropped first. Threads may share it."""
 
     def __init__(self, most: int) -> None:
-        """It is empty."""
+        """Start empty."""
         self._most, self._lock = most, Lock()
         self._found: OrderedDict[Hashable, Value] = OrderedDict()
 
     def get(self, key: Hashable) -> Value | None:
-        """The value of `key`; None where there is none (any more)."""
+        """Return the value of `key`; None if there is none (any more)."""
         with self._lock:
             found = self._found.get(key)
             if found is not None:
@@ -27,7 +27,7 @@ class Recent(Generic[Value]):
             return found
 
     def put(self, key: Hashable, value: Value) -> None:
-        """Remember `value` for `key`."""
+        """Keep `value` for `key`."""
         with self._lock:
             self._found[key] = value
             while len(self._found) > self._most:

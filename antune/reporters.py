@@ -1,4 +1,4 @@
-"""Who tells how a run gets on, for runs that are begun from Python."""
+"""Reporters of the progress of runs that are started from Python."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ METHODS = ("note", "begin", "result")
 
 
 class Silent:
-    """Tells nothing; warnings are in `Result.warnings` all the same."""
+    """Prints nothing; `Result.warnings` has the warnings all the same."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def result(self, result: Result) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Notebook(Lines):
-    """One output of a notebook's cell that changes: a bar, below it the last lines; lines where there is no IPython."""
+    """An output of a notebook's cell that changes: a bar, and the last lines below; plain lines without IPython."""
 
     LINES = 6
 
@@ -49,7 +49,7 @@ class Notebook(Lines):
         self._display: Any = None
 
     def note(self, text: str) -> None:
-        """Show `text` below what was said last."""
+        """Show `text` below the previous notes."""
         try:
             from IPython.display import HTML, display
         except ImportError:
@@ -63,7 +63,7 @@ class Notebook(Lines):
             self._display.update(content)
 
     def _bar(self) -> str:
-        """The bar, once it is known how much there is to do."""
+        """Return the bar, once the total is known."""
         tally = self._tally
         if tally is None or tally.total is None:
             return ""
@@ -75,7 +75,7 @@ class Calling:
     """A reporter that also calls a function with every evaluation."""
 
     def __init__(self, reporter: Reporter, on_result: Callable[[Result], object]) -> None:
-        """`reporter` hears everything first."""
+        """`reporter` is told everything first."""
         self._reporter, self._on_result = reporter, on_result
 
     def note(self, text: str) -> None:
@@ -87,13 +87,13 @@ class Calling:
         self._reporter.begin(info, budget, stored, elapsed_s)
 
     def result(self, result: Result) -> None:
-        """Pass it on, then call."""
+        """Pass it on, then call the function."""
         self._reporter.result(result)
         self._on_result(result)
 
 
 def check_reporter(reporter: object) -> None:
-    """Raise InputError unless `reporter` is None, the name of one, or an object with its three methods."""
+    """Raise InputError unless `reporter` is None, a name, or an object with the three methods of reporters."""
     if isinstance(reporter, str):
         if reporter in NAMES:
             return
@@ -109,8 +109,10 @@ def check_reporter(reporter: object) -> None:
 @contextmanager
 def opened(reporter: ReporterName | Reporter | None,
            on_result: Callable[[Result], object] | None = None) -> Iterator[Reporter]:
-    """The reporter of a name, or the one that is given; None: the one that fits. Raises InputError as
-    `check_reporter`.
+    """Yield the reporter with a name, or the given one; None: the one that fits.
+
+    Raises:
+        InputError: as `check_reporter`.
     """
     check_reporter(reporter)
     name = ("notebook" if in_notebook() else "text") if reporter is None else reporter
@@ -119,7 +121,7 @@ def opened(reporter: ReporterName | Reporter | None,
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, whose cells can change what they show."""
+    """Return whether this process is the kernel of a notebook, whose cells can update their output."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return shell is not None and hasattr(shell, "kernel")
 

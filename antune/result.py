@@ -1,4 +1,4 @@
-"""What `antune.tune` returns: the figures of a run, its best plan, and all results as a table, a plot or a page."""
+"""The result of `antune.tune`: the figures of a run, its best plan, and all results as a table, a plot or a page."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class Best:
     """The best plan of a run and its times: device time in milliseconds, the 95 % interval of the median.
 
-    `speedup` compares with the sequential program, None where there is none, `speedup_over_default` with the default
-    plan. `value` is that of the objective, by which it is the best: the time, unless another one was given; None where
-    another one has no value at these times. `parameters`: of a kernel template.
+    `speedup` compares with the sequential program (None without one), `speedup_over_default` with the default plan.
+    `value` is that of the objective, by which the plan is the best (by default the time); None if the objective has no
+    value at these times. `parameters`: of a kernel template.
     """
 
     evaluation: int
@@ -46,28 +46,29 @@ class Best:
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """The values of a template's parameters; none for a program."""
+        """The values of a template's parameters; empty for a program."""
         return dict(self.plan.parameters)
 
     def __repr__(self) -> str:
-        """Its time, then the decisions, a line each."""
+        """Return its time, then the decisions, one per line."""
         return "\n".join([f"evaluation {self.evaluation}: {describe_ms(self.ms)}", *describe_plan(self.plan)])
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run came to. Times are in milliseconds, None where nothing valid was found."""
+    """The result of a run. Times are in milliseconds, None if nothing valid was found."""
 
     finish: Finish
 
     @classmethod
     def of(cls, finish: Finish) -> Result:
-        """That of a run which ended just now: its directory stays right when the program goes to another one."""
+        """Return the result of a run that has just ended, with an absolute path: the program may change its directory.
+        """
         return cls(replace(finish, directory=finish.directory.absolute()))
 
     @property
     def directory(self) -> Path:
-        """Where the run is kept: an absolute path."""
+        """The directory of the run: an absolute path."""
         return self.finish.directory
 
     @property
@@ -77,7 +78,7 @@ class Result:
 
     @property
     def best(self) -> Best | None:
-        """The best plan with its times, as the final measurement says; None when nothing valid was found."""
+        """The best plan with its times of the final measurement; None if nothing valid was found."""
         found, summary = self.finish.best, self.summary
         if found is None or summary.best_ms is None:
             return None
@@ -106,28 +107,28 @@ class Result:
 
     @property
     def speedup(self) -> float | None:
-        """How many times faster the best plan is than the program itself."""
+        """The time of the program itself over that of the best plan."""
         return self.summary.speedup_over_sequential
 
     @property
     def speedup_over_default(self) -> float | None:
-        """How many times faster the best plan is than the default plan."""
+        """The time of the default plan over that of the best plan."""
         return self.summary.speedup_over_default
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was noticed about the program, such as results that rounding errors decide."""
+        """Warnings about the program, for example that its results depend on rounding errors."""
         with read_store(self.directory) as store:
             return store.reference().warnings
 
     @property
     def table(self) -> Any:
-        """All evaluations, one row each: a pandas DataFrame where pandas is installed, else a list of dictionaries.
+        """All evaluations, one row each: a pandas DataFrame if pandas is installed, else a list of dictionaries.
 
-        Columns: `evaluation` (0: the default plan), `iteration`, `status` ("timed", or what went wrong), `ms`,
-        `low_ms`, `high_ms` (as the search measured them; None where there is no time), `message`, `plan` (its digest),
-        `decisions` (in words); for a kernel template each parameter instead of these, with a `_` at the end of its name
-        where that is a column already. With an objective of one's own, `objective` is its value.
+        Columns: `evaluation` (0: the default plan), `iteration`, `status` ("timed", or the kind of failure), `ms`,
+        `low_ms`, `high_ms` (as the search measured them; None without a time), `message`, `plan` (its digest),
+        `decisions` (in words); for a kernel template, each parameter instead of these, with a `_` at the end of its
+        name if that is already a column. With an objective other than the time, `objective` is its value.
         """
         with read_store(self.directory) as store:
             info = store.info()
@@ -140,7 +141,7 @@ class Result:
         return DataFrame(rows)
 
     def plot(self) -> Figure:
-        """The times of all evaluations and the best so far, as a matplotlib figure that belongs to no window."""
+        """Return the times of all evaluations and the best so far, as a matplotlib figure without a window."""
         from experiments.pictures.stills import drawn
         from experiments.report.convergence import still
 
@@ -150,7 +151,7 @@ class Result:
             return drawn(still(store.results(), self.summary, sought=sought))
 
     def report(self) -> Path:
-        """Write report.html; returns its path."""
+        """Write report.html, and return its path."""
         from experiments.report.page import write_report
 
         with read_store(self.directory) as store:
@@ -159,10 +160,10 @@ class Result:
     def export(self, kind: str, out: str | Path, sizes: Sequence[str] = ()) -> tuple[Path, ...]:
         """Write the best plan or the results into the folder `out`, as `antune export --to KIND`; returns the files.
 
-        `sizes` are other sizes that the function takes, too, each like a --size of the command.
+        `sizes` are other sizes that the function accepts, each like a --size of the command.
 
         Raises:
-            InputError: there is no such kind, nothing to export, the plan does not do for another size, or `out` cannot
+            InputError: an unknown kind, nothing to export, a plan that does not work for another size, or `out` cannot
                 be written.
         """
         from experiments.exports.kinds import Kind
@@ -175,12 +176,12 @@ class Result:
             return export(store, Kind(kind), None, Path(out), resizing=Resizing(tuple(sizes)))
 
     def __repr__(self) -> str:
-        """The figures and the winning decisions, a line each."""
+        """Return the figures and the winning decisions, one per line."""
         lines = [self._headline, *(f"  {line}" for line in self._decisions), f"  in {self.directory}"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same for notebooks: times and ratios as a table."""
+        """Return the same for notebooks: times and ratios as a table."""
         cells = "".join(f"<tr><th style='text-align:left'>{escape(row[0])}</th>"
                         + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
                         for row in result_rows(self.summary))
@@ -209,7 +210,7 @@ class Result:
 
 
 def _row(result: Evaluated, sought: Sought) -> dict[str, Any]:
-    """One evaluation as a record of plain values."""
+    """Return one evaluation as a record of plain values."""
     asked, outcome = result.evaluation, result.outcome
     times = (outcome.median_ms, outcome.low_ms, outcome.high_ms) if isinstance(outcome, Timed) else (None, None, None)
     row = {"evaluation": asked.number, "iteration": asked.iteration, "status": kind_of(outcome),

@@ -1,4 +1,4 @@
-"""What the suites that search programs side by side share: how they are run and shown."""
+"""Common parts of the suites that search programs side by side: running them, and printing their tables."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ Out: TypeAlias = Annotated[
 
 
 def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) -> None:
-    """Do what is missing of a suite, and show its tables; write them to `json_file`, too. Raises InputError, or
-    Exit when it is interrupted or has no result.
+    """Run the missing searches of a suite, and print its tables; write them to `json_file`, too.
+
+    Raises InputError, or Exit if it is interrupted or has no result.
     """
     from antune.files import check_place, write_json
     from antune.suite_progress import reporting
@@ -73,7 +74,7 @@ class _Show:
         print(printable(text), file=sys.stderr, flush=True)
 
     def entry(self, entry: Entry) -> None:
-        """A line per table, as soon as a program is done."""
+        """Print a line per table, as soon as a program is done."""
         from experiments.studies.side_by_side.table import Section, line_tables
 
         lines = [entry.program]

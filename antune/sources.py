@@ -1,8 +1,9 @@
-"""What `antune.tune` takes: files, C text, and what the calling program built (pipelines, kernel templates).
+"""The sources that `antune.tune` takes: files, C text, and pipelines and kernel templates that the calling program
+built.
 
-A run must find its program again when it is resumed. The store has it: the polyhedral model or the kernel's text, with
-its data. So what a Python program built needs no file. C text becomes a file in the run's directory, since a compiler
-and the exports read it.
+A resumed run must find its program again. The store has it: the polyhedral model or the kernel's text, with its data.
+So programs built in Python need no file. C text is written to a file in the run's directory, since compilers and
+exports read it.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ function that returns one of the last three and takes `parameters`.
 
 
 MOST_NAME = 200
-"""Characters of a name: files that are called after it add some."""
+"""The maximum length of a name: the names of files add some characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class CWords:
-    """What is said of a C file; the fields are the options of `antune tune`."""
+    """The arguments for C files; the fields are the options of `antune tune`."""
 
     defines: Sequence[str] = ()
     includes: Sequence[str | Path] = ()
@@ -59,7 +60,7 @@ class CWords:
     scop: int | None = None
 
     def scoped(self, file: Path, parameters: Mapping[str, int]) -> Scoped:
-        """The loops of `file` that are meant. Raises InputError as `parse_scoped`."""
+        """Return the loops to tune in `file`. Raises InputError as `parse_scoped`."""
         sizes = [f"{name}={value}" for name, value in parameters.items()]
         return parse_scoped(file, [Path(folder) for folder in self.includes], list(self.defines),
                             [Path(other) for other in self.sources], self.cflags, self.function, self.scop, sizes, None,
@@ -69,7 +70,7 @@ class CWords:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a run needs to know of its source: options, parts, and the text where no file holds it."""
+    """A run's source: options, parts, and the text if no file holds it."""
 
     options: RunOptions
     parts: Parts = PARTS
@@ -78,7 +79,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class FromPython:
-    """What a Python program built: the Problem for a seed, and where it stands."""
+    """A pipeline or template built in Python: a function from a seed to its Problem, and where it is defined."""
 
     name: str
     file: str
@@ -88,7 +89,7 @@ class FromPython:
     parameters: tuple[tuple[str, int], ...] = ()
 
     def given(self, options: RunOptions, words: CWords) -> Given:
-        """The run that `options` describe, of this. Raises InputError for words about C."""
+        """Return the run that `options` describe, of this. Raises InputError if `words` has arguments for C files."""
         if words != CWords():
             raise InputError(f"{self.name} was built by a Python program: what is said of C files (defines, includes, "
                              "sources, cflags, args, stdin, function, scop) means nothing here; leave it out")
@@ -97,12 +98,12 @@ class FromPython:
 
 
 def is_text(source: object) -> bool:
-    """Whether `source` is C text, not the name of a file."""
+    """Return whether `source` is C text rather than the name of a file."""
     return isinstance(source, str) and ("\n" in source or "{" in source)
 
 
 def fit_name(name: str | None) -> str | None:
-    """`name` as a program can have it: letters, digits and `_`. Raises InputError for one that is no text."""
+    """Return `name` with letters, digits and `_` only. Raises InputError if it is not a text."""
     if name is None:
         return None
     if not isinstance(name, str):
@@ -111,7 +112,7 @@ def fit_name(name: str | None) -> str | None:
 
 
 def whole_numbers(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """`parameters` as Python's integers. Raises InputError for other names and values."""
+    """Return `parameters` as Python integers. Raises InputError for other names and values."""
     found = {}
     for key, value in parameters.items():
         if not isinstance(key, str) or not isinstance(value, int | np.integer):
@@ -122,7 +123,7 @@ def whole_numbers(parameters: Mapping[str, Any]) -> dict[str, int]:
 
 
 def name_of(source: Source, built: FromPython | None, name: str | None) -> str:
-    """What a run is called, fit for a folder; `name` is fit."""
+    """Return the name of a run, valid for a folder; `name` is valid."""
     if name is not None:
         return name
     if built is not None:
@@ -131,10 +132,10 @@ def name_of(source: Source, built: FromPython | None, name: str | None) -> str:
 
 
 def built_here(source: Source, parameters: Mapping[str, int], name: str | None) -> FromPython | None:
-    """What the calling program built; None for files and C text.
+    """Return what the calling program built; None for files and C text.
 
     Raises:
-        InputError: nothing of what can be tuned, or a pipeline that is wrong.
+        InputError: it cannot be tuned, or the pipeline is wrong.
     """
     if isinstance(source, str | Path):
         return None
@@ -182,7 +183,7 @@ def _of_template(made: Tunable, name: str) -> FromPython:
 
 @contextmanager
 def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
-    """The file of `source`; C text is written into the directory of its run, where it stays if there is a run."""
+    """Yield the file of `source`; C text is written to the directory of its run, where it stays if there is a run."""
     if not is_text(source):
         yield Path(source)
         return
@@ -192,7 +193,7 @@ def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
     file = directory / f"{name}.c"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="utf-8") as opened:  # the folder may be the user's, with files in it
+        with file.open("x", encoding="utf-8") as opened:  # the folder may be the user's, with other files
             opened.write(source)
     except FileExistsError:
         raise InputError(f"{file if file.exists() else directory} is there already, and the text that is tuned would "
@@ -210,7 +211,7 @@ def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
 
 def of_file(file: Path, words: CWords, parameters: Mapping[str, int], space: SpaceName | None,
             options: RunOptions) -> Given:
-    """The run that `options` describe, of a file. Raises InputError as `parse_scoped`."""
+    """Return the run that `options` describe, of a file. Raises InputError as `parse_scoped`."""
     scoped = words.scoped(file, parameters)
     return Given(replace(options, file=str(scoped.file), compilation=scoped.compilation, function=scoped.function,
                          scop=scoped.scop, parameters=scoped.parameters, space=space or usual_space(scoped.file)))

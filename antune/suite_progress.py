@@ -1,4 +1,4 @@
-"""What the user sees while a suite runs: a bar on a terminal, now and then a line anywhere else; on standard error."""
+"""The display during a suite, on standard error: a bar on a terminal, a line from time to time anywhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY_S, ENOUGH = 20.0, 3
 
 @contextmanager
 def reporting(what: str = "searches") -> Iterator[Callable[[int, int], None]]:
-    """A function to be told how many searches (or `what` is counted) are done, and of how many."""
+    """Yield a function that takes the numbers of finished searches (or `what` is counted) and of all."""
     if sys.stderr.isatty():
         with _bar(what) as show:
             yield show
@@ -32,8 +32,8 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class _Lines:
-    """A line at the start and every EVERY_S seconds; the time left follows from the ENOUGH or more that were done
-    since.
+    """Print a line at the start and every EVERY_S seconds; the time left is estimated from at least ENOUGH that are
+    done since.
     """
 
     def __init__(self, what: str) -> None:

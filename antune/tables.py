@@ -1,4 +1,4 @@
-"""Tables for people: what a run came to, which runs and devices there are."""
+"""Tables for terminals: the result of a run, lists of runs and devices."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WIDE = 160
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns after the first are aligned right when all their cells are numbers.
+    """Print a table; columns after the first are aligned right if all their cells are numbers.
 
-    Where the terminal is too narrow for it, each row becomes a few lines.
+    If the terminal is too narrow for it, each row becomes a few lines.
     """
     from rich.console import Console
 
@@ -56,7 +56,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def print_finish(finish: Finish) -> None:
-    """The result of a run: times, ratios, the decisions that won, the files, how the time was spent."""
+    """Print the result of a run: times, ratios, the winning decisions, the files, and the shares of the time."""
     summary = finish.summary
     print(f"\n{summary.name} on {summary.device}: {_ended(finish)}")
     print_table(HEADER, result_rows(summary))
@@ -86,7 +86,7 @@ def print_finish(finish: Finish) -> None:
 
 
 def _files(finish: Finish) -> list[str]:
-    """What a session wrote at its end."""
+    """Return the files that a session wrote at its end."""
     names = ["summary.json", "results.csv", "convergence.png"]
     if finish.best is not None:
         code = sorted(path.name for path in finish.directory.glob("best.*") if path.suffix != ".json")
@@ -107,7 +107,7 @@ def _next_step(finish: Finish) -> str:
 
 
 def print_runs(runs: Sequence[Listed]) -> None:
-    """One line per run."""
+    """Print one line per run."""
     rows = []
     for run in runs:
         found = run.summary
@@ -123,14 +123,14 @@ def print_runs(runs: Sequence[Listed]) -> None:
 
 
 def print_devices(devices: Sequence[DeviceInfo]) -> None:
-    """One line per device, with the limits that shape the search."""
+    """Print one line per device, with the limits that shape the search."""
     rows = [(str(number), d.name, d.platform, d.driver, str(d.target.compute_units), str(d.target.max_threads),
              f"{d.target.local_bytes // 1024} KiB", ", ".join(d.features)) for number, d in enumerate(devices)]
     print_table(("#", "device", "platform", "driver", "units", "threads/block", "shared", "features"), rows)
 
 
 def print_broken(seen: Survey) -> None:
-    """What is wrong with the devices that do not work, and which work only because antune repairs their drivers."""
+    """Print what is wrong with the devices that do not work, and the repairs that others need."""
     for device in seen.devices:
         if repair := seen.repairs.get(device.key):
             print(f"{device.platform}, {device.name}: {repair}.")
@@ -142,8 +142,9 @@ def print_broken(seen: Survey) -> None:
 
 
 def device_rows(seen: Survey) -> list[dict[str, Any]]:
-    """Every device as in the JSON file, those that work first, with `state`, `note` (a repair, or why it fails) and
-    `remedy`.
+    """Return every device as in the JSON file, those that work first.
+
+    Each has `state`, `note` (a repair, or why it fails) and `remedy`.
     """
     rows = [{**asdict(device), "state": "repaired" if device.key in seen.repairs else "works",
              "note": seen.repairs.get(device.key, ""), "remedy": ""} for device in seen.devices]

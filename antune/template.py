@@ -1,4 +1,4 @@
-"""The words for kernel templates: `from antune.template import array, constant, output, template, texture`
+"""The functions for kernel templates: `from antune.template import array, constant, output, template, texture`
 (docs/templates.md).
 """
 

@@ -1,8 +1,8 @@
-"""Kernel Tuner's cache file: read, and added to configuration by configuration.
+"""Kernel Tuner's cache file: read it, and add configurations one by one.
 
-A file stays open at its end (without the last two braces) while a search goes on: what was killed can be read again. A
-line per entry is appended as soon as it is known; whatever rewrites the file replaces it as a whole. Only one search
-writes a file at a time, because it writes what it knows in place of what is there. Readers need not wait.
+During a search the file lacks its last two braces, so that entries can be appended as soon as they are known; the file
+of a killed search can still be read. Other changes replace the whole file. Only one search writes a file at a time,
+because it overwrites the contents with its own entries. Readers need not wait.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from runners.replay.kernel_tuner import ERROR, error_in
 
 END = "}\n}"
 MOST_THREADS = "max_threads"
-"""Where antune's headers have the device's most threads per block; Kernel Tuner's have no such number."""
+"""The key of the device's maximum number of threads per block in antune's headers; Kernel Tuner's lack this number."""
 USUAL_THREADS = 1024
-"""What Kernel Tuner takes in simulations."""
+"""The number that Kernel Tuner assumes in simulations."""
 
 
 @dataclass(slots=True)
 class Cache:
-    """What is known, by the configuration's values joined by commas; `path` None: there is no file.
+    """The known entries, by the configuration's values joined by commas; `path` None: there is no file.
 
-    `header` is what the file says beside. Without `lock`, nothing is written.
+    `header`: the rest of the file. Without `lock`, nothing is written.
     """
 
     path: Path | None
@@ -45,7 +45,7 @@ class Cache:
     lock: Lock | None = None
 
     def add(self, key: str, entry: Entry) -> None:
-        """Know `entry` from now on, and write it. Raises InputError when that fails."""
+        """Add `entry`, and write it. Raises InputError if that fails."""
         self.entries[key] = entry
         if self.path is not None and self.lock is not None:
             try:
@@ -55,27 +55,27 @@ class Cache:
                 raise _unwritable(self.path, error) from None
 
     def close(self) -> None:
-        """Make the file whole JSON, and let others write it. Raises InputError when that fails."""
+        """Make the file complete JSON, and let others write it. Raises InputError if that fails."""
         try:
             self._rewrite(END)
         finally:
             self.release()
 
     def reopen(self) -> None:
-        """Write the file anew, open at its end. Raises InputError when that fails."""
+        """Rewrite the file so that entries can be appended. Raises InputError if that fails."""
         self._rewrite("," if self.entries else "")
 
     def release(self) -> None:
-        """Write no more, and let others do that; the file stays as it is."""
+        """Stop writing, and let others write; the file stays as it is."""
         if self.lock is not None:
             self.lock.release()
             self.lock = None
 
     def most_threads(self, block_names: Sequence[str]) -> int:
-        """The most threads per block on the device of the file; `block_names` are the parameters that say how many.
+        """Return the maximum number of threads per block on the device of the file.
 
-        Where the header does not say it: 1024, or the largest block of an entry. Raises InputError where it is no
-        whole number above 0.
+        `block_names`: the parameters for the extents of blocks. If the header lacks the number, it is 1024, or the size
+        of the largest block of an entry. Raises InputError unless it is a whole number above 0.
         """
         said = self.header.get(MOST_THREADS)
         if said is None:
@@ -97,13 +97,13 @@ class Cache:
 
 
 def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: bool) -> Cache:
-    """The cache called `name` (`.json` is added where it is missing), made with `header` if there is none.
+    """Open the cache `name` (`.json` is added if it is missing), or create it with `header`.
 
-    What `header` lacks is not compared with the file's.
+    Only fields that `header` has are compared with the file's.
 
     Raises:
-        InputError: it is damaged, of another kernel, device, problem size or other parameters, or another search
-            writes it.
+        InputError: it is damaged, belongs to another kernel, device, problem size or other parameters, or another
+            search writes it.
     """
     if name is None:
         if reads_only:
@@ -129,7 +129,7 @@ def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: b
 
 
 def _read(path: Path, own: Mapping[str, Any]) -> Cache:
-    """What the file has, which has to fit a call with the header `own`."""
+    """Return the contents of the file, which must match a call with the header `own`."""
     data = _parsed(path)
     _check(path, data, own)
     names = own.get("tune_params_keys", ())
@@ -138,7 +138,7 @@ def _read(path: Path, own: Mapping[str, Any]) -> Cache:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    """The file's contents; an entry at its end that was cut off is left out."""
+    """Return the file's contents, without an incomplete entry at its end."""
     try:
         text = path.read_text().rstrip()
     except (OSError, UnicodeDecodeError) as error:
@@ -154,9 +154,9 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _marked(path: Path, key: str, entry: object, names: Sequence[str]) -> Entry:
-    """An entry that says by `__error__` whether it failed, as those of all versions do not.
+    """Return the entry with `__error__` if it failed, which some versions do not write.
 
-    Raises InputError where it lacks one of the parameters `names`, or what it took is no number.
+    Raises InputError if it lacks one of the parameters `names`, or a time is not a number.
     """
     place = RecordingEntry(path, key)
     if not isinstance(entry, dict):
@@ -175,7 +175,8 @@ def _threads(entry: Entry, block_names: Sequence[str]) -> int:
 
 
 def _merged(path: Path, old: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values of both: a later call may try more of them. Raises InputError where the file has no lists of them."""
+    """Return the values of both, since a later call may try more. Raises InputError unless the file has lists of them.
+    """
     place = RecordingEntry(path)
     known = {name: place.items(values, f"tune_params: {name}")
              for name, values in place.table({} if old is None else old, "tune_params").items()}
@@ -194,7 +195,7 @@ def _check(path: Path, data: Mapping[str, Any], header: Mapping[str, Any]) -> No
 
 
 def _same(one: Any, other: Any) -> bool:
-    """`1000`, `[1000]` and `[1000, 1, 1]` are one size."""
+    """Return whether two problem sizes are equal: `1000`, `[1000]` and `[1000, 1, 1]` are."""
     sizes = [[*(value if isinstance(value, list) else [value])] for value in (one, other)]
     return all(str(a) == str(b) for a, b in zip(*([*size, 1, 1, 1][:3] for size in sizes), strict=True))
 
@@ -208,7 +209,7 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's values as JSON has them."""
+    """Return NumPy's values as JSON values."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else str(value)

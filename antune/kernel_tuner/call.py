@@ -1,4 +1,4 @@
-"""What a user hands to `tune_kernel`, checked once and turned into values."""
+"""The arguments of `tune_kernel`, checked once and converted to values."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ Configuration: TypeAlias = dict[str, Value]
 Source: TypeAlias = str | Path | Callable[[Configuration], str]
 BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
 RELATIVE = 1e-5
-"""The relative tolerance of numpy.allclose, by which Kernel Tuner compares."""
+"""The relative tolerance of numpy.allclose, which Kernel Tuner uses."""
 _LANGUAGES: Mapping[str, Dialect] = {"opencl": "opencl", "cuda": "cuda", "cupy": "cuda", "nvcuda": "cuda", "hip": "hip"}
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of `tune_kernel`. `make_text`: the function that makes the text, where one does.
+    """A call of `tune_kernel`. `make_text`: the function that makes the text, if there is one.
 
-    `answer` and `verify` are as given, `compared`: the outputs are compared with an answer or the first configuration.
+    `answer` and `verify` are as given. Outputs are compared with an answer or with the results of the first
+    configuration.
     """
 
     template: Template
@@ -61,7 +62,7 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
               smem_args: Mapping[str, Any] | None, cmem_args: Mapping[str, Any] | None,
               block_size_names: Sequence[str] | None, defines: Mapping[str, Any] | None,
               observers: tuple[Any, ...] = ()) -> Call:
-    """The call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
+    """Return the call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
     parameters = tuple(parameter_of(name, values) for name, values in tune_params.items())
     sizes = dict(zip(("grid_div_x", "grid_div_y", "grid_div_z"), grid_div, strict=True))
     check_expressions(tuple(tune_params), {"problem_size": problem_size, **sizes,
@@ -93,22 +94,22 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
 
 
 def asked(what: str, function: Callable[[Any], Any], configuration: Configuration) -> Any:
-    """What a function of the user's says of a configuration.
+    """Call a function of the user with a configuration.
 
     Raises:
-        InputError: it raises anything else than a division by zero.
+        InputError: it raises an exception other than a division by zero.
     """
     try:
         return function(dict(configuration))
     except ZeroDivisionError:
         raise
-    except Exception as error:  # it is the user's own code
+    except Exception as error:  # any exception, as this is the user's code
         values = ", ".join(f"{name} = {value}" for name, value in configuration.items())
         raise InputError(f"{what} fails for {values}: {type(error).__name__}: {error}") from error
 
 
 def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Configuration], str] | None]:
-    """File, text (that of the `first` configuration where a function makes it), and that function."""
+    """Return the file, the text (for the `first` configuration if a function makes it), and that function."""
     if isinstance(source, list | tuple):
         if len(source) != 1:
             raise InputError("kernel_source has several files; put the kernel and what it includes into one")
@@ -135,7 +136,7 @@ def _language(lang: str | None, text: str, file: str) -> Dialect:
 
 
 def _names(text: str, kernel: str, count: int) -> list[str]:
-    """The arguments' names in the text, where they can be told."""
+    """Return the arguments' names in the text if they can be found there."""
     found = declared(text, kernel)
     words = [one.text.split("[")[0].split()[-1].lstrip("*") for one in found[1]] if found else []
     usable = len(words) == count == len(set(words)) and all(word.isidentifier() for word in words)
@@ -144,9 +145,9 @@ def _names(text: str, kernel: str, count: int) -> list[str]:
 
 def _roles(text: str, kernel: str, given: Sequence[NDArray[Any]], answer: Sequence[Any] | None,
            verify: Callable[..., Any] | None) -> list[Role]:
-    """What the kernel may do with each argument: those with an answer are outputs.
+    """Return the possible uses of each argument: those with an answer are outputs.
 
-    Without any answer, all arrays are that the kernel does not declare constant. Where a function verifies, none is
+    Without any answer, outputs are all arrays that the kernel does not declare constant. With `verify`, none is
     compared here.
     """
     constant = list(constant_pointers(text, kernel))
@@ -176,7 +177,7 @@ def _answers(arrays: Sequence[Array], answer: Sequence[Any]) -> dict[str, NDArra
 
 
 def _restrictions(given: Any, names: tuple[str, ...]) -> list[Restriction]:
-    """Strings are parsed; functions of a configuration are called. A division by zero counts as fulfilled."""
+    """Parse strings, and wrap functions of a configuration. A division by zero counts as fulfilled."""
     if given is None:
         return []
     listed = given if isinstance(given, list | tuple) else [given]
@@ -207,9 +208,9 @@ def _forgiving(holds: Callable[..., object]) -> Callable[..., object]:
 
 
 def _used(function: Callable[..., Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters that a function reads as `p["name"]`, where its text shows that it does nothing else with `p`.
+    """Return the parameters that a function reads as `p["name"]`, if its text shows that it does nothing else with `p`.
 
-    Fewer parameters let a search prune earlier; whatever is not clear reads all.
+    With fewer parameters a search prunes earlier; by default all are returned.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)).strip().rstrip(","))

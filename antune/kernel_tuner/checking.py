@@ -1,5 +1,4 @@
-"""Whether the arguments of `tune_kernel` have the types that they should have: one message for the first that has not.
-"""
+"""Check the types of the arguments of `tune_kernel`: one message for the first wrong one."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def _number(value: Any) -> bool:
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         return False
 
 
@@ -77,13 +76,13 @@ KINDS: Mapping[str, tuple[_Fits, str]] = {
                   "a list of those that look at outputs (process_output); others cannot watch other processes"),
     "seed": (lambda v: _whole(v) and v >= 0, "a whole number from 0"),
 }
-"""What each argument has to be, and that in words."""
+"""The check of each argument, and its description."""
 NEEDED = ("kernel_name", "kernel_source", "problem_size", "arguments", "tune_params", "atol", "device", "iterations")
-"""The arguments that None is no value of."""
+"""The arguments that cannot be None."""
 
 
 def check_kinds(given: Mapping[str, Any]) -> None:
-    """Raise InputError for the first argument of another kind than `KINDS` says."""
+    """Raise InputError for the first argument that does not fit `KINDS`."""
     for name, (fits, words) in KINDS.items():
         value = given[name]
         if (value is not None or name in NEEDED) and not fits(value):
@@ -97,7 +96,7 @@ def check_kinds(given: Mapping[str, Any]) -> None:
 
 
 def check_expressions(names: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Raise InputError where a text among `given` (by argument) is no expression over the parameters `names`."""
+    """Raise InputError if a text among `given` (by argument) is not an expression over the parameters `names`."""
     for argument, value in given.items():
         for text in _texts(value):
             parsed = parse_restriction(text, argument)
@@ -115,9 +114,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def shown(value: object) -> str:
-    """A value in a message: one line, not too long."""
+    """Return a value for a message: one line, at most 60 characters."""
     try:
         text = " ".join(repr(value).split())
-    except ValueError:  # Python writes no integers of more than some thousand digits
+    except ValueError:  # Python refuses to print integers of thousands of digits
         text = f"a value of type {type(value).__name__} that is too long to be written out"
     return text if len(text) <= 60 else f"{text[:57]}..."

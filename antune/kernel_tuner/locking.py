@@ -1,4 +1,4 @@
-"""One writer per cache file: a lock that the operating system drops when its process ends."""
+"""One writer per cache file: a lock that the operating system releases when its process ends."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from generator.errors import InputError
 
 @dataclass(slots=True)
 class Lock:
-    """The lock on one cache file: `flock` on a side file, which is there as long as it is held."""
+    """The lock on one cache file: `flock` on a side file, which exists while it is held."""
 
     path: Path
     _descriptor: int
 
     def release(self) -> None:
-        """Let others write. The side file goes first: who opened it meanwhile sees that, and makes another."""
+        """Let others write. The side file is removed first: a process that has opened it meanwhile sees that, and makes
+        another.
+        """
         if self._descriptor >= 0:
-            with suppress(OSError):  # it costs nothing where it stays: the lock is that of the descriptor
+            with suppress(OSError):  # a leftover file does no harm: the lock is on the descriptor
                 self.path.unlink()
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def lock_cache(cache: Path) -> Lock:
-    """The lock on `cache`, which need not exist. Processes started from here do not inherit it.
+    """Lock `cache`, which need not exist. Child processes do not inherit the lock.
 
     Raises:
-        InputError: somebody else writes that cache, or its directory takes no files or no locks.
+        InputError: another process writes that cache, or its directory supports no files or no locks.
     """
     path = cache.with_name(f".{cache.name}.lock")
     while True:
@@ -58,7 +60,7 @@ def lock_cache(cache: Path) -> Lock:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Whether the file of `descriptor` is still called `path`; otherwise its holder took it away."""
+    """Return whether the file of `descriptor` is still at `path`; otherwise its holder has removed it."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Text and launch of one configuration, as Kernel Tuner defines them.
+"""Text and launch of one configuration, by Kernel Tuner's rules.
 
-Blocks are what `block_size_x`, `block_size_y` and `block_size_z` (or block_size_names) say; the grid is the problem's
-size over the divisors, rounded up. Macros before the text: grid_size_x, y, z, the extents of the block, all parameters,
-and kernel_tuner; with `defines` only those given.
+`block_size_x`, `block_size_y` and `block_size_z` (or block_size_names) are the extents of blocks; the grid is the
+problem's size over the divisors, rounded up. Macros before the text: grid_size_x, y, z, the extents of the block, all
+parameters, and kernel_tuner; with `defines` only those given.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ UNROLL = "loop_unroll_factor"
 
 
 class CallMaker:
-    """Makes the variants of a call; functions that it was given are called in this process."""
+    """Makes the variants of a call; the user's functions are called in this process."""
 
     def __init__(self, call: Call, dialect: Dialect) -> None:
-        """Raises InputError: the device does not take the text's language."""
+        """Raises InputError if the device does not support the text's language."""
         self._call, self._maker = call, VariantMaker(call.template, dialect)
         self._names = tuple(parameter.name for parameter in call.template.parameters)
         self._cplusplus = LANGUAGES[dialect].cplusplus
 
     def __call__(self, plan: Plan) -> Variant:
-        """The variant of `plan`. Raises IllegalPlan: its launch makes no sense."""
+        """Return the variant of `plan`. Raises IllegalPlan if its launch makes no sense."""
         call, values = self._call, dict(plan.parameters)
         configuration = {name: values[name] for name in self._names}
         try:
@@ -60,7 +60,7 @@ class CallMaker:
 
 
 def shape_of(call: Call, configuration: Configuration) -> Shape:
-    """How a configuration is launched. Raises InputError where an expression makes no sense."""
+    """Return the launch of a configuration. Raises InputError if an expression makes no sense."""
     block = tuple(_whole(configuration.get(name, 1), f"{name}") for name in call.block_names)
     sizes = _problem_size(call.problem_size, configuration)
     grid = []
@@ -109,7 +109,9 @@ def _whole(value: Value, name: str) -> int:
 
 
 def _word(value: Any, configuration: Configuration) -> Value:
-    """A macro's value: what a function returns, or a text in which parameters' names stand for their values."""
+    """Return a macro's value: the result of a function, or a text with the values of parameters in place of their
+    names.
+    """
     if callable(value):
         return str(asked("a function of defines", value, configuration))
     if isinstance(value, str):
@@ -118,7 +120,7 @@ def _word(value: Any, configuration: Configuration) -> Value:
 
 
 def _unrolled(text: str, macros: Configuration) -> tuple[str, Configuration]:
-    """CUDA and HIP take no macro in `#pragma unroll`: a constant of the program instead; 0 unrolls nothing."""
+    """Replace macros in `#pragma unroll`, which CUDA and HIP do not accept, by constants; for 0 remove the pragma."""
     kept, constants = dict(macros), []
     for name in [name for name in macros if UNROLL in name]:
         value = kept.pop(name)
@@ -130,7 +132,7 @@ def _unrolled(text: str, macros: Configuration) -> tuple[str, Configuration]:
 
 
 def within(call: Call, most_threads: int) -> Sequence[Any]:
-    """The restriction that a block has at most so many threads, where parameters say how many it has."""
+    """Return the restriction of the threads per block to `most_threads`, if parameters determine their number."""
     from graph.template import restriction
 
     known = {parameter.name for parameter in call.template.parameters}

@@ -1,4 +1,4 @@
-"""Configurations of a call on a device; processes start with the first one that is not known from a cache."""
+"""Measure configurations of a call on a device; processes start with the first one that is not in the cache."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from runners.many import Place
 from runners.pool_runner import DeviceRunner
 
 FIRST_TRIES = 5
-"""Configurations that are tried for an answer where none is given."""
+"""The number of configurations that are tried for reference results if no answer is given."""
 
 
 @dataclass(slots=True)
@@ -45,10 +45,10 @@ class Bench:
     _bounds: Bounds = NOTHING_KNOWN
 
     def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
-        """Place in `plans`, outcome and what observers say of it, as they come.
+        """Yield position in `plans`, outcome and observers' results, as they arrive.
 
         Raises:
-            InputError: the device does not take the language; there is no answer, and the first configurations fail.
+            InputError: the device does not support the language, or, without an answer, the first configurations fail.
         """
         if not plans:
             return
@@ -75,7 +75,8 @@ class Bench:
         return runner
 
     def _answered(self, limits: Limits, folder: Path, make: CallMaker) -> Problem:
-        """The problem with what all configurations have to compute: the answer, or the first one's results."""
+        """Return the problem with the expected results of all configurations: the answer, or the first one's results.
+        """
         call = self.call
         given = call.answer is not None or call.verify is not None
         reference = Reference(call.inputs, call.outputs, (), "answer" if given else "first", "", ())
@@ -92,7 +93,8 @@ class Bench:
         raise AssertionError("a space has a configuration")
 
     def _judged(self, plan: Plan, outcome: Outcome) -> tuple[Outcome, Mapping[str, Any]]:
-        """What the user's own functions say of the results. Whatever they raise is about this configuration."""
+        """Return the outcome after the user's own checks of the results. Exceptions from them count as wrong results.
+        """
         if self._results is None or not isinstance(outcome, Timed):
             return outcome, {}
         with np.load(self._results / f"{outcome.code_hash}.npz") as data:

@@ -1,4 +1,4 @@
-"""What a call of `tune_kernel` goes after: its metrics, and the one number that is to be small or large."""
+"""The objective of a call of `tune_kernel`: its metrics, and the number to minimize or maximize."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from runners.replay.kernel_tuner import ERROR
 
 TIMES = ("framework_time", "strategy_time", "compile_time", "verification_time", "benchmark_time")
 MEASURED = ("time", *TIMES)
-"""The numbers that every entry of a configuration has, beside its parameters: milliseconds."""
+"""The numbers that every entry of a configuration has, besides its parameters: milliseconds."""
 Metric = str | Callable[[dict[str, Any]], float]
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is sought: the value of `text` over a configuration, its times and metrics; most or least of it."""
+    """The objective: the value of `text`, an expression over a configuration, its times and metrics; the most or least
+    of it.
+    """
 
     text: str
     higher: bool
     metrics: Mapping[str, Metric]
 
     def measured(self, entry: Entry) -> Entry:
-        """The entry with its metrics. Raises InputError where one cannot be computed."""
+        """Return the entry with its metrics. Raises InputError if one cannot be computed."""
         found = dict(entry)
         if ERROR not in entry:
             for name, metric in self.metrics.items():
@@ -37,11 +39,13 @@ class Objective:
         return found
 
     def kept(self, entry: Entry) -> Entry:
-        """The entry as a cache has it: before version 1.4 Kernel Tuner looks for a failure's name at the objective."""
+        """Return the entry for the cache: before version 1.4, Kernel Tuner expects the kind of a failure in the
+        objective.
+        """
         return {**entry, self.text: entry[ERROR]} if ERROR in entry and self.text in self.metrics else entry
 
     def value(self, entry: Entry) -> float | None:
-        """None for a configuration that failed. Raises InputError where it is no number above 0."""
+        """Return the value; None for a configuration that failed. Raises InputError unless it is a number above 0."""
         if ERROR in entry:
             return None
         found = entry[self.text] if self.text in entry else _value(self.text, "objective", entry)
@@ -51,7 +55,9 @@ class Objective:
         return float(found)
 
     def told(self, outcome: Outcome, entry: Entry) -> Outcome:
-        """What an explorer is told, which seeks short times: the objective, or its reciprocal, in their place."""
+        """Return an outcome for an explorer, which minimizes times: with the objective, or its reciprocal, in place of
+        the time.
+        """
         value = self.value(entry)
         if value is None or not isinstance(outcome, Timed) or self.text == "time":
             return outcome
@@ -59,7 +65,7 @@ class Objective:
         return replace(outcome, median_ms=cost, low_ms=cost, high_ms=cost, samples_ms=(cost,))
 
     def best(self, entries: Sequence[Entry]) -> Entry | None:
-        """The best entry, the first of equals."""
+        """Return the best entry; of equal ones the first."""
         valued = [(value, entry) for entry in entries if (value := self.value(entry)) is not None]
         choose = max if self.higher else min
         return choose(valued, key=lambda pair: pair[0])[1] if valued else None
@@ -67,10 +73,10 @@ class Objective:
 
 def make_objective(objective: Any, higher: bool | None, metrics: Mapping[str, Metric] | None,
                    parameters: Sequence[str], observed: bool = False) -> Objective:
-    """The objective of a call with these `parameters`. `observed`: results have more names, which only observers know.
+    """Return the objective of a call with these `parameters`. `observed`: observers add further names to results.
 
     Raises:
-        InputError: several objectives, a name that no entry will have, or it is not clear what is better.
+        InputError: several objectives, a name that no entry will have, or an unknown direction.
     """
     if objective is not None and not isinstance(objective, str):
         raise InputError(f"objective is {shown(objective)}; antune seeks one, named or written as an expression")
@@ -127,10 +133,10 @@ def _shown(known: Collection[str]) -> str:
 
 
 def _called(name: str, metric: Callable[[dict[str, Any]], float], entry: Entry) -> float:
-    """What the user's function returns. Raises InputError where it raises anything, or returns no number."""
+    """Call the user's function. Raises InputError if it raises an exception, or does not return a number."""
     try:
         return float(metric(dict(entry)))
-    except Exception as error:  # it is the user's own code
+    except Exception as error:  # any exception, as this is the user's code
         raise InputError(f"the metric {name} cannot be computed: {type(error).__name__}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""The search of a call: an explorer asks, the cache or the device answers, and each answer is kept at once."""
+"""The search of a call: the explorer proposes, the cache or the device answers, and each answer is kept at once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from runners.replay.kernel_tuner import ERROR, failure, timed
 
 
 class Measuring(Protocol):
-    """What answers where the cache does not."""
+    """The source of results that the cache lacks."""
 
     def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
-        """Place in `plans`, outcome and what observers say of it, as they come."""
+        """Yield position in `plans`, outcome and observers' results, as they arrive."""
 
 
 class Nothing:
-    """Measures nothing: the cache has to know all."""
+    """Measures nothing: the cache has to contain all results."""
 
     def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
-        """See `Measuring`. Raises InputError where something is asked for."""
+        """See `Measuring`. Raises InputError if a result is requested."""
         for plan in plans:
             values = ", ".join(f"{name} = {value}" for name, value in plan.parameters)
             raise InputError(f"the cache has no entry for {values}; simulation_mode needs all configurations that a "
@@ -43,7 +43,7 @@ class Nothing:
 
 @dataclass(slots=True)
 class Search:
-    """One search; `strategy_s` is what the explorer took per configuration."""
+    """One search; `strategy_s` is the explorer's time per configuration."""
 
     names: tuple[str, ...]
     sought: Objective
@@ -59,11 +59,11 @@ class Search:
         """Evaluate until the strategy's limits are reached or all is known.
 
         Raises:
-            InputError: see `Bench.measure`; the cache cannot be written; an objective that is no number above 0.
+            InputError: see `Bench.measure`; the cache cannot be written; an objective is not a number above 0.
         """
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1):  # the models' matrices are small, and threads would wait beside what is timed
+        with threadpool_limits(1):  # the models' matrices are small, and more threads would disturb measurements
             while walks := self._ask():
                 self._evaluate(walks, bench)
         return self.entries
@@ -76,7 +76,7 @@ class Search:
             self._tell(walk, outcomes.get(key) or self._outcome(entry, key), entry)
 
     def environment(self, device: str) -> dict[str, Any]:
-        """What Kernel Tuner returns beside the results."""
+        """Return Kernel Tuner's second result, the environment."""
         best = self.sought.best(self.entries)
         totals = {f"total_{name}": sum(entry.get(name, 0.0) for entry in self.entries) for name in TIMES}
         if best is not None and not self.quiet:
@@ -95,10 +95,10 @@ class Search:
         return walks
 
     def _measured(self, new: Sequence[Walk], bench: Measuring) -> dict[str, Outcome]:
-        """Outcomes by key; each is in the cache as soon as it is known.
+        """Return outcomes by key; each is in the cache as soon as it is known.
 
-        What evaluating takes beside compiling, verifying and running is known for all of them together, at the end: in
-        the file these times are right when it is closed.
+        The time of evaluation besides compiling, verifying and running is only known for all of them together, at the
+        end: the file contains these times once it is closed.
         """
         start, found, made = time.perf_counter(), dict[str, Outcome](), list[Entry]()
         for number, outcome, seen in bench.measure([walk.plan for walk in new]):
@@ -107,7 +107,7 @@ class Search:
             entry = {**entry_of(configuration, outcome, self.strategy_s * 1e3, 0.0, str(datetime.now(UTC))), **seen}
             try:
                 entry = self.sought.measured(entry)
-            finally:  # the user's metrics may fail; what was measured is kept without them
+            finally:  # the user's metrics may fail; entries are kept without them
                 made.append(self.sought.kept(entry))
                 self.cache.add(key, made[-1])
         spent = [one.durations for one in found.values()]
@@ -137,7 +137,7 @@ class Search:
         return self.cache.entries.get(self._key(walk))
 
     def _outcome(self, entry: Entry, key: str) -> Outcome:
-        """The outcome that an entry of the cache stands for. Raises InputError where it says none."""
+        """Return the outcome of an entry of the cache. Raises InputError if it contains none."""
         place = RecordingEntry(self.cache.path or Path("the cache"), key)
         if ERROR in entry:
             named = "time" if entry.get("time") == entry[ERROR] else ERROR

@@ -1,4 +1,4 @@
-"""Kernel Tuner's strategies by name, as explorers of antune's: those of the same family, not copies."""
+"""Kernel Tuner's strategies by name, as antune's explorers of the same family (not copies)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ EXPLORERS: Mapping[str, str] = {
     "HybridVNDX": "portfolio", "AdaptiveTabuGreyWolf": "portfolio"}
 USUAL_EVALUATIONS = 100
 BATCH, BRUTE_BATCH = 10, 64
-"""Configurations per iteration; where nothing is learned, many."""
+"""Configurations per iteration; many if nothing is learned."""
 MOST_BATCH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How to search: an explorer, how many configurations, and for how many seconds, at most."""
+    """A search: an explorer, and the maximum numbers of configurations and of seconds."""
 
     explorer: str
     evaluations: float
@@ -37,12 +37,12 @@ class Strategy:
 
 
 def find_strategy(name: str | None, options: Mapping[str, Any] | None) -> Strategy:
-    """The strategy called `name` (None: brute force), or an explorer of antune's.
+    """Return the strategy `name` (None: brute force), or an explorer of antune's.
 
-    Of `options` max_fevals, time_limit (seconds) and popsize count.
+    Of `options`, max_fevals, time_limit (seconds) and popsize are used.
 
     Raises:
-        InputError: there is none of that name, or a limit that is no number above 0 (max_fevals and popsize: from 1).
+        InputError: an unknown name, or a limit that is not a number above 0 (max_fevals and popsize: from 1).
     """
     given, asked = dict(options or {}), name or "brute_force"
     explorer = EXPLORERS.get(asked, asked)
@@ -57,7 +57,7 @@ def find_strategy(name: str | None, options: Mapping[str, Any] | None) -> Strate
 
 
 def _limit(options: Mapping[str, Any], name: str, usual: float, least: float = 0, most: float = inf) -> float:
-    """The number of this name, above 0, from `least` to `most`."""
+    """Return the option `name`, above 0, from `least` to `most`."""
     value = options.get(name, usual)
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int | float) or not plain > 0 or not least <= plain <= most:

@@ -1,4 +1,4 @@
-"""`tune_kernel`: the arguments, one after the other, become a search."""
+"""`tune_kernel`: its arguments become a search."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
                 objectives: Any = None, seed: int | None = None) -> tuple[list[Entry], dict[str, Any]]:
     """Find the best values of a kernel's parameters; the arguments are those of Kernel Tuner's function of this name.
 
-    Returns the list of evaluated configurations, each with its parameters, `time` (mean, ms), `times`, metrics and what
-    evaluating it took, and a dictionary with `best_config`, `device_name` and totals. What differs from Kernel Tuner is
-    in docs/kernel_tuner.md; above all, a failing or wrong configuration never ends a search.
+    Returns the list of evaluated configurations, each with its parameters, `time` (mean, ms), `times`, metrics and the
+    times of its evaluation, and a dictionary with `best_config`, `device_name` and totals. Differences from Kernel
+    Tuner are in docs/kernel_tuner.md; above all, a failing or wrong configuration never ends a search.
 
     Raises:
         InputError: an argument is not supported, makes no sense, or does not fit the kernel.
@@ -50,7 +50,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
     given, begin = dict(locals()), time.perf_counter()
     _refuse(given)
     check_kinds(given)
-    del verbose, log, platform  # messages are those of the exceptions; devices are antune's
+    del verbose, log, platform  # errors are exceptions, and devices are antune's
     sought = make_objective(objective, objective_higher_is_better, metrics, tuple(tune_params), bool(observers))
     plan = find_strategy(strategy, strategy_options)
     call = make_call(kernel_name, kernel_source, problem_size, arguments, tune_params,
@@ -65,7 +65,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
 
 def _measured(call: Call, device: DeviceInfo, iterations: int, sought: Objective, plan: Strategy,
               cache: str | Path | None, quiet: bool, seed: int, begin_s: float) -> tuple[list[Entry], dict[str, Any]]:
-    """The search on a device."""
+    """Search on a device."""
     space = TemplateSpace(call.template.parameters, (*call.restrictions, *within(call, device.target.max_threads)))
     header = {"device_name": device.name, MOST_THREADS: device.target.max_threads, **_header(call, sought)}
     with closing(open_cache(cache, header, False)) as kept:
@@ -78,7 +78,7 @@ def _measured(call: Call, device: DeviceInfo, iterations: int, sought: Objective
 
 def _simulated(call: Call, sought: Objective, plan: Strategy, cache: str | Path | None, quiet: bool, seed: int,
                begin_s: float) -> tuple[list[Entry], dict[str, Any]]:
-    """The search on the cache alone, whatever device that was recorded on: its limits count."""
+    """Search on the cache alone, within the limits of its device."""
     kept = open_cache(cache, _header(call, sought), True)
     limit = within(call, kept.most_threads(call.block_names))
     space = TemplateSpace(call.template.parameters, (*call.restrictions, *limit))
@@ -94,7 +94,7 @@ def _refuse(given: Mapping[str, Any]) -> None:
 
 
 def _device(call: Call, device: int | str) -> DeviceInfo:
-    """The device of the call: a number among antune's that take the language, or a selector as --device takes it."""
+    """Return the device of the call: a number among those that support the language, or a selector as for --device."""
     seen = survey()
     if isinstance(device, str):
         return choose(seen.devices, device, seen.broken)
