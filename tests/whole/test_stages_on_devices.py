@@ -23,7 +23,7 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.pipeline import openings
-from metrics.outcome import Outcome, Timed, TimedOut
+from metrics.outcome import Crashed, Outcome, Timed, TimedOut
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from runners.races import check_races
@@ -76,7 +76,8 @@ def evaluated(device: DeviceInfo, problem: Problem, plans: Iterable[Plan]) -> li
 def check(program: Pipeline, device: DeviceInfo, number: int, opening: bool = False) -> None:
     """What `number` random plans compute is right, and with `opening` what the openings of the space do.
 
-    A plan may be refused or take too long to compile: more are drawn until one has run.
+    A plan may be refused, take too long to compile, or, rarely, end PoCL's compiler (docs/devices.md): more are drawn
+    until one has run.
     """
     problem = small_problem(program)[0]
     plans = drawn(problem.program, device.target)
@@ -85,7 +86,10 @@ def check(program: Pipeline, device: DeviceInfo, number: int, opening: bool = Fa
         found += evaluated(device, problem, [next(plans)])
     assert any(isinstance(outcome, Timed) for _, outcome in found), found
     found += evaluated(device, problem, opened(problem.program, device.target) if opening else ())
-    assert [f"{plan.to_json()}: {outcome}" for plan, outcome in found if not isinstance(outcome, Timed | TimedOut)
+    ended = [outcome for _, outcome in found if isinstance(outcome, Crashed) and outcome.phase == "compile"]
+    assert len(ended) <= len(found) // 10, ended
+    assert [f"{plan.to_json()}: {outcome}" for plan, outcome in found
+            if not isinstance(outcome, Timed | TimedOut) and outcome not in ended
             and not any(words in outcome.message for words in FORESEEN)] == []
 
 
