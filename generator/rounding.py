@@ -49,6 +49,7 @@ MIXED_SAFETY = 2.0
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
 _OTHER_BUILD = 1e-4
+_PART = 2**16
 
 
 def relative_tolerance(type_name: str, length: int) -> float:
@@ -66,14 +67,16 @@ def scale(values: NDArray[Any]) -> NDArray[np.float64]:
     So elements that cancel to almost 0 are compared with their peers: with the root mean square of the finite values,
     but at most PEERS times the median of the nonzero ones. A few huge elements must not hide errors in all others.
     """
-    numbers = np.abs(values.astype(np.float64))
+    numbers = values.astype(np.float64)
+    np.abs(numbers, out=numbers)
     sizes = numbers[np.isfinite(numbers) & (numbers != 0)]
     if not sizes.size:
         return numbers
-    largest = float(np.max(sizes))
-    rms = largest * math.sqrt(float(np.sum(np.square(sizes / largest))) / numbers.size)
-    result: NDArray[np.float64] = numbers + min(rms, PEERS * float(np.median(sizes)))
-    return result
+    largest, median = float(np.max(sizes)), float(np.median(sizes, overwrite_input=True))
+    sizes /= largest  # in place: memory for a large array takes longer to get than to use
+    np.square(sizes, out=sizes)
+    numbers += min(largest * math.sqrt(float(np.sum(sizes)) / numbers.size), PEERS * median)
+    return numbers
 
 
 def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair],
@@ -90,13 +93,13 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     if not pairs:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
-        drift = np.maximum(*(_distance(result, run) for run in pairs[0]))
-        if type_name in UNIT:
-            middle = reduce(np.maximum, (_distance(result, _mean(*pair)) for pair in pairs))
-            most = ROUNDING_SAFETY * min(float(middle.max(initial=0)), MOST_DRIFTS * float(drift.max(initial=0)))
-            if not mixed and most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
+        if type_name in UNIT and not mixed:
+            most = ROUNDING_SAFETY * _most_noise(result, pairs)
+            if most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
                 return None  # as the element-wise code below would find
-            noise = np.minimum(_spread(middle), MOST_DRIFTS * _spread(drift))
+        drift = _drift(result, pairs)
+        if type_name in UNIT:
+            noise = np.minimum(_spread(_middle(result, pairs)), MOST_DRIFTS * _spread(drift))
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
             noise = drift
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
@@ -142,6 +145,27 @@ def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] |
         distance = _distance(value, other)
         allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
         return int(np.count_nonzero(distance > (allowed if rounding is None else np.maximum(allowed, rounding))))
+
+
+def _most_noise(result: NDArray[Any], pairs: Sequence[Pair]) -> float:
+    """Return the greatest noise that `rounding_tolerance` can find in any element, part by part in little memory."""
+    flat, runs = result.reshape(-1), [(up.reshape(-1), down.reshape(-1)) for up, down in pairs]
+    middle = drift = 0.0
+    for start in range(0, flat.size, _PART):
+        part = slice(start, start + _PART)
+        some = [(up[part], down[part]) for up, down in runs]
+        middle = max(middle, float(_middle(flat[part], some).max()))
+        drift = max(drift, float(_drift(flat[part], some).max()))
+    return min(middle, MOST_DRIFTS * drift)
+
+
+def _drift(result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    up, down = pairs[0]
+    return np.maximum(_distance(result, up), _distance(result, down))
+
+
+def _middle(result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    return reduce(np.maximum, (_distance(result, _mean(*pair)) for pair in pairs))
 
 
 def _share(mask: NDArray[np.bool_]) -> str:

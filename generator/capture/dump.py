@@ -86,10 +86,13 @@ def _read_line(log: Log, line: str) -> None:
             pass
 
 
-def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> dict[str, NDArray[Any]]:
+def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
+              mapped: bool = False) -> dict[str, NDArray[Any]]:
     """Return the captured values: `direction` is "in" (all variables) or "out" (those written).
 
-    "up0", "down0", "up1" ... are the outputs of a run with another rounding.
+    "up0", "down0", "up1" ... are the outputs of a run with another rounding. With `mapped`, the values are read-only
+    and stay in the files: to be looked at once, they need no memory of their own, which takes longer to get than to
+    use.
 
     Raises:
         InputError: a variable's element size differs from that of the type that the front end understood.
@@ -98,7 +101,9 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> 
     for k, variable in enumerate(source.variables):
         if direction == "in" or variable.written:
             _check_size(source, variable, log.elements[k])
-            raw = np.fromfile(directory / f"{direction}_{k}.bin", dtype=NUMPY_TYPES[variable.type])
+            file, kind = directory / f"{direction}_{k}.bin", np.dtype(NUMPY_TYPES[variable.type])
+            raw = (np.asarray(np.memmap(file, kind, "r")) if mapped and file.stat().st_size
+                   else np.fromfile(file, dtype=kind))
             values[variable.name] = raw.reshape(tuple(log.extents[k]))
     return values
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from generator.capture.baselines import NO_OTHERS, OtherBuilds, Times, other_builds, timed_builds
-from generator.capture.build import PLAIN, UNTIMED, Build, RunFailed, system_compiler
+from generator.capture.build import PLAIN, UNTIMED, Build, RunFailed, for_many_loops, system_compiler
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
 from generator.capture.execute import Ended, Tell, execute
 from generator.capture.harness import Harness
@@ -81,6 +81,7 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
     """
     compiler, limit_s = system_compiler(), limit_s or source.compilation.invocation.limit_s
+    source = for_many_loops(source, compiler)
     with scratch_folder("antune-capture-") as directory:
         text = scop_text(source)
         programs = Programs(source, compiler, directory, text, seed, limit_s)
@@ -140,8 +141,8 @@ def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
     directory, log = _run(job, recipe)
     check_aliasing(job.source, log)
     inputs, outputs = (read_data(job.source, log, directory, kind) for kind in ("in", "out"))
-    rounded = tuple((read_data(job.source, log, directory, f"up{pair}"),
-                     read_data(job.source, log, directory, f"down{pair}")) for pair in range(log.rounded))
+    rounded = tuple((read_data(job.source, log, directory, f"up{pair}", mapped=True),
+                     read_data(job.source, log, directory, f"down{pair}", mapped=True)) for pair in range(log.rounded))
     return _Run(recipe, log, inputs, outputs, rounded)
 
 
@@ -194,7 +195,7 @@ def _started(invocation: Invocation) -> str:
 def _timed(job: _Job, recipe: Recipe, build: Build) -> Times:
     """Return the times of the same run in another build. Raises RunFailed."""
     directory, log = _run(job, replace(recipe, build=build))
-    return Times(tuple(log.times_ms), log.threads, read_data(job.source, log, directory, "out"))
+    return Times(tuple(log.times_ms), log.threads, read_data(job.source, log, directory, "out", mapped=True))
 
 
 def _finite(values: Values) -> bool:

@@ -104,6 +104,20 @@ def test_the_users_options_decide(tmp_path: Path) -> None:
     assert (o3.compiler, o3.samples_ms) == (found.compiler, found.sequential_ms)
 
 
+def test_many_loops_in_one_function_are_compiled_with_fewer_questions_about_aliases(tmp_path: Path) -> None:
+    loop = "  for (int i = 0; i < N; i++)\n    b[0][i] += a[0][i];\n"
+    bound = "--param=sccvn-max-alias-queries-per-access"
+    few, many = (reference(tmp_path, program(f"#pragma scop\n{loop * count}#pragma endscop\n")) for count in (2, 60))
+    assert bound not in few.compiler
+    if "clang" in many.compiler:
+        assert bound not in many.compiler
+    else:
+        assert all(f"{bound}=30" in words for words in (many.compiler, many.baselines[0].compiler))
+    own = reference(tmp_path, program(f"#pragma scop\n{loop * 60}#pragma endscop\n"), f"{bound}=500")
+    assert own.compiler.endswith(f"{bound}=500")
+    np.testing.assert_allclose(many.outputs["b"], 30 * few.outputs["b"])
+
+
 def test_threads_are_counted_where_the_user_names_openmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     o3, openmp = reference(tmp_path, program(ABOVE), "-fopenmp").baselines
