@@ -67,7 +67,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The worker was killed because a phase took longer than its limit; it had spent `elapsed_s` seconds on it."""
+    """The worker was killed because a phase took longer than its limit. It had spent `elapsed_s` seconds in this phase,
+    also on its earlier parts, each of which has the limit.
+    """
 
     key: int
     phase: Phase
@@ -91,8 +93,8 @@ Event: TypeAlias = Finished | Expired | Died
 class Worker:
     """One worker process and what it is doing."""
 
-    __slots__ = ("base_bytes", "connection", "deadline", "life_line", "limit_s", "log", "phase", "phase_start",
-                 "process", "ready", "served", "start", "task")
+    __slots__ = ("base_bytes", "connection", "deadline", "life_line", "limit_s", "log", "part_start", "phase",
+                 "phase_start", "process", "ready", "served", "start", "task")
 
     def __init__(self, startup: Startup, environment: Mapping[str, str], log: Path) -> None:
         """Starts the process; it says Ready when `startup` is done."""
@@ -108,7 +110,7 @@ class Worker:
         os.close(alive)
         self.log, self.ready, self.served, self.base_bytes = log, False, 0, 0
         self.task: Task | None = None
-        self.start = self.phase_start = time.monotonic()
+        self.start = self.phase_start = self.part_start = time.monotonic()
         self.deadline: float | None = self.start + START_S
         self.phase: Phase = "generate"
         self.limit_s = START_S
@@ -125,19 +127,25 @@ class Worker:
         os.truncate(self.log, 0)  # the log is the story of one task
         self.connection.send(task.payload)
         self.task = task
+        self.phase_start = time.monotonic()
         self.enter(task.phase, task.limit_s)
         self.served += 1
 
     def enter(self, phase: Phase, limit_s: float | None) -> None:
-        """Note that `phase` has begun."""
-        self.phase, self.phase_start = phase, time.monotonic()
+        """Note that `phase` has begun, or its next part, such as the compilation of the next kernel.
+
+        A wait, which has no limit, does not count.
+        """
+        self.part_start = time.monotonic()
+        if phase != self.phase or self.deadline is None:
+            self.phase, self.phase_start = phase, self.part_start
         self.limit_s = limit_s or 0.0
-        self.deadline = None if limit_s is None else self.phase_start + limit_s
+        self.deadline = None if limit_s is None else self.part_start + limit_s
 
     def tighten(self, limit_s: float) -> None:
         """Allow the present phase `limit_s` seconds since it began, unless it has no limit or less time already."""
         if self.deadline is not None and limit_s < self.limit_s:
-            self.limit_s, self.deadline = limit_s, self.phase_start + limit_s
+            self.limit_s, self.deadline = limit_s, self.part_start + limit_s
 
     def kill(self) -> None:
         """End the process, with all that it has started, and release what belonged to it."""

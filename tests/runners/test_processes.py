@@ -127,6 +127,15 @@ def test_a_tighter_limit_holds_for_what_runs_and_what_is_queued(tmp_path: Path) 
     assert limits == [0.3, 0.3, 2.0]
 
 
+def test_the_time_of_a_phase_is_that_of_all_its_parts_without_waits(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        start = time.monotonic()
+        (event,) = serve(pool, "parts")
+        took = time.monotonic() - start
+    assert isinstance(event, Expired)
+    assert event.limit_s == 0.3 and 0.8 < event.elapsed_s < took - 0.5
+
+
 @pytest.mark.parametrize("task", ["eat", "eat elsewhere"])
 def test_who_eats_memory_is_ended(tmp_path: Path, task: str) -> None:
     with pool_of(1, tmp_path, memory_bytes=200 << 20) as pool:

@@ -25,6 +25,13 @@ def worker(greeting: str) -> Handler:
             report("check", None)
             time.sleep(3.0)
             report("check", 2.0)
+        elif task == "parts":  # a wait, and two parts of a phase, of which the second takes too long
+            report("check", None)
+            time.sleep(1.0)
+            report("check", 2.0)
+            time.sleep(1.0)
+            report("check", 0.3)
+            time.sleep(60.0)
         elif task == "damage":
             damaged = True
         elif task == "raise":
