@@ -1,4 +1,4 @@
-"""A tuned kernel as a Python function: arguments by position or name, checked once per call, run where they lie."""
+"""A tuned kernel as a Python function: arguments by position or name, checked once per call, used in place."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class TunedFunction:
     """Call it with the arrays and scalars that the tuned loops read, in the order of `signature` (see `help`).
 
     - **numpy arrays**: copied to the device and back; the call waits.
-    - **pyopencl arrays**: used where they lie; `queue` defaults to theirs; the call does not wait.
-    - **objects with `__cuda_array_interface__` or `__dlpack__`** (CuPy, PyTorch, Numba, JAX): used where they lie;
-      `stream` defaults to the one that they name; results are ready in its order. Without any, the call waits.
+    - **pyopencl arrays**: used in place; `queue` defaults to theirs; the call does not wait.
+    - **objects with `__cuda_array_interface__` or `__dlpack__`** (CuPy, PyTorch, Numba, JAX): used in place; `stream`
+      defaults to the one that they name; results are ready in its order. Without any, the call waits.
 
     Types, shapes and sizes are those that were tuned. Arrays on a device must be contiguous. Results are returned: one
-    as it is, several as a tuple. What is read and changed is copied first unless `inplace`; what is written as a whole
-    is made anew unless it is given by name. On a GPU without OpenCL, both must be given.
+    as it is, several as a tuple. Arrays that are read and changed are copied first unless `inplace`; arrays that are
+    written completely are made anew unless they are given by name. On a GPU without OpenCL, both must be given.
 
     Raises:
-        ArgumentError: (an `antune.InputError` and a ValueError) an argument is not what the code takes.
+        ArgumentError: (an `antune.InputError` and a ValueError) an argument does not fit the code.
     """
 
     def __init__(self, code: Code, open_caller: Callable[[], Caller], origin: str, unordered: str = "") -> None:
         """`open_caller` is called once, at the first call; `origin` says in words where the code comes from.
 
-        `unordered`: why the order of the arguments is not known, so that all come by name; empty where it is.
+        `unordered`: why the order of the arguments is unknown, so that all are passed by name; empty if it is known.
         """
         self._code, self._open, self.origin, self._unordered = code, open_caller, origin, unordered
         contract = code.contract
@@ -59,12 +59,12 @@ class TunedFunction:
         self._results = [self._names[name] for name in contract.results]
 
     def by_name(self, reason: str) -> TunedFunction:
-        """The same function with all arguments by name, because of `reason`."""
+        """Return the same function with all arguments by name, because of `reason`."""
         return TunedFunction(self._code, self._open, self.origin, reason)
 
     @property
     def contract(self) -> Contract:
-        """What it takes and returns."""
+        """Its arguments and results."""
         return self._code.contract
 
     @property
@@ -85,7 +85,7 @@ class TunedFunction:
         """Compile now instead of at the first call, for calls on `queue` (None: on numpy arrays, or on a GPU).
 
         Raises:
-            InputError: the device is not there, or does not take the code.
+            InputError: the device is missing, or refuses the code.
         """
         with self._in_words():
             self._caller.prepare(queue)
@@ -101,9 +101,9 @@ class TunedFunction:
         return results[0] if len(results) == 1 else tuple(results)
 
     def check(self, /, *given: Any, queue: Any = None, **named: Any) -> None:
-        """Raise what a call with these arguments would raise because of them, and run nothing.
+        """Raise the errors that a call with these arguments would raise because of them, and run nothing.
 
-        Of arrays on GPUs without OpenCL only types, shapes and places are checked.
+        For arrays on GPUs without OpenCL, only types, shapes and places are checked.
         """
         values, _ = self._placed(given, named)
         there = [lies_in_host(values[number]) for number, _ in self._arrays if values[number] is not None]
@@ -119,11 +119,11 @@ class TunedFunction:
             else:
                 check_form(parameter, _dtype(value), tuple(getattr(value, "shape", ())), True)
         if queue is not None or not all(there):
-            with suppress(BuildError, LaunchError):  # of this code, which says nothing of the arguments
+            with suppress(BuildError, LaunchError):  # errors of this code, not of the arguments
                 self._caller.check(values, queue)
 
     def _placed(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """Arguments and numbers by their place in the contract. Raises ArgumentError."""
+        """Return arguments and numbers by their place in the contract. Raises ArgumentError."""
         values: list[Any] = [*given, *[None] * (len(self._names) - len(given))]
         if named or self._unordered or len(given) != self._positional or any(value is None for value in given):
             self._place(values, len(given), named)
@@ -148,7 +148,7 @@ class TunedFunction:
         return found
 
     def _place(self, values: list[Any], count: int, named: Mapping[str, Any]) -> None:
-        """Put arguments by name where they belong. Raises ArgumentError for what is too much or missing."""
+        """Put arguments given by name in their places. Raises ArgumentError for unknown and missing ones."""
         if count and self._unordered:
             raise ArgumentError(f"{self}: give all arguments by name. {self._unordered}")
         if count > self._positional:
@@ -172,7 +172,7 @@ class TunedFunction:
             raise ArgumentError(f"{self}: {', '.join(missing)} missing")
 
     def _on_device(self, caller: Caller, values: Sequence[Any]) -> bool:
-        """Whether the arrays lie on the device. Raises ArgumentError where some do, or all are elsewhere."""
+        """Return whether the arrays are on the device. Raises ArgumentError if only some are, or all are elsewhere."""
         there = [number for number, _ in self._arrays if values[number] is not None
                  and not isinstance(values[number], HOST) and caller.takes(values[number])]
         if not there:
@@ -181,14 +181,14 @@ class TunedFunction:
         return True
 
     def _mixed(self, there: Sequence[int], values: Sequence[Any]) -> None:
-        """Raise ArgumentError where some arrays are not among those that lie on the device."""
+        """Raise ArgumentError if some arrays are not among those on the device."""
         if odd := next((p for k, p in self._arrays if k not in there and values[k] is not None), None):
             first = self._code.contract.parameters[there[0]]
             raise ArgumentError(f"{first.name} lies on the device and {odd.name} does not: give all arrays in the same "
                                 "place")
 
     def _arranged(self, values: list[Any], inplace: bool) -> list[Any]:
-        """Numpy arrays for all arguments: new ones for results that are not given, copies of what must stay."""
+        """Return numpy arrays for all arguments: new ones for missing results, copies of those that must not change."""
         found = list(values)
         for number, parameter in self._arrays:
             if values[number] is None:
@@ -200,16 +200,16 @@ class TunedFunction:
         return found
 
     def __str__(self) -> str:
-        """As it is called."""
+        """Return its name and signature."""
         return f"{self.__name__}{self.__signature__}"
 
     def __repr__(self) -> str:
-        """What it is, in two lines."""
+        """Describe it in two lines."""
         return f"<{self}: tuned for {self.device}\n {self.origin}>"
 
 
 def _dtype(value: Any) -> object:
-    """The type of elements of an array of any library, as numpy calls it."""
+    """Return numpy's name for the element type of an array of any library."""
     name = str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
     try:
         return np.dtype(name)
@@ -218,7 +218,7 @@ def _dtype(value: Any) -> object:
 
 
 def _from_dlpack(value: Any) -> Any:
-    """An array in the host's memory of another library as one of numpy's, without a copy."""
+    """Return an array of another library in the host's memory as a numpy array, without a copy."""
     if isinstance(value, HOST):
         return value
     device = getattr(value, "__dlpack_device__", None)

@@ -1,4 +1,4 @@
-"""The connection to a Dask scheduler: every call that leaves this process, typed, with errors a user can mend."""
+"""The connection to a Dask scheduler: all calls to the cluster, typed, with errors that users can fix."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ START = "start workers with `antune worker {}`, or Dask's own with `--preload ru
 
 
 class Lost(Exception):
-    """The worker that had the task is gone, or the scheduler has forgotten it."""
+    """The worker that had the task is lost, or the scheduler has forgotten the task."""
 
 
 class Fatal(Exception):
-    """Dask has given the task up: several workers that had it were lost, one after the other."""
+    """Dask has given up the task: several workers that had it were lost, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +42,52 @@ class Misfit:
 
 
 class Hub:
-    """A Dask client. Not for several threads."""
+    """A Dask client. Not thread-safe."""
 
     def __init__(self, address: str) -> None:
         """Connects to the scheduler at `address`, or to the one that wrote the file `address`.
 
         Raises:
-            InputError: no scheduler answers there, or it does not let us in.
+            InputError: no scheduler answers there, or it refuses the connection.
         """
         self.address = address
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of its errors becomes ours
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its relevant errors become ours
         warnings.filterwarnings("ignore", module="distributed")
         self._client = _connect(address)
 
     def close(self) -> None:
-        """Give everything on the cluster back."""
+        """Close the connection, and release everything on the cluster."""
         self._client.close(timeout=FETCH_S)
 
     def addresses(self) -> frozenset[str]:
-        """The Dask workers that the scheduler knows now."""
+        """Return the Dask workers that the scheduler currently knows."""
         with self._errors():
             return frozenset(self._client.nthreads())
 
     def offers(self, of: Collection[str]) -> dict[str, Offer | Misfit | None]:
-        """What the workers `of` offer; None for those that did not join for antune. Who just went away is left out."""
+        """Return what the workers `of` offer; None for those that did not join for antune. Lost workers are left out.
+        """
         with self._errors():
             answers: dict[str, object] = self._client.run(describe, workers=sorted(of), on_error="return")
         return {address: _judged(address, answer) for address, answer in sorted(answers.items())
                 if not isinstance(answer, OSError)}
 
     def register(self, plugin: WorkerPlugin) -> None:
-        """Give `plugin` to all workers, also those that come later."""
+        """Give `plugin` to all workers, also to those that join later."""
         with self._errors():
             self._client.register_plugin(plugin)
 
     def unregister(self, name: str) -> None:
-        """Take the plugin called `name` away from all workers; nothing happens when the cluster is gone."""
+        """Remove the plugin `name` from all workers; do nothing if the connection is lost."""
         if self._client.status == "running":
             with self._errors():
                 self._client.unregister_worker_plugin(name)
 
     @contextmanager
     def leased(self, key: str) -> Iterator[None]:
-        """While entered, and while this process lives, the scheduler knows a task called `key`.
+        """Keep a task `key` at the scheduler until the context is left, or this process ends.
 
-        No worker has what it asks for: it never runs.
+        No worker has the resources that it requests, so it never runs.
         """
         lease = self.submit(int, key=key, resources={"antune-lease": 1})
         try:
@@ -96,18 +97,18 @@ class Hub:
 
     def submit(self, function: Callable[..., object], *arguments: object, key: str, resources: dict[str, float],
                worker: str | None = None, priority: int = 0) -> Future[Any]:
-        """Have a worker that has `resources` (only `worker`, if given) call `function`."""
+        """Call `function` on a worker that has `resources` (only on `worker`, if given)."""
         with self._errors():
             return self._client.submit(function, *arguments, key=key, resources=resources, priority=priority,
                                        workers=None if worker is None else [worker], pure=False)
 
     def result(self, future: Future[Any]) -> Any:
-        """The result of a future that is done.
+        """Return the result of a finished future.
 
         Raises:
-            Lost: it was lost on its way here; the task has to be done again.
+            Lost: it was lost in transfer; the task has to be repeated.
             Fatal: Dask will not try again.
-            AntuneError: the worker could not even begin.
+            AntuneError: the worker could not start the task.
         """
         try:
             return future.result(timeout=FETCH_S)
@@ -120,23 +121,23 @@ class Hub:
                               "of antune and Dask everywhere, for the scheduler too") from None
 
     def release(self, future: Future[Any]) -> None:
-        """The result is not needed any more; waits for nothing."""
+        """Drop a result that is no longer needed; do not wait."""
         future.release()
 
     def forget(self, future: Future[Any]) -> None:
-        """Cancel what has not begun, and release the result."""
+        """Cancel a task that has not started, and drop its result."""
         if self._client.status == "running":
             with self._errors():
                 future.cancel()
 
     def tell(self, function: Callable[..., object], *arguments: object) -> None:
-        """Have all workers call `function` as soon as they can; wait for nothing."""
+        """Call `function` on all workers as soon as possible; do not wait."""
         if self._client.status == "running":
             with self._errors():
                 self._client.run(function, *arguments, wait=False, on_error="ignore")
 
     def check(self) -> None:
-        """Raise AntuneError when the connection is lost."""
+        """Raise AntuneError if the connection is lost."""
         if self._client.status != "running":
             raise AntuneError(self._lost("it has closed the connection"))
 
@@ -169,23 +170,23 @@ def _judged(address: str, answer: object) -> Offer | Misfit | None:
 
 
 def check_scheduler(address: str) -> None:
-    """Raise InputError when no scheduler answers at `address`, an address or a scheduler file."""
+    """Raise InputError if no scheduler answers at `address`, an address or a scheduler file."""
     Hub(address).close()
 
 
 def scheduler_address(address: str) -> str:
-    """`address`, or what the scheduler file of that name says. Raises InputError for what is neither."""
+    """Return `address`, or the one in the scheduler file of that name. Raises InputError if it is neither."""
     file = Path(address)
     if file.suffix == ".json":
         return _read_scheduler_file(file)
-    if not re.fullmatch(ADDRESS, address):  # Dask would leave a half-made client behind
+    if not re.fullmatch(ADDRESS, address):  # Dask would leave an incomplete client behind
         raise InputError(f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT (see "
                          "docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
     return address
 
 
 def _read_scheduler_file(file: Path) -> str:
-    """The address in `file`; Dask itself would wait for one that is empty, and for ever."""
+    """Return the address in `file`; for an empty file, Dask itself would wait forever."""
     if not file.is_file():
         raise InputError(f"there is no scheduler file {file}; `dask scheduler --scheduler-file {file}` writes it")
     try:
@@ -210,7 +211,7 @@ def _connect(address: str, attempts: int = 3) -> Client:
     where = scheduler_address(address)
     try:
         return _client(where)
-    except AssertionError:  # Dask gives its own thread ten seconds to start, which a busy machine may not keep
+    except AssertionError:  # Dask waits ten seconds for its own thread, which may be too short on a busy machine
         if attempts == 1:
             raise InputError(f"the machine is too busy to connect to {address}; try again later") from None
         return _connect(address, attempts - 1)

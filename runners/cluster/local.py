@@ -1,7 +1,7 @@
 """A Dask cluster on this machine for one run: `--cluster local:N`.
 
-It lives in a process of its own, so that Ctrl-C in the terminal does not reach it and so that it ends when this process
-does, however that ends.
+It is a separate process, so that Ctrl-C in the terminal does not reach it, and that it ends with this process, however
+that ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 
 
 def local_workers(cluster: str) -> int | None:
-    """N of `local:N`, None for the address of a cluster that exists. Raises InputError for an N that makes no sense."""
+    """Return N of `local:N`, None for the address of an existing cluster. Raises InputError for an invalid N."""
     if not cluster.startswith(LOCAL):
         return None
     text = cluster.removeprefix(LOCAL)
@@ -49,7 +49,9 @@ class LocalSpec:
 
 
 def spread(keys: Sequence[str], workers: int) -> LocalSpec:
-    """Deal the devices called `keys` out to `workers` Dask workers; if there are more workers, they share devices."""
+    """Distribute the devices `keys` over `workers` Dask workers; if there are more workers than devices, they share
+    devices.
+    """
     hands = [tuple(keys[number::workers]) or (keys[number % len(keys)],) for number in range(workers)]
     cores = len(os.sched_getaffinity(0))
     return LocalSpec(tuple(hands), max(1, cores // workers) + max(len(hand) for hand in hands))
@@ -72,12 +74,12 @@ class LocalCluster:
                                              stdout=subprocess.PIPE, stderr=log, start_new_session=True)
         try:
             self.address = self._first_line()
-        except BaseException:  # Ctrl-C too: nobody else could end what was started
+        except BaseException:  # Ctrl-C too: nothing else would end the new processes
             self.close()
             raise
 
     def __enter__(self) -> Self:
-        """The cluster itself."""
+        """Return the cluster itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,7 +99,7 @@ class LocalCluster:
         self._process.wait()
 
     def _first_line(self) -> str:
-        """What it says when it is ready: its address."""
+        """Return the first line of its output, which is its address."""
         assert self._process.stdout is not None
         until, said = time.monotonic() + START_S, b""
         while not said.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""The process behind `local.LocalCluster`: a scheduler with its workers, until its standard input ends."""
+"""The process of `local.LocalCluster`: a scheduler with its workers, until its standard input ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distributed import Nanny, Scheduler, SpecCluster
 
 
 def main() -> None:
-    """Entry point: the last argument is what to start, as JSON; the first line of output is the address."""
+    """Start the cluster that the last argument describes as JSON; the first line of output is the address."""
     asked: dict[str, Any] = json.loads(sys.argv[-1])
     os.chdir(asked["folder"])
     workers = {number: {"cls": Nanny, "options": _options(asked, devices)}

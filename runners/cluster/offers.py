@@ -1,6 +1,6 @@
-"""What a machine offers to the runs of a cluster, and the names of its Dask resources.
+"""The devices and compilers that a machine offers to the runs of a cluster, and the names of its Dask resources.
 
-A resource's name holds the fingerprint of the versions: tasks can only reach workers that understand them.
+The names of resources contain the fingerprint of the versions, so that tasks only reach workers with the same ones.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from runners.many import model_key
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The devices of one Dask worker, and for what it compiles, how many variants at a time.
+    """The devices of one Dask worker, the kinds that it compiles for, and the number of variants it compiles at a time.
 
-    `host` is the machine's name, `compiles` are as `compiled_for` says.
+    `host` is the machine's name, `compiles` are results of `compiled_for`.
     """
 
     host: str
@@ -28,34 +28,34 @@ class Offer:
     compilers: int
 
     def resources(self) -> dict[str, float]:
-        """The Dask resources that stand for it: each device once, and room for compiling."""
+        """Return its Dask resources: each device once, and the number of parallel compilations."""
         print_ = fingerprint(self.versions)
         return ({device_resource(print_, device.key): 1.0 for device in self.devices}
                 | {compile_resource(print_, kind): float(self.compilers) for kind in self.compiles})
 
 
 def device_resource(print_: str, key: str) -> str:
-    """Whoever holds it has the device called `key` for itself."""
+    """Return the name of the resource for exclusive use of the device `key`."""
     return f"antune-{print_}-device-{key}"
 
 
 def compiled_for(device: DeviceInfo) -> str:
-    """What a machine must be able to compile for, if it is for `device`.
+    """Return what a machine must be able to compile for to compile for `device`.
 
-    The compilers of some dialects need no device: they make code for any. An OpenCL driver compiles for what it drives.
+    The compilers of some dialects need no device, and make code for any. An OpenCL driver compiles for its own devices.
     """
     backend = backend_named(device.target.dialect)
     return backend.dialect if backend and backend.compiles_anywhere else model_key(device.key)
 
 
 def compile_resource(print_: str, kind: str) -> str:
-    """Room to compile one variant; see `compiled_for`."""
+    """Return the name of the resource for one compilation; see `compiled_for`."""
     return f"antune-{print_}-compile-{kind}"
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One device at one Dask worker, where one variant at a time is measured."""
+    """One device at one Dask worker; it measures one variant at a time."""
 
     address: str
     host: str
@@ -63,11 +63,11 @@ class Bench:
 
     @property
     def label(self) -> str:
-        """What is stored with what it measured."""
+        """The name that is stored with its measurements."""
         return f"{self.host}: {self.device.key}"
 
 
 def benches(offers: Sequence[tuple[str, Offer]]) -> tuple[Bench, ...]:
-    """All devices of (address, offer) pairs, in a stable order."""
+    """Return all devices of (address, offer) pairs, in a stable order."""
     found = [Bench(address, offer.host, device) for address, offer in offers for device in offer.devices]
     return tuple(sorted(found, key=lambda bench: (bench.host, bench.device.key, bench.address)))

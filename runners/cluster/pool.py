@@ -1,8 +1,8 @@
-"""The workers of a cluster, seen as a pool: tasks in, events out, like `processes.WorkerPool`.
+"""The workers of a cluster as a pool: tasks in, events out, like `processes.WorkerPool`.
 
-Compiling goes to any worker with room for it: Dask chooses, and does it again elsewhere when that worker is lost. A
-measurement goes to a device that is free, which is ours to choose; when its worker is lost, so is the measurement,
-and it begins again on another one. A task that is lost LOSSES times is taken for the cause.
+Compilations run on any worker with a free compiler: Dask chooses it, and repeats them elsewhere if that worker is lost.
+For measurements the pool chooses an idle device; if its worker is lost, the measurement is repeated on another one. A
+task that is lost LOSSES times is considered the cause.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ LOSSES = 3
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What both pools of a run share: the connection, the devices, and the names of the run and of its versions.
+    """The parts that both pools of a run share: the connection, the devices, and the names of the run and of its
+    versions.
 
-    `selector` is how the devices are called when worker processes open them; None: each by its own key.
+    Worker processes open the devices by `selector`; None: each by its own key.
     """
 
     hub: Hub
@@ -45,7 +46,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A task on its way; `bench` is None where Dask chooses."""
+    """A task that was sent; `bench` is None if Dask chooses the worker."""
 
     task: Task
     bench: Bench | None
@@ -53,7 +54,7 @@ class _Sent:
 
 
 class ClusterPool:
-    """Compiles (`measures` False) or measures on the cluster."""
+    """Compiles (if not `measures`) or measures on the cluster."""
 
     def __init__(self, client: Client, measures: bool) -> None:
         """Nothing is sent before the first task."""
@@ -65,7 +66,7 @@ class ClusterPool:
         self._leaving: set[str] = set()
         self._numbers = itertools.count()
         self._reader, self._writer = Pipe(duplex=False)
-        os.set_blocking(self._writer.fileno(), False)  # a full pipe has woken us already
+        os.set_blocking(self._writer.fileno(), False)  # a full pipe has already woken us
         self._done: deque[int] = deque()
 
     @property
@@ -75,16 +76,16 @@ class ClusterPool:
 
     @property
     def running(self) -> int:
-        """The number of tasks that have probably been begun."""
+        """The number of tasks that have probably started."""
         return min(len(self._sent), self._client.roster.compilers)
 
     @property
     def free(self) -> int:
-        """How many devices have nothing to do."""
+        """The number of idle devices."""
         return max(0, len(self._idle()) - len(self._waiting))
 
     def where(self, key: int) -> str:
-        """Which device the latest task `key` went to; see `Devices.where`."""
+        """Return the device that the latest task `key` was sent to; see `Devices.where`."""
         return self._where.get(key, "")
 
     def submit(self, task: Task) -> None:
@@ -94,10 +95,10 @@ class ClusterPool:
         self._send()
 
     def poll(self) -> list[Event]:
-        """What has happened since the last call.
+        """Return the events since the last call.
 
         Raises:
-            AntuneError: the scheduler is lost, there has been no device for too long, or a machine cannot serve.
+            AntuneError: the scheduler is lost, no device has been available for too long, or a machine cannot serve.
         """
         while self._reader.poll():
             self._reader.recv_bytes()
@@ -114,13 +115,13 @@ class ClusterPool:
                 self._client.hub.tell(tighten, self._client.run, number, phase, limit_s)
 
     def cancel(self) -> None:
-        """Forget all tasks; what runs is ended."""
+        """Drop all tasks; running ones are ended."""
         self._waiting.clear()
         self._losses.clear()
         self._where.clear()
         if not self._sent:
             return
-        with suppress(AntuneError):  # the scheduler is gone, and all tasks with it
+        with suppress(AntuneError):  # the scheduler is lost, with all tasks
             benches = {self._bench_name(sent) for sent in self._sent.values()}
             for bench in benches:
                 self._client.hub.tell(cancel, self._client.run, bench, max(self._sent))
@@ -129,17 +130,17 @@ class ClusterPool:
         self._sent.clear()
 
     def close(self) -> None:
-        """Forget all tasks and release the pipe."""
+        """Drop all tasks and release the pipe."""
         self.cancel()
         self._reader.close()
         self._writer.close()
 
     def connections(self) -> list[Connection]:
-        """What to wait on."""
+        """Return the connections to wait on."""
         return [self._reader]
 
     def next_deadline(self) -> float | None:
-        """When `poll` must be called next (monotonic clock)."""
+        """Return when `poll` must be called next (monotonic clock)."""
         return self._client.roster.next_look if self.unfinished else None
 
     def _idle(self) -> list[Bench]:
@@ -168,7 +169,7 @@ class ClusterPool:
         self._await(number, future)
 
     def _await(self, number: int, future: Future[Any]) -> None:
-        """Have `number` in `_done`, and us woken, when the future is; from a thread of Dask."""
+        """Add `number` to `_done` and wake this process when the future is done; called by a thread of Dask."""
         def wake(_: object) -> None:
             self._done.append(number)
             with suppress(OSError, ValueError):  # full or closed
@@ -193,7 +194,7 @@ class ClusterPool:
 
     def _heard(self, sent: _Sent, answer: Answered) -> Iterator[Event]:
         match answer:
-            case Stopped():  # its machine is leaving in good order: the task is not to blame
+            case Stopped():  # its machine is shutting down: the task is not the cause
                 self._leaving |= {sent.bench.address} if sent.bench else set()
                 self._waiting.appendleft(sent.task)
             case Unable(message):
@@ -211,7 +212,7 @@ class ClusterPool:
                 yield from self._lose(sent)
 
     def _lose(self, sent: _Sent) -> Iterator[Event]:
-        """Do the task again, or give it up."""
+        """Repeat the task, or give it up."""
         task = sent.task
         self._losses[task.key] = self._losses.get(task.key, 0) + 1
         if self._losses[task.key] < LOSSES:

@@ -1,6 +1,6 @@
 """How a Dask worker joins: `dask worker ADDRESS --preload runners.cluster.preload --device pocl`.
 
-Looks for the devices before the worker tells the scheduler that it is there, and adds what it offers to its resources.
+Finds the devices before the worker registers with the scheduler, and adds its offer to its resources.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SITE = "antune-site"
 
 
 class Site(WorkerPlugin):
-    """Remembers what this Dask worker offers."""
+    """Stores the offer of this Dask worker."""
 
     name = SITE
 
@@ -34,10 +34,10 @@ class Site(WorkerPlugin):
 @click.option("--device", "devices", multiple=True, help="As for `antune tune`: which devices this worker offers.")
 @click.option("--compile-only", is_flag=True, help="Offer no device: compile for GPUs of CUDA and HIP elsewhere.")
 async def dask_setup(worker: Worker, devices: tuple[str, ...], compile_only: bool) -> None:
-    """Called by Dask while `worker` starts."""
+    """Prepare `worker`; called by Dask while it starts."""
     found = () if compile_only else await asyncio.to_thread(find_devices, devices)
     compiles = usable_compilers() if compile_only else tuple(dict.fromkeys(compiled_for(device) for device in found))
-    compilers = max(1, worker.state.nthreads - len(found))  # a thread per device stays free for measuring
+    compilers = max(1, worker.state.nthreads - len(found))  # one thread per device is for measuring
     offer = Offer(socket.gethostname(), versions(), found, compiles, compilers)
     worker.state.total_resources.update(offer.resources())
     worker.state.available_resources.update(offer.resources())
@@ -45,6 +45,6 @@ async def dask_setup(worker: Worker, devices: tuple[str, ...], compile_only: boo
 
 
 def describe(dask_worker: Worker) -> Offer | None:
-    """For `Client.run`: what a worker offers, None when it was not started for antune."""
+    """Return a worker's offer (for `Client.run`), None if it was not started for antune."""
     site = dask_worker.plugins.get(SITE)
     return site.offer if isinstance(site, Site) else None

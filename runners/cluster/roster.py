@@ -1,4 +1,4 @@
-"""Which devices of a cluster a run may use now: workers come and go."""
+"""The devices of a cluster that a run can currently use: workers come and go."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Roster:
     """The benches with devices of the run's model."""
 
     def __init__(self, hub: Hub, selectors: Sequence[str], count: int = 1, wait_s: float = WAIT_S) -> None:
-        """Waits a little for `count` workers to come.
+        """Waits up to FIRST_WAIT_S seconds for `count` workers.
 
         Raises:
-            InputError: there is none, none has what `selectors` name, or devices of several models are meant.
+            InputError: there is none, none has a device that `selectors` name, or several models match.
         """
         self._hub, self._wait_s = hub, wait_s
         self._answers: dict[str, Offer | Misfit | None] = {}
@@ -36,10 +36,10 @@ class Roster:
         self.benches: tuple[Bench, ...] = self._fitting()
 
     def look(self) -> None:
-        """Ask the scheduler who is there, at most every LOOK_S seconds.
+        """Ask the scheduler for its workers, at most every LOOK_S seconds.
 
         Raises:
-            AntuneError: the scheduler is lost, or there has been no fitting device for too long.
+            AntuneError: the scheduler is lost, or no fitting device has been available for too long.
         """
         if time.monotonic() < self.next_look:
             return
@@ -54,7 +54,7 @@ class Roster:
 
     @property
     def next_look(self) -> float:
-        """When `look` has something to do again (monotonic clock)."""
+        """When `look` should be called again (monotonic clock)."""
         return self._looked + LOOK_S
 
     @property
@@ -67,7 +67,7 @@ class Roster:
         while len(self._with_devices()) < count and not self._misfits() and time.monotonic() < until:
             time.sleep(0.1)
             self._refresh()
-        if misfits := self._misfits():  # those that come later are left alone
+        if misfits := self._misfits():  # those that join later are ignored
             raise InputError(misfits[0].message)
         if not self._with_devices():
             plain = len(self._answers)
@@ -88,7 +88,7 @@ class Roster:
         self._looked = time.monotonic()
 
     def _choose(self, selectors: Sequence[str]) -> DeviceInfo:
-        """The model of the run. Without a wish, all devices of the cluster must be of one."""
+        """Return the model of the run. Without selectors, all devices of the cluster must be of one model."""
         known = benches(list(self._offers.items()))
         if not selectors:
             check_one_model([bench.device for bench in known], [bench.host for bench in known])
@@ -103,10 +103,10 @@ class Roster:
 
     @property
     def compilers(self) -> int:
-        """How many variants all machines together compile at a time for the run's devices."""
+        """The number of variants that all machines together can compile at a time for the run's devices."""
         return sum(offer.compilers for offer in self._offers.values() if compiled_for(self.device) in offer.compiles)
 
 
 def _model_of(device: DeviceInfo) -> DeviceInfo:
-    """What all devices of this one's model have in common."""
+    """Return the common part of all devices of this one's model."""
     return replace(device, key=model_key(device.key))

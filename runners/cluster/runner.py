@@ -29,7 +29,8 @@ from runners.tasks import Lower, Make, Rate
 
 def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, wait_s: float = WAIT_S,
                  lower: Lower = default_lower, length: int | None = None, rate: Rate = static_ratings) -> Runner:
-    """A runner on the cluster of `place`. Without any device for `wait_s` seconds its evaluations end with an error.
+    """Return a runner on the cluster of `place`. Without any device for `wait_s` seconds, its evaluations raise an
+    error.
 
     Raises:
         InputError: no scheduler, no fitting worker, other versions there, no such device, or several models.
@@ -48,7 +49,7 @@ def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, 
 
 
 def check_cluster(place: Place) -> None:
-    """Raise InputError when `open_cluster` would; it looks only, and starts nothing that stays."""
+    """Raise InputError if `open_cluster` would; nothing stays running."""
     assert place.cluster is not None
     if local_workers(place.cluster) is not None:
         find_devices(place.devices)
@@ -79,7 +80,7 @@ class ClusterRunner(PoolRunner):
     """Evaluates Plans on the devices of a cluster, all of one model: see `PoolRunner`."""
 
     def __init__(self, client: Client, limits: Limits, stack: ExitStack, make: Make | None = None) -> None:
-        """`stack` is closed at the end. Use `open_cluster`."""
+        """Use `open_cluster`. `stack` is closed at the end."""
         super().__init__(client.roster.device, limits, ClusterPool(client, False), ClusterPool(client, True), make)
         self._stack = stack
 
@@ -90,16 +91,16 @@ class ClusterRunner(PoolRunner):
 
 
 class ClusterDeterministicRunner:
-    """The deterministic device on a cluster: the same outcomes as without, by way of real workers."""
+    """The deterministic device on a cluster: the same outcomes as without one, but from real workers."""
 
     def __init__(self, client: Client, limits: Limits, stack: ExitStack) -> None:
-        """`stack` is closed at the end. Use `open_cluster`."""
+        """Use `open_cluster`. `stack` is closed at the end."""
         self._device, self._limits, self._stack = client.roster.device, limits, stack
         self._pool = ClusterPool(client, True)
 
     @property
     def device(self) -> DeviceInfo:
-        """The made-up device."""
+        """The imaginary device."""
         return self._device
 
     def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:

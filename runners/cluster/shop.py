@@ -1,11 +1,11 @@
-"""A run's worker processes on one machine, inside a Dask worker: the machine end of a cluster.
+"""A run's worker processes on one machine, inside a Dask worker: the remote side of a cluster.
 
-A `Shop` is a plugin of the Dask worker. The client registers it once with the scheduler, which gives it to every
-worker that is there or comes later: so the reference data travels once per machine. The worker processes behind it
-are those of a run on one machine, with the same limits; a thread of the Dask worker watches over each.
+A `Shop` is a plugin of the Dask worker. The client registers it once with the scheduler, which gives it to all current
+and later workers, so the reference data is sent once per machine. Its worker processes are those of a run on one
+machine, with the same limits; a thread of the Dask worker supervises each.
 
-A Shop ends when the client says so, or is gone. The client holds a task that can never run, its lease; the scheduler
-forgets it as soon as the client is lost, and every Shop asks for it now and then.
+A Shop ends when the client says so, or is lost. The client keeps a task that can never run, its lease; the scheduler
+forgets it as soon as the client is lost, and every Shop checks for it regularly.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from runners.resident import share_bytes
 from runners.tasks import Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
 
 COMPILING = "compile"
-"""The bench of those that compile; the other benches are called by the keys of their devices."""
+"""The bench of compilations; other benches have the keys of their devices."""
 POLL_S = 0.25
 LEASE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What every machine must know about a run. `reference` holds the bytes of its .npz file.
+    """A run's data for every machine. `reference` holds the bytes of its .npz file.
 
-    `run` is a name that no other run of the cluster has, `lease` the key of the client's task that never runs.
+    `run` is a unique name in the cluster, `lease` the key of the client's task that never runs.
     """
 
     run: str
@@ -63,7 +63,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The answer to a task that was cancelled, or that came when the run had ended on this machine."""
+    """The answer to a task that was cancelled, or that arrived after the end of the run on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ Answered: TypeAlias = Event | Stopped | Unable
 
 
 def shop_name(run: str) -> str:
-    """The name of the plugin for a run."""
+    """Return the name of the plugin for a run."""
     return f"antune-shop-{run}"
 
 
@@ -97,11 +97,11 @@ class Shop(WorkerPlugin):
         self._tightened: dict[tuple[str, int], tuple[Phase, float]] = {}
 
     def __reduce__(self) -> tuple[type[Shop], tuple[Order]]:
-        """Only the order travels."""
+        """Pickle only the order."""
         return Shop, (self._order,)
 
     def setup(self, worker: Worker) -> None:
-        """Begin to look after the lease; see `WorkerPlugin.setup`."""
+        """Start checking the lease; see `WorkerPlugin.setup`."""
         self._worker = worker
         self._watch = PeriodicCallback(self._look_for_client, 1e3 * LEASE_S)
         self._watch.start()
@@ -123,11 +123,11 @@ class Shop(WorkerPlugin):
         self._cancelled[bench] = max(number, self._cancelled.get(bench, -1))
 
     def tighten(self, number: int, phase: Phase, limit_s: float) -> None:
-        """Hold the task of submission `number` to less time; see `WorkerPool.tighten`."""
+        """Reduce the time limit of submission `number`; see `WorkerPool.tighten`."""
         self._tightened[COMPILING, number] = (phase, limit_s)
 
     def serve(self, bench: str, key: str, task: Task, number: int) -> Answered:
-        """Do `task`, submission `number` of its bench, in a worker process that has the device called `key`."""
+        """Do `task`, submission `number` of its bench, in a worker process that has the device `key`."""
         try:
             pool = self._take(bench, key)
         except (AntuneError, OSError) as error:
@@ -157,7 +157,7 @@ class Shop(WorkerPlugin):
                 return events[0]
 
     def _take(self, bench: str, key: str) -> WorkerPool | None:
-        """A pool of one process that is free; None when the Shop is closed."""
+        """Return an idle pool of one process; None if the Shop is closed."""
         with self._lock:
             if self._closed:
                 return None
@@ -180,14 +180,14 @@ class Shop(WorkerPlugin):
         self._tidy()
 
     def _prepared(self) -> Path:
-        """The folder of this run on this machine, with the reference."""
+        """Return the folder of this run on this machine, with the reference."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="antune-", dir=self._worker.local_directory)).resolve()
             (self._folder / "reference.npz").write_bytes(self._order.reference)
         return self._folder
 
     def _tidy(self) -> None:
-        """Remove the folder when nobody needs it any more."""
+        """Remove the folder when it is no longer needed."""
         with self._lock:
             folder = self._folder if self._closed and self._serving == 0 else None
         if folder is not None:
@@ -203,19 +203,19 @@ class Shop(WorkerPlugin):
         return Startup(make_compile_worker if bench == COMPILING else make_device_worker, (setup,))
 
     async def _look_for_client(self) -> None:
-        """Have this run's Shops closed everywhere once its client is gone."""
+        """Close this run's Shops everywhere once its client is lost."""
         scheduler: Any = self._worker.scheduler
         try:
             states = await scheduler.get_task_status(keys=[self._order.lease])
         except OSError:
-            return  # the scheduler is away: Dask's own business
+            return  # the scheduler is lost, which Dask handles
         self._missed = 0 if states[self._order.lease] is not None else self._missed + 1
-        if self._missed >= 2:  # at first it may only be late
+        if self._missed >= 2:  # the first time, it may only be late
             await scheduler.unregister_worker_plugin(name=self.name)
 
 
 def find_shop(worker: Worker, run: str) -> Shop | None:
-    """The Shop of a run, None when it is closed or has not opened."""
+    """Return the Shop of a run, None if it is closed or not yet open."""
     found = worker.plugins.get(shop_name(run))
     if found is not None and not isinstance(found, Shop):
         raise InputError(f"{shop_name(run)} is not a Shop")
@@ -223,18 +223,18 @@ def find_shop(worker: Worker, run: str) -> Shop | None:
 
 
 def serve(run: str, bench: str, key: str, task: Task, number: int) -> Answered:
-    """A Dask task: `Shop.serve` of a run."""
+    """A Dask task: call `Shop.serve` of a run."""
     shop = find_shop(get_worker(), run)
     return Stopped() if shop is None else shop.serve(bench, key, task, number)
 
 
 def cancel(run: str, bench: str, number: int, dask_worker: Worker) -> None:
-    """For `Client.run`: `Shop.cancel` of a run."""
+    """For `Client.run`: call `Shop.cancel` of a run."""
     if (shop := find_shop(dask_worker, run)) is not None:
         shop.cancel(bench, number)
 
 
 def tighten(run: str, number: int, phase: Phase, limit_s: float, dask_worker: Worker) -> None:
-    """For `Client.run`: `Shop.tighten` of a run."""
+    """For `Client.run`: call `Shop.tighten` of a run."""
     if (shop := find_shop(dask_worker, run)) is not None:
         shop.tighten(number, phase, limit_s)

@@ -1,5 +1,6 @@
-"""Which versions have to agree between the machines of a cluster: those that decide what a plan's code is, and how
-values travel."""
+"""The versions that have to agree between the machines of a cluster: they determine a plan's code, and the transfer of
+values.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ DIGITS = 12
 
 
 def versions() -> Versions:
-    """(what, version) of this process; `antune's code` is a digest of the sources that workers run."""
+    """Return (part, version) pairs of this process; `antune's code` is a digest of the sources that workers run."""
     found = ((name, _package(name)) for name in PACKAGES)
     return (("Python", f"{sys.version_info.major}.{sys.version_info.minor}"), *found, ("antune's code", _code()))
 
 
 def differences(here: Versions, there: Versions) -> str | None:
-    """`Python 3.11 there, 3.13 here; ...` for all that differs, None when nothing does."""
+    """Return all differences, as in `Python 3.11 there, 3.13 here; ...`; None if there are none."""
     theirs = dict(there)
     found = [f"{name} {theirs.get(name, 'unknown')} there, {version} here"
              for name, version in here if theirs.get(name) != version]
@@ -31,7 +32,7 @@ def differences(here: Versions, there: Versions) -> str | None:
 
 
 def fingerprint(of: Versions) -> str:
-    """A short name for `of`: equal versions have equal names."""
+    """Return a short name for `of`: equal versions have equal names."""
     return hashlib.sha256(repr(of).encode()).hexdigest()[:DIGITS]
 
 

@@ -1,4 +1,4 @@
-"""Which binding of CUDA's driver API is used: pycuda when it works, else cuda-python."""
+"""The choice of the binding of CUDA's driver API: pycuda if it works, else cuda-python."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ BINDINGS: tuple[tuple[str, Callable[[], Api]], ...] = (
 
 
 def installed() -> tuple[str, ...]:
-    """The modules of the bindings that can be imported, in order of preference."""
+    """Return the modules of the bindings that can be imported, in order of preference."""
     return tuple(module for module, _ in BINDINGS if _missing(module) is None)
 
 
 def open_api(foreign_streams: bool = False) -> Api:
-    """The first binding that can be imported and finds a driver; `foreign_streams`: one that takes streams of others
-    goes first.
+    """Return the first binding that can be imported and finds a driver.
+
+    With `foreign_streams`, the one that accepts streams of other libraries is tried first.
 
     Raises:
-        NoDriver: none does; the message says why, and what to do.
+        NoDriver: none works; the message says why, and what to do.
     """
     reasons = []
     for module, make in reversed(BINDINGS) if foreign_streams else BINDINGS:
@@ -52,11 +53,11 @@ def open_api(foreign_streams: bool = False) -> Api:
 
 
 def _missing(module: str) -> str | None:
-    """Why a module cannot be imported; None when it can."""
+    """Return why a module cannot be imported; None if it can."""
     try:
         import_module(module)
     except ModuleNotFoundError as error:
         return f"no module {error.name}"
-    except ImportError as error:  # e.g. a pycuda that was built for another CUDA version, or libcuda is not there
+    except ImportError as error:  # e.g. pycuda was built for another CUDA version, or libcuda is missing
         return f"{module} cannot be loaded: {error}"
     return None

@@ -1,8 +1,8 @@
-"""Device code that spills no registers by the compiler's own choice.
+"""Compile kernels again that spill registers although they could have more.
 
-`ptxas` aims at so many blocks per multiprocessor that it sometimes spills a few values although registers are left: a
-kernel of 512 threads gets 32 registers and 8 bytes of spills where 40 would do. The second argument of
-`__launch_bounds__`, the blocks that a multiprocessor is to hold at least, overrules that.
+`ptxas` aims at a number of blocks per multiprocessor, and for it sometimes spills a few values although registers are
+left: a kernel of 512 threads gets 32 registers and 8 bytes of spills, although 40 registers would suffice. The second
+argument of `__launch_bounds__`, the minimum number of blocks on a multiprocessor, overrules that.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from metrics.resources import Resources, parse_ptxas
 from runners.kernel_codes import alone
 
 Compile: TypeAlias = Callable[[str], tuple[bytes, str]]
-"""CUDA text to a cubin and the log of `ptxas -v`."""
+"""Compiles CUDA text to a cubin, and returns the log of `ptxas -v`, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A cubin, what each of its kernels needs, and the blocks per unit that kernels were compiled for."""
+    """A cubin, the resources of each of its kernels, and the blocks per unit that kernels were compiled for."""
 
     cubin: bytes
     needs: Mapping[str, Resources]
@@ -32,15 +32,16 @@ class Translated:
 
     @property
     def spills(self) -> int:
-        """Bytes per thread, of all kernels together."""
+        """Spilled bytes per thread, of all kernels together."""
         return sum(found.spills or 0 for found in self.needs.values())
 
 
 def translate(compile_text: Compile, variant: Variant, device: DeviceModel) -> Translated:
-    """The variant's code; kernels that spill although registers are left are compiled once or twice more.
+    """Compile the variant; kernels that spill although registers are left are compiled once or twice more.
 
-    First for as many blocks per multiprocessor as fit with the registers that they got, then for one, which leaves them
-    all registers. What spills least is taken, the earliest of several. Raises what `compile_text` raises.
+    First for the number of blocks per multiprocessor that fit with the current registers, then for one, which leaves
+    all registers to it. Returns the code with the fewest spills, the earliest of several. Raises the errors of
+    `compile_text`.
     """
     best = _translated(compile_text, variant.source, {})
     for fewest in (False, True):
@@ -54,10 +55,9 @@ def translate(compile_text: Compile, variant: Variant, device: DeviceModel) -> T
 
 
 def blocks_wanted(compile_text: Compile, variant: Variant, device: DeviceModel) -> dict[str, int]:
-    """The second bounds that `translate` finds for the kernels of a variant, each by itself, as the compile pool does
-    it.
+    """Return the second bounds that `translate` finds for each kernel of a variant by itself, as in the compile pool.
 
-    Raises what `compile_text` raises.
+    Raises the errors of `compile_text`.
     """
     found: dict[str, int] = {}
     for kernel in variant.kernels:
@@ -73,18 +73,18 @@ def _translated(compile_text: Compile, text: str, blocks: Mapping[str, int]) -> 
 
 
 def _by_choice(kernel: Kernel, found: Translated, device: DeviceModel) -> bool:
-    """Whether a kernel spills although a block of it could have more registers."""
+    """Return whether a kernel spills although a block of it could have more registers."""
     needs = found.needs.get(kernel.name, Resources())
     return bool(needs.spills) and (needs.registers or 0) < register_limit(kernel, device)
 
 
 def _resident(kernel: Kernel, found: Translated, device: DeviceModel) -> int:
-    """How many blocks a multiprocessor holds of a kernel as it was compiled."""
+    """Return the number of blocks of a compiled kernel that fit on a multiprocessor."""
     return max(1, resident_blocks(_threads(kernel), kernel.local_bytes, found.needs[kernel.name].registers, device))
 
 
 def register_limit(kernel: Kernel, device: DeviceModel) -> int:
-    """The most registers that a thread can have when one block is on a multiprocessor."""
+    """Return the maximum number of registers of a thread with one block per multiprocessor."""
     limits = device.generation
     step = limits.register_step // device.warp
     per_thread = limits.block_registers // (-(-_threads(kernel) // device.warp) * device.warp)
@@ -92,7 +92,7 @@ def register_limit(kernel: Kernel, device: DeviceModel) -> int:
 
 
 def bounded(text: str, blocks: Mapping[str, int]) -> str:
-    """The text with the second argument of `__launch_bounds__` for the kernels in `blocks`."""
+    """Return the text with the second argument of `__launch_bounds__` for the kernels in `blocks`."""
     def second(found: re.Match[str]) -> str:
         name = found[3]
         return f"{found[1]}, {blocks[name]}{found[2]}{name}(" if name in blocks else found[0]

@@ -1,5 +1,5 @@
-"""CUDA text to device code of one architecture, in the compile pool: NVRTC, or nvcc where that is missing. Needs no
-GPU.
+"""Compile CUDA text to device code of one architecture, in the compile pool: by NVRTC, or by nvcc if that is missing.
+Needs no GPU.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ class Translator(Protocol):
 
     @property
     def name(self) -> Literal["NVRTC", "nvcc"]:
-        """What it is called."""
+        """Its name."""
 
     @property
     def version(self) -> tuple[int, int]:
-        """The version of CUDA that it belongs to."""
+        """Its version of CUDA."""
 
     def capabilities(self) -> tuple[Capability, ...]:
-        """The compute capabilities that it makes code for."""
+        """Return the compute capabilities that it compiles for."""
 
     def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
-        """A cubin, and the log of `ptxas -v`. Raises BuildError."""
+        """Return a cubin, and the log of `ptxas -v`. Raises BuildError."""
 
 
 class Nvrtc:
     """NVIDIA's library for compiling at run time, through cuda-python."""
 
     def __init__(self) -> None:
-        """Loads the library. Raises ImportError when it, or its binding, is not there."""
+        """Loads the library. Raises ImportError if it or its binding is missing."""
         from cuda.bindings import nvrtc
 
         self._nvrtc: Any = nvrtc
@@ -63,12 +63,12 @@ class Nvrtc:
 
     @property
     def name(self) -> Literal["NVRTC"]:
-        """What it is called."""
+        """Its name."""
         return "NVRTC"
 
     @property
     def version(self) -> tuple[int, int]:
-        """The version of CUDA that it belongs to."""
+        """Its version of CUDA."""
         return self._version
 
     def capabilities(self) -> tuple[Capability, ...]:
@@ -96,7 +96,7 @@ class Nvrtc:
         return cubin, words
 
     def _ask(self, answer: tuple[Any, ...]) -> Any:
-        """The value in an answer. Raises BuildError unless the call succeeded."""
+        """Return the value in an answer. Raises BuildError unless the call succeeded."""
         status, *values = answer
         if status != self._nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise BuildError(f"NVRTC failed: {getattr(status, 'name', status)}")
@@ -104,8 +104,9 @@ class Nvrtc:
 
 
 def _includes(text: str, major: int) -> list[bytes]:
-    """The options with which NVRTC of CUDA `major` finds the headers of `text`. Raises BuildError where it has some and
-    they are missing.
+    """Return the options for the headers of `text`, for NVRTC of CUDA `major`.
+
+    Raises BuildError if it includes headers that are missing.
     """
     if not needs_headers(text):
         return []
@@ -119,7 +120,7 @@ class Nvcc:
     """The toolkit's compiler, as a process per text."""
 
     def __init__(self) -> None:
-        """Looks for it in $CUDA_HOME/bin, the PATH and /usr/local/cuda/bin. Raises ImportError when it is in none."""
+        """Finds it in $CUDA_HOME/bin, the PATH or /usr/local/cuda/bin. Raises ImportError if it is in none of them."""
         home = os.environ.get("CUDA_HOME")
         places = [str(Path(home) / "bin" / "nvcc")] if home else []
         found = next(filter(None, map(shutil.which, [*places, "nvcc", str(TOOLKIT)])), None)
@@ -135,12 +136,12 @@ class Nvcc:
 
     @property
     def name(self) -> Literal["nvcc"]:
-        """What it is called."""
+        """Its name."""
         return "nvcc"
 
     @property
     def version(self) -> tuple[int, int]:
-        """The version of CUDA that it belongs to."""
+        """Its version of CUDA."""
         return self._version
 
     def capabilities(self) -> tuple[Capability, ...]:
@@ -169,8 +170,10 @@ def _arch(capability: Capability) -> str:
 
 
 def check_headers() -> None:
-    """Raise InputError where no text for tensor cores would compile here: there is no compiler, or NVRTC would find no
-    headers. nvcc has its own.
+    """Raise InputError if no text for tensor cores would compile here, because there is no compiler or NVRTC has no
+    headers.
+
+    nvcc has its own headers.
     """
     translator = open_translator()
     if translator.name == "NVRTC" and not header_folders(translator.version[0]):
@@ -179,7 +182,7 @@ def check_headers() -> None:
 
 
 def open_translator() -> Translator:
-    """NVRTC if it is installed, else nvcc. Raises InputError when neither is there."""
+    """Return NVRTC if it is installed, else nvcc. Raises InputError if neither is installed."""
     reasons = []
     kinds: tuple[type[Nvrtc | Nvcc], ...] = (Nvrtc, Nvcc)
     for kind in kinds:
@@ -191,8 +194,7 @@ def open_translator() -> Translator:
 
 
 def best_capability(translator: Translator, device: Capability) -> Capability:
-    """What to compile for: the greatest compute capability whose code runs on `device`: of its major number, not above
-    it.
+    """Return the greatest compute capability whose code runs on `device`: of the same major number, and not above it.
 
     Raises:
         InputError: this compiler makes no code for such a device.
@@ -208,8 +210,10 @@ def best_capability(translator: Translator, device: Capability) -> Capability:
 
 
 def cuda_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
-    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is
-    none.
+    """Return the compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`.
+
+    Raises:
+        InputError: no compiler is installed, or none for this architecture.
     """
     if target.capability is None:
         raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")

@@ -1,7 +1,7 @@
-"""Where CUDA's headers are: NVRTC brings none, and tensor cores are reached through `<mma.h>`.
+"""The places of CUDA's headers: NVRTC has none of its own, and tensor cores need `<mma.h>`.
 
-Wheels have them (nvidia-cuda-runtime and nvidia-cuda-crt of CUDA 13; of CUDA 12 nvidia-cuda-runtime-cu12 and
-nvidia-cuda-nvcc-cu12), and so has the toolkit.
+Wheels contain them (for CUDA 13 nvidia-cuda-runtime and nvidia-cuda-crt; for CUDA 12 nvidia-cuda-runtime-cu12 and
+nvidia-cuda-nvcc-cu12), and so does the toolkit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ _LAST_APART = 12
 
 
 def needs_headers(text: str) -> bool:
-    """Whether CUDA text includes headers."""
+    """Return whether CUDA text includes headers."""
     return _INCLUDE in text
 
 
 def header_folders(major: int) -> tuple[Path, ...]:
-    """The folders in which the compiler of CUDA `major` has to look for `<mma.h>` and what that includes; none if it is
-    nowhere. Wheels of other versions are left alone.
+    """Return the folders for `<mma.h>` and the headers that it includes, for CUDA `major`; none if they are missing.
+
+    Wheels of other versions are ignored.
     """
     for group in (*_wheels(major), *([folder] for folder in _toolkits())):
         found = [next((folder for folder in group if (folder / name).exists()), None) for name in (WRAPPER, CONTENT)]
@@ -36,7 +37,8 @@ def header_folders(major: int) -> tuple[Path, ...]:
 
 
 def _wheels(major: int) -> Iterator[list[Path]]:
-    """The folders with headers of NVIDIA's wheels: up to CUDA 12 a folder per wheel, then one per version."""
+    """Yield the folders with headers of NVIDIA's wheels: up to CUDA 12 a folder per wheel, since then one per version.
+    """
     names = ("cuda_runtime", "cuda_nvcc") if major <= _LAST_APART else (f"cu{major}",)
     spec = find_spec("nvidia")
     places: Iterable[str] = (spec.submodule_search_locations or ()) if spec is not None else ()

@@ -1,4 +1,4 @@
-"""NVIDIA's driver by ctypes, for what the bindings do not have."""
+"""NVIDIA's driver through ctypes, for functions that the bindings lack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEVICE_ORDINAL = 9
 
 
 def ordinal_of(address: int) -> int | None:
-    """The device in whose memory an address lies; None where it lies in none."""
+    """Return the device in whose memory an address lies; None if it is in none."""
     found = ctypes.c_int()
     status = ctypes.CDLL("libcuda.so.1").cuPointerGetAttribute(ctypes.byref(found), DEVICE_ORDINAL,
                                                                ctypes.c_uint64(address))
@@ -19,7 +19,7 @@ def ordinal_of(address: int) -> int | None:
 
 
 def cuda_library() -> Library:
-    """The library that the binding in use has loaded."""
+    """Return the library that the binding in use has loaded."""
     functions = ctypes.CDLL("libcuda.so.1")
 
     def words(status: int) -> str:

@@ -18,7 +18,7 @@ PLATFORM = "CUDA"
 
 
 def find() -> Found:
-    """All devices that there is a compiler for, in CUDA's order."""
+    """Return all devices that the compiler supports, in CUDA's order."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError as error:
@@ -41,7 +41,9 @@ def find() -> Found:
 
 
 def _check_versions(api: Api, translator: Translator) -> None:
-    """A driver loads what compilers of its own major version made, and of older ones."""
+    """Raise InputError if the compiler is newer than the driver: drivers load code of their own major version and
+    older.
+    """
     major, minor = divmod(api.driver_version() // 10, 100)
     if translator.version[0] > major:
         made = ".".join(map(str, translator.version))
@@ -52,7 +54,7 @@ def _check_versions(api: Api, translator: Translator) -> None:
 
 
 def _describe(api: Api, translator: Translator, ordinal: int, key: str) -> DeviceInfo:
-    """Raises InputError when the compiler makes no code for the device."""
+    """Describe a device. Raises InputError if the compiler makes no code for it."""
     target = _target(api, ordinal)
     assert target.capability is not None
     best_capability(translator, target.capability)
@@ -72,7 +74,7 @@ def _target(api: Api, ordinal: int) -> Target:
     capability: Capability = (ask(kind.COMPUTE_CAPABILITY_MAJOR), ask(kind.COMPUTE_CAPABILITY_MINOR))
     height = ask(kind.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)
     width = min(ask(kind.MAXIMUM_TEXTURE2D_LINEAR_WIDTH),
-                ask(kind.MAXIMUM_TEXTURE2D_LINEAR_PITCH) // 8)  # texels have 8 bytes at most
+                ask(kind.MAXIMUM_TEXTURE2D_LINEAR_PITCH) // 8)  # a texel has at most 8 bytes
     return Target(name=api.device_name(ordinal), dialect="cuda", max_threads=ask(kind.MAX_THREADS_PER_BLOCK),
                   max_block=(ask(kind.MAX_BLOCK_DIM_X), ask(kind.MAX_BLOCK_DIM_Y), ask(kind.MAX_BLOCK_DIM_Z)),
                   local_bytes=max(ask(kind.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), ask(kind.MAX_SHARED_MEMORY_PER_BLOCK)),

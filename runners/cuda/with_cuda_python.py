@@ -25,7 +25,7 @@ class CudaPython:
     """`api.Api`."""
 
     def __init__(self) -> None:
-        """Loads the driver. Raises NoDriver when there is none."""
+        """Loads the driver. Raises NoDriver if there is none."""
         try:
             (status,) = cuda.cuInit(0)
         except Exception as error:  # noqa: BLE001  the binding cannot find or load libcuda; it raises several kinds
@@ -36,7 +36,7 @@ class CudaPython:
 
     @property
     def name(self) -> Literal["cuda-python"]:
-        """Which binding this is."""
+        """The name of the binding."""
         return "cuda-python"
 
     @property
@@ -190,7 +190,9 @@ class CudaPython:
 
 
 def _done(answer: tuple[Any, ...]) -> Any:
-    """What a call returned beside its status: a value, several, or None. Raises LaunchError unless it succeeded."""
+    """Return the results of a call besides its status: a value, several, or None. Raises LaunchError unless it
+    succeeded.
+    """
     status, *values = answer
     if status != cuda.CUresult.CUDA_SUCCESS:
         raise LaunchError(_words(status))
@@ -198,7 +200,7 @@ def _done(answer: tuple[Any, ...]) -> Any:
 
 
 def _words(status: Any) -> str:
-    """A status as its name and NVIDIA's sentence for it."""
+    """Return the name of a status, and NVIDIA's sentence for it."""
     problem, text = cuda.cuGetErrorString(status)
     told = text.decode() if problem == cuda.CUresult.CUDA_SUCCESS and text else "an error of the driver"
     return f"{getattr(status, 'name', status)}: {told}"

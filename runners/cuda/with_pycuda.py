@@ -1,4 +1,4 @@
-"""CUDA's driver API through pycuda. It knows no texture objects: these are made by `runners/gpu/texture_object.py`."""
+"""CUDA's driver API through pycuda, which lacks texture objects: `runners/gpu/texture_object.py` makes them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from runners.gpu.texture_object import make_texture
 
 
 class _Errors:
-    """What pycuda raises becomes a LaunchError."""
+    """Converts pycuda's errors to LaunchError."""
 
     def __enter__(self) -> None:
-        """Nothing yet."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, cuda.Error):
@@ -34,7 +34,7 @@ class PyCuda:
     """`api.Api`."""
 
     def __init__(self) -> None:
-        """Loads the driver. Raises NoDriver when there is none."""
+        """Loads the driver. Raises NoDriver if there is none."""
         try:
             cuda.init()
         except cuda.Error as error:
@@ -45,7 +45,7 @@ class PyCuda:
 
     @property
     def name(self) -> Literal["pycuda"]:
-        """Which binding this is."""
+        """The name of the binding."""
         return "pycuda"
 
     @property
@@ -90,7 +90,7 @@ class PyCuda:
                 cuda.Context.pop()
 
     def _primary(self, ordinal: int) -> Any:
-        """The same object each time: what belongs to one, pycuda does not use in another."""
+        """Return the same object each time: pycuda does not use the objects of one in another."""
         if ordinal not in self._contexts:
             self._contexts[ordinal] = cuda.Device(ordinal).retain_primary_context()
         return self._contexts[ordinal]
@@ -151,7 +151,7 @@ class PyCuda:
             return cuda.module_from_buffer(code)
 
     def unload(self, module: Any) -> None:
-        """Nothing: a module goes with its last reference."""
+        """Do nothing: a module is unloaded with its last reference."""
 
     def symbol(self, module: Any, name: str) -> tuple[int, int]:
         """See `Api`."""
@@ -186,7 +186,7 @@ class PyCuda:
         return made, int(made.handle)
 
     def foreign_stream(self, handle: int) -> Any:
-        """See `Api`; pycuda takes its own streams only."""
+        """See `Api`; pycuda only accepts its own streams."""
         if handle:
             raise LaunchError("pycuda cannot use the streams of others; `pip install cuda-bindings` for that")
         return None

@@ -1,7 +1,7 @@
-"""What antune needs of the driver API of CUDA or HIP, as a thin interface over whichever binding is installed.
+"""The interface to the driver API of CUDA or HIP, implemented by each binding.
 
-Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Memory is
-copied on the default stream where no other is given.
+Numbers are those of cuda.h; a binding of HIP translates them if HIP's differ. Addresses are ints in bytes. Memory is
+copied on the default stream unless another is given.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CachePreference(IntEnum):
 
 
 class Channel(IntEnum):
-    """CUarray_format: what a channel of a texel holds."""
+    """CUarray_format: the type of a channel of a texel."""
 
     UNSIGNED_INT32 = 0x03
     SIGNED_INT32 = 0x0A
@@ -75,7 +75,7 @@ class Channel(IntEnum):
 class TextureMemory:
     """Linear memory to be read through a texture: `width` texels of `channels` words, without filter or conversion.
 
-    `height` rows, each `pitch` bytes after the one before; 0: one row, in one dimension.
+    `height` rows, `pitch` bytes apart; 0: one row, in one dimension.
     """
 
     address: int
@@ -92,57 +92,58 @@ class TextureMemory:
 
 
 class Api(Protocol):
-    """A binding of the driver API. Every method but those for devices needs `open` or `entered`; all raise LaunchError.
+    """A binding of the driver API. Except for queries of devices, methods need `open` or `entered`; all raise
+    LaunchError.
 
-    Modules, functions and events are whatever the binding makes of them.
+    The types of modules, functions and events depend on the binding.
     """
 
     @property
     def name(self) -> str:
-        """Which binding this is."""
+        """The name of the binding."""
 
     @property
     def version(self) -> str:
         """Its version."""
 
     def driver_version(self) -> int:
-        """The greatest version of CUDA or HIP that the driver supports, as CUDA or HIP encodes it."""
+        """Return the greatest version of CUDA or HIP that the driver supports, as encoded by CUDA or HIP."""
 
     def device_count(self) -> int:
-        """The number of devices."""
+        """Return the number of devices."""
 
     def device_name(self, ordinal: int) -> str:
-        """What its vendor calls a device."""
+        """Return the vendor's name of a device."""
 
     def device_attribute(self, ordinal: int, attribute: DeviceAttribute) -> int:
-        """A property of a device."""
+        """Return a property of a device."""
 
     def open(self, ordinal: int) -> None:
         """Make the primary context of a device current in this thread, for the rest of the process."""
 
     def entered(self, ordinal: int) -> AbstractContextManager[None]:
-        """The primary context of a device is current in this thread; afterwards, what was current before.
+        """Make the primary context of a device current in this thread; at the end, restore the previous one.
 
-        The context stays until the process ends.
+        The context exists until the process ends.
         """
 
     def synchronize(self) -> None:
-        """Wait until all is done. What a kernel did wrong is raised here."""
+        """Wait until all work is done. Raises errors of kernels."""
 
     def allocate(self, size: int) -> int:
-        """The address of `size` new bytes; they stay until they are freed, or the process ends."""
+        """Return the address of `size` new bytes; they exist until they are freed, or the process ends."""
 
     def free(self, address: int) -> None:
-        """Give back what `allocate` gave; work that uses it is waited for."""
+        """Free memory of `allocate`; wait for work that uses it."""
 
     def ordinal_of(self, address: int) -> int | None:
-        """The device in whose memory an address lies; None where it lies in none."""
+        """Return the device in whose memory an address lies; None if it is in none."""
 
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """Copy from the host."""
 
     def copy(self, address: int, source: int, size: int, stream: Any = None) -> None:
-        """Copy on the device in the order of a stream (None: the default one); the host goes on."""
+        """Copy on the device in the order of a stream (None: the default one); do not wait."""
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set `size` bytes to the same value, on the device."""
@@ -151,41 +152,41 @@ class Api(Protocol):
         """Copy to the host."""
 
     def texture(self, memory: TextureMemory) -> int:
-        """A texture object over `memory`, which stays until it is freed, or the process ends."""
+        """Return a texture object over `memory`; it exists until it is freed, or the process ends."""
 
     def free_texture(self, texture: int) -> None:
-        """Forget a texture object."""
+        """Free a texture object."""
 
     def load(self, code: bytes) -> Any:
-        """The module in `code`, which a compiler made for this device."""
+        """Load `code`, which was compiled for this device, and return the module."""
 
     def unload(self, module: Any) -> None:
-        """Forget a module."""
+        """Unload a module."""
 
     def symbol(self, module: Any, name: str) -> tuple[int, int]:
-        """Address and size in bytes of a global variable."""
+        """Return address and size in bytes of a global variable."""
 
     def function(self, module: Any, name: str) -> Any:
-        """A kernel."""
+        """Return a kernel."""
 
     def function_attribute(self, function: Any, attribute: FunctionAttribute) -> int:
-        """A property of a kernel."""
+        """Return a property of a kernel."""
 
     def set_function_attribute(self, function: Any, attribute: FunctionAttribute, value: int) -> None:
         """Change a property of a kernel."""
 
     def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
-        """How a kernel wants the memory of a multiprocessor divided."""
+        """Set whether a kernel prefers shared memory or L1."""
 
     def stream(self) -> tuple[Any, int]:
-        """A new stream, which waits for the default one, and its handle in the driver."""
+        """Return a new stream, which waits for the default one, and its handle in the driver."""
 
     def foreign_stream(self, handle: int) -> Any:
-        """The caller's stream, as `launch` takes it, from its handle in the driver (0: the default one)."""
+        """Return a caller's stream for `launch`, from its handle in the driver (0: the default one)."""
 
     def library(self) -> Library:
-        """What makes graphs and events in the driver."""
+        """Return the driver's library for graphs and events."""
 
     def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
                arguments: bytes, stream: Any) -> None:
-        """Begin a kernel, or record it; `arguments` are its parameters, each aligned to its size."""
+        """Launch a kernel, or record the launch; `arguments` are its parameters, each aligned to its size."""

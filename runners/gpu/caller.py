@@ -1,10 +1,10 @@
 """Tuned code as a function on arrays of CuPy, PyTorch and others, in the caller's process: `calls.Caller` for GPUs.
 
-Kernels run in the primary context of the device, which these libraries use, too; it is current during calls only.
-Arguments of all launches are packed once per call; arrays that kernels read in another way (textures, constant memory,
-a few elements more at the end) are copied on the device first. All that is in the order of one stream: the caller's,
-else the one that the arrays name, else the default one. Where an array names none, a call waits for the device before
-(something else may still write to that array) and after (the results may be used in any stream).
+Kernels run in the primary context of the device, as these libraries do; it is current during calls only. Arguments of
+all launches are packed once per call. Arrays that kernels read in another form (textures, constant memory, a few more
+elements at the end) are copied on the device first. All this is in the order of one stream: the caller's, else the one
+that the arrays name, else the default one. If an array names none, a call waits for the device before (that array may
+still be written) and after (the results may be used in any stream).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from runners.host_program import launches
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A kernel: `sources` say for each argument before the iterators where it is from."""
+    """A kernel: `sources` are the places of its arguments before the iterators."""
 
     function: Any
     layout: struct.Struct
@@ -47,7 +47,7 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What is copied on the device before a call: `rows` of `size` bytes, `pitch` apart there."""
+    """A copy on the device before a call: `rows` of `size` bytes, `pitch` apart in the copy."""
 
     array: str
     address: int
@@ -58,7 +58,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the driver keeps for a Caller."""
+    """The driver's objects of a Caller."""
 
     addresses: list[int] = field(default_factory=list)
     textures: list[int] = field(default_factory=list)
@@ -66,10 +66,10 @@ class _Held:
 
 
 class GpuCaller:
-    """`calls.Caller`. What it holds on the device is given back with it."""
+    """`calls.Caller`. It frees its objects on the device at the end."""
 
     def __init__(self, api: Api, code: Code, compiler: Compiler) -> None:
-        """Compiles what is not known from before, and loads it. Raises InputError, BuildError, LaunchError."""
+        """Compiles the code unless it is cached, and loads it. Raises InputError, BuildError, LaunchError."""
         keys = device_keys(api, code.device.target.dialect)
         if code.device.key not in keys:
             raise InputError(f"the {LANGUAGES[code.variant.dialect].title} device {code.device.key} is not there; see "
@@ -81,13 +81,13 @@ class GpuCaller:
             self._make(compiler)
 
     def _make(self, compiler: Compiler) -> None:
-        """Everything that is on the device."""
+        """Make all objects on the device."""
         code = self._code
         self._own = {name: self._allocate(array.bytes) for name, array in code.own_arrays.items()}
         self._copies = [_Copy(p.array.name, self._own[p.array.name], 1, p.array.own_bytes, 0)
                         for p in code.contract.parameters
                         if p.padded and p.array.name in self._own and p.kind != "made"]
-        """Those with more elements come first: others may be copied from there."""
+        """Those with more elements come first: others may be copied from them."""
         self._textures: dict[Texture, int] = {}
         codes = compiler.compile(code.variant).codes
         kernels = zip(code.variant.kernels, codes, strict=True)
@@ -103,14 +103,14 @@ class GpuCaller:
         self._latest: Any = None
 
     def takes(self, value: object) -> bool:
-        """See `Caller`: whatever says that it lies in the memory of such a GPU."""
+        """See `Caller`: accepts all objects that are in the memory of such a GPU."""
         return is_given(value, self._code.variant.dialect)
 
     def prepare(self, queue: Any) -> None:
-        """See `Caller`: all is compiled and loaded already."""
+        """See `Caller`: everything is already compiled and loaded."""
 
     def check(self, values: Sequence[Any], queue: Any) -> None:
-        """See `Caller`: arrays are looked at in the call, as capsules can be taken once only."""
+        """See `Caller`: the call itself checks arrays, as capsules can be taken only once."""
         if queue is not None:
             handle_of(queue)
         for parameter, value in zip(self._code.contract.parameters, values, strict=True):
@@ -128,7 +128,7 @@ class GpuCaller:
             for p in parameters:
                 if p.kind in ("read", "changed"):
                     self._api.write(self._staged[p.name], np.ascontiguousarray(arrays[p.name]))
-            self._api.synchronize()  # the stream may be one that does not wait for copies
+            self._api.synchronize()  # the stream may not wait for copies
             self._run([self._staged.get(p.name, 0) for p in parameters], scalars, stream)
             self._api.synchronize()
             for p in parameters:
@@ -138,7 +138,7 @@ class GpuCaller:
                     arrays[p.name][...] = into
 
     def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
-        """See `Caller`; results have to be given, as nobody knows which library should make them."""
+        """See `Caller`; results have to be given, as it is unknown which library should make them."""
         named = {stream for p, value in zip(self._code.contract.parameters, values, strict=True)
                  if p.kind != "scalar" and (stream := named_stream(value)) is not None}
         handle = _one(named) if queue is None else handle_of(queue)
@@ -158,14 +158,14 @@ class GpuCaller:
             for (parameter, _, _), found in zip(addresses, keep, strict=True):
                 self._check_place(parameter, found)
             if queue is None and not all(found.ready for found in keep):
-                self._api.synchronize()  # they may be written or read in any stream until now
+                self._api.synchronize()  # until now, any stream may write or read them
             self._run(places, scalars, self._stream(handle))
             if queue is None and any(found.stream is None for found in keep):
-                self._api.synchronize()  # whoever uses the results next may do so in any stream
+                self._api.synchronize()  # any stream may use the results next
         return list(values)
 
     def _check_place(self, parameter: Parameter, found: Given) -> None:
-        """Raise ArgumentError unless an array lies on the device that the code is for."""
+        """Raise ArgumentError unless an array is on the device that the code is for."""
         device = self._api.ordinal_of(found.address) if found.device is None else found.device
         if device != self._ordinal:
             there = "outside of the memory of all devices" if device is None else f"on device {device}"
@@ -181,9 +181,9 @@ class GpuCaller:
         return self._streams[handle]
 
     def _run(self, places: Sequence[int], scalars: Sequence[Any], stream: Any) -> None:
-        """Launch everything; `places` are addresses by place in the contract."""
+        """Launch all kernels; `places` are addresses by place in the contract."""
         if (self._fixed or self._copies) and self._latest is not None and stream is not self._latest:
-            self._api.synchronize()  # the call before may still use what is copied to, and the memory between kernels
+            self._api.synchronize()  # the previous call may still use the copies, and the memory between kernels
         self._latest, numbers = stream, list(self._numbers.values())
         self._copy_in(places, stream)
         for bound, grid, block, iterators in self._steps:
@@ -204,7 +204,7 @@ class GpuCaller:
                 self._api.copy(copy.address + row * copy.pitch, source + row * copy.size, copy.size, stream)
 
     def _place(self, name: str) -> int:
-        """The place in the contract of an array or scalar that comes from the caller."""
+        """Return the place in the contract of an array or scalar of the caller."""
         place = self._code.place(name)
         assert place is not None, f"{name} is the caller's"
         return place
@@ -226,17 +226,17 @@ class GpuCaller:
                       kernel.dynamic_bytes(variant.dialect))
 
     def _number(self, name: str) -> tuple[bool, int]:
-        """Where a scalar is from: a place in the contract, or ~place in the code's numbers."""
+        """Return the source of a scalar: a place in the contract, or ~place in the code's numbers."""
         place = self._code.place(name)
         return True, ~list(self._numbers).index(name) if place is None else place
 
     def _kind(self, name: str) -> str:
-        """The letter of `struct` for a scalar."""
+        """Return the letter of `struct` for a scalar."""
         place = self._code.place(name)
         return (self._numbers[name].dtype if place is None else self._code.contract.parameters[place].dtype).char
 
     def _source(self, name: str, texture: Texture | None) -> tuple[bool, int]:
-        """Where an argument is from: a place in the contract, or ~place in `_fixed`."""
+        """Return the source of an argument: a place in the contract, or ~place in `_fixed`."""
         place = self._code.given(name)
         if texture is not None:
             if texture not in self._textures:
@@ -245,7 +245,7 @@ class GpuCaller:
         return False, ~list(self._own).index(name) if place is None else place
 
     def _make_texture(self, texture: Texture) -> int:
-        """A texture object over memory that each call fills, or kernels do."""
+        """Return a texture object over memory that each call or kernels fill."""
         if texture.in_place:
             self._held.textures.append(self._api.texture(texture_memory(texture, self._own[texture.array], 0)))
             return self._held.textures[-1]
@@ -260,8 +260,8 @@ class GpuCaller:
 
 
 def _release(api: Api, ordinal: int, held: _Held) -> None:
-    """Give everything back, in whatever thread that comes to pass."""
-    with suppress(LaunchError), api.entered(ordinal):  # refused: the device is lost, and all that was on it
+    """Free everything, in any thread."""
+    with suppress(LaunchError), api.entered(ordinal):  # refused: the device is lost, with all that was on it
         api.synchronize()
         for texture in held.textures:
             api.free_texture(texture)
@@ -279,7 +279,7 @@ def _check_result(parameter: Parameter, value: object, inplace: bool) -> None:
 
 
 def _one(streams: set[int]) -> int:
-    """The stream that the arrays name, or the default one. Raises ArgumentError where they name several."""
+    """Return the stream that the arrays name, or the default one. Raises ArgumentError if they name several."""
     if len(streams) > 1:
         raise ArgumentError("the arrays belong to different streams; say with stream= which one to use")
     return next(iter(streams), 0)

@@ -1,4 +1,4 @@
-"""An open device of CUDA or HIP: arrays, modules and launches. Lives inside worker processes only."""
+"""An open device of CUDA or HIP: arrays, modules and launches. Used in worker processes only."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from runners.kernel_codes import alone
 from runners.memory import GUARD, Bytes, GuardedMemory
 
 MOST_KEPT = 16384
-"""Launches the graphs of which stay for the next run."""
-ALL_SHARED = 100  # per cent of a multiprocessor's memory
+"""The maximum number of launches whose graphs are kept for the next run."""
+ALL_SHARED = 100  # percent of a multiprocessor's memory
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Part of the device's memory."""
+    """A part of the device's memory."""
 
     address: int
     size: int
@@ -52,7 +52,7 @@ class Room:
         self._api = api
 
     def allocate(self, contents: Bytes) -> Piece:
-        """New memory that holds `contents`."""
+        """Return new memory with `contents`."""
         piece = Piece(self._api.allocate(contents.nbytes), contents.nbytes)
         self._api.write(piece.address, contents)
         return piece
@@ -75,24 +75,24 @@ class Room:
 
 
 class GpuMemory(GuardedMemory[Piece]):
-    """`driver.Memory` on a GPU, with the textures over it."""
+    """`driver.Memory` on a GPU, with its textures."""
 
     def __init__(self, api: Api, problem: Problem, pitch_alignment: int) -> None:
-        """Allocates and fills everything. Raises LaunchError when it does not fit."""
+        """Allocates and fills everything. Raises LaunchError if it does not fit."""
         super().__init__(Room(api), problem)
         self._textures = Textures(api, self.values, pitch_alignment)
 
     def upload(self) -> None:
-        """Write everything anew from the host, textures too."""
+        """Write everything again from the host, including textures."""
         self._textures.upload()
         super().upload()
 
     def pointer(self, name: str) -> int:
-        """The address of an array's first element."""
+        """Return the address of an array's first element."""
         return self.whole[name].address + len(GUARD)
 
     def texture(self, texture: Texture) -> int:
-        """The texture object of an array. Guard zones keep the alignment that textures need."""
+        """Return the texture object of an array. Guard zones keep the alignment that textures need."""
         return self._textures.of(texture, self.pointer(texture.array) if texture.in_place else None)
 
 
@@ -108,7 +108,7 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A stream with its handle's graphs: what launches are queued on, and timed by."""
+    """A stream for launches, with graphs that time them."""
 
     stream: Any
     graphs: Graphs
@@ -116,7 +116,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """The graphs of a program, as far as there are any: `of`, so many times."""
+    """The graphs of a program (if any): `of`, repeated `times`."""
 
     of: Sequence[BoundLaunch]
     times: int
@@ -124,7 +124,7 @@ class _Recorded:
 
 
 class GpuExecutable:
-    """`driver.Executable`: a module for each kernel, which has its arguments. They are unloaded with this object."""
+    """`driver.Executable`: a module for each kernel, with its arguments. They are unloaded with this object."""
 
     def __init__(self, api: Api, clock: Clock, memory: GpuMemory, variant: Variant, binaries: Sequence[Binary],
                  unit_shared_bytes: int) -> None:
@@ -160,7 +160,7 @@ class GpuExecutable:
 
     def _prepared(self, launches: Sequence[BoundLaunch], times: int,
                   by_kernel: bool) -> Iterator[tuple[Part, int | None]]:
-        """The parts of a program with their graphs. Those of a short one stay for its next run."""
+        """Yield the parts of a program with their graphs. Those of a short program are kept for its next run."""
         graphs, kept = self._clock.graphs, self._recorded
         if not graphs.records:
             yield from ((part, None) for part in parts(launches, times, by_kernel))
@@ -194,7 +194,7 @@ class GpuExecutable:
             self._clock.graphs.mark(number)
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
-        """What the driver says of each kernel; spills are the compiler's word."""
+        """Return the resources of each kernel as the driver reports them; spills are reported by the compiler."""
         return tuple(
             (kernel.name, self._resources(binary, bound))
             for kernel, binary, bound in zip(self._variant.kernels, self._binaries, self._kernels, strict=True)
@@ -221,7 +221,7 @@ class GpuExecutable:
         return self._bind(kernel, module, memory)
 
     def _fill_constants(self, kernel: Kernel, module: Any, memory: GpuMemory) -> None:
-        """Constant memory belongs to the module: every module needs its own contents."""
+        """Fill constant memory, which belongs to the module: every module needs its own contents."""
         for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
             address, size = self._api.symbol(module, constant.symbol)
             contents = memory.values[constant.array]
@@ -240,7 +240,7 @@ class GpuExecutable:
 
 
 def loaded_module(api: Api, binary: Binary) -> Any:
-    """The module of a kernel. Raises BuildError: the driver does not take the code."""
+    """Return the module of a kernel. Raises BuildError if the driver refuses the code."""
     try:
         return api.load(binary.code)
     except LaunchError as error:
@@ -249,7 +249,7 @@ def loaded_module(api: Api, binary: Binary) -> Any:
 
 
 def configured(api: Api, kernel: Kernel, variant: Variant, module: Any, unit_shared_bytes: int) -> Any:
-    """The function of a kernel of `variant` in its module, with the memory that it needs. Raises LaunchError."""
+    """Return the function of a kernel of `variant` in its module, with its shared memory. Raises LaunchError."""
     try:
         function = api.function(module, alone(kernel, variant).kernels[0].name)
         _configure(api, kernel, function, variant.dialect, unit_shared_bytes)
@@ -259,7 +259,7 @@ def configured(api: Api, kernel: Kernel, variant: Variant, module: Any, unit_sha
 
 
 def _configure(api: Api, kernel: Kernel, function: Any, dialect: Dialect, unit_shared_bytes: int) -> None:
-    """Ask for shared memory beyond what all devices have, and for the division of memory that the Plan wants.
+    """Request shared memory beyond the general limit, and the division of memory that the Plan chooses.
 
     Raises:
         LaunchError: the driver refuses.
@@ -281,7 +281,7 @@ def _configure(api: Api, kernel: Kernel, function: Any, dialect: Dialect, unit_s
 
 
 def _arguments(kernel: Kernel, memory: GpuMemory) -> tuple[str, tuple[Any, ...]]:
-    """The kinds (of `struct`) and values of what comes before the iterators; constants are no arguments."""
+    """Return the kinds (of `struct`) and values of the arguments before the iterators; constants are not arguments."""
     textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
     kinds, values, scalars = "", list[Any](), frozenset(kernel.scalars)
     for name in kernel.arguments:
@@ -301,12 +301,12 @@ def _unload(api: Api, module: Any) -> None:
 
 def _forget(graphs: Graphs, numbers: list[int]) -> None:
     while numbers:
-        with suppress(LaunchError):  # as above
+        with suppress(LaunchError):  # see `_unload`
             graphs.forget(numbers.pop())
 
 
 def open_gpu(api: Api, dialect: Dialect, key: str, problem: Problem) -> GpuDevice:
-    """The device called `key` with the arrays of `problem`. Raises InputError, LaunchError."""
+    """Open the device `key` with the arrays of `problem`. Raises InputError, LaunchError."""
     keys = device_keys(api, dialect)
     if key not in keys:
         raise InputError(f"the {LANGUAGES[dialect].title} device {key} is not there; see `antune devices`")
@@ -317,7 +317,7 @@ class GpuDevice:
     """`driver.Device`."""
 
     def __init__(self, api: Api, ordinal: int, problem: Problem) -> None:
-        """Opens a device and puts the arrays there. Raises LaunchError."""
+        """Opens a device and copies the arrays there. Raises LaunchError."""
         self._api = api
         self._api.open(ordinal)
         ask = self._api.device_attribute
@@ -335,7 +335,7 @@ class GpuDevice:
 
     @property
     def least_ms(self) -> float:
-        """Events are half a microsecond exact (cuEventElapsedTime in NVIDIA's driver API)."""
+        """The resolution of events is half a microsecond (cuEventElapsedTime in NVIDIA's driver API)."""
         return 0.5
 
     def flush(self) -> None:
@@ -346,7 +346,7 @@ class GpuDevice:
         self._api.synchronize()
 
     def load(self, variant: Variant, codes: Sequence[bytes]) -> GpuExecutable:
-        """What a UnitCompiler made, ready to run; see `driver.Device`."""
+        """Load the result of a UnitCompiler; see `driver.Device`."""
         self._memory.hold(variant.scratch)
         binaries = [unpacked(code) for code in codes]
         return GpuExecutable(self._api, self._clock, self._memory, variant, binaries, self._unit_shared_bytes)

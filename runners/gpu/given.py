@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory, whoever made them, by the two protocols that array libraries share; nothing is copied.
+"""Arrays in a GPU's memory, of any library, through the two common protocols; nothing is copied.
 
 `__cuda_array_interface__`: CuPy, PyTorch, Numba, JAX (version 3 of its description in Numba's documentation).
 `__dlpack__`: all of these and more; a capsule holds a pointer to a `DLManagedTensor` (dlpack.h, version 0.8).
@@ -18,15 +18,15 @@ from runners.calls import ArgumentError, Parameter, check_form, wrong
 GPUS = {"cuda": (2, 3, 13), "hip": (10, 11)}
 """kDLCUDA, kDLCUDAHost, kDLCUDAManaged; kDLROCM, kDLROCMHost."""
 DEVICE_MEMORY = (2, 10)
-"""Those that lie on one device: kDLCUDA, kDLROCM."""
+"""The types of memory on one device: kDLCUDA, kDLROCM."""
 DEFAULT_STREAM = {"cuda": 1, "hip": 0}
-"""What the default stream is called by the protocols, which keep 0 for "none" where it is 1."""
+"""The protocols' number of the default stream; if it is 1, 0 means "none"."""
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 _CAPSULE = b"dltensor"
 
 
 class _Tensor(ctypes.Structure):
-    """`DLTensor`, which a `DLManagedTensor` begins with."""
+    """`DLTensor`, the first member of a `DLManagedTensor`."""
 
     _fields_ = (("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device_id", ctypes.c_int),
                 ("ndim", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -36,8 +36,10 @@ class _Tensor(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An array of the caller: `address` of its first element, `stream` by which its contents are complete and the
-    `device` in whose memory it lies, if it says; `keeper`, by which DLPack shows it, must live as long as it is used.
+    """An array of the caller: `address` of its first element.
+
+    In the order of `stream` its contents are complete; it is in the memory of `device`, if that is known. `keeper`, its
+    DLPack capsule, must live as long as it is used.
     """
 
     address: int
@@ -47,27 +49,27 @@ class Given:
 
     @property
     def ready(self) -> bool:
-        """Whether it is known in the order of which stream its contents are complete."""
+        """Whether the stream is known in whose order its contents are complete."""
         return self.stream is not None or self.keeper is not None
 
 
 def is_given(value: object, dialect: str) -> bool:
-    """Whether `value` lies in the memory of a GPU that is programmed in `dialect`."""
-    if hasattr(value, "__cuda_array_interface__"):  # also of CuPy and PyTorch for AMD's GPUs
+    """Return whether `value` is in the memory of a GPU that is programmed in `dialect`."""
+    if hasattr(value, "__cuda_array_interface__"):  # CuPy and PyTorch have it for AMD's GPUs, too
         return True
     device = getattr(value, "__dlpack_device__", None)
     return device is not None and int(device()[0]) in GPUS[dialect]
 
 
 def named_stream(value: object) -> int | None:
-    """The stream that an array names as the one by which its contents are complete; None where it names none."""
+    """Return the stream that an array names, in whose order its contents are complete; None if it names none."""
     return (getattr(value, "__cuda_array_interface__", None) or {}).get("stream")
 
 
 def given(parameter: Parameter, value: Any, stream: int | None) -> Given:
-    """The array that `value` is; whoever shows it by DLPack makes it ready on `stream` (as the protocol counts).
+    """Return `value` as an array; its library makes it ready on `stream` (the protocol's number) if it uses DLPack.
 
-    Raises ArgumentError where it is not what `parameter` must be.
+    Raises ArgumentError if it does not fit `parameter`.
     """
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
@@ -94,16 +96,16 @@ def _from_dlpack(parameter: Parameter, value: Any, stream: int | None) -> Given:
     strides = tuple(tensor.strides[k] * dtype.itemsize for k in range(tensor.ndim)) if tensor.strides else None
     check_form(parameter, dtype, shape, strides is None or _dense(shape, strides, dtype.itemsize))
     device = tensor.device_id if tensor.device_type in DEVICE_MEMORY else None
-    return Given((tensor.data or 0) + tensor.byte_offset, None, capsule, device)  # nobody took it: it frees its tensor
+    return Given((tensor.data or 0) + tensor.byte_offset, None, capsule, device)  # the capsule frees its tensor
 
 
 def _dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether elements follow each other, the last dimension fastest."""
+    """Return whether elements are contiguous, the last dimension fastest."""
     return all(stride == itemsize * prod(shape[k + 1:]) for k, stride in enumerate(strides) if shape[k] > 1)
 
 
 def handle_of(stream: object) -> int:
-    """The driver's handle of a stream of CuPy, PyTorch, Numba, pycuda, cuda-python, or an int.
+    """Return the driver's handle of a stream of CuPy, PyTorch, Numba, pycuda, cuda-python, or an int.
 
     Raises:
         ArgumentError: it is none of these.

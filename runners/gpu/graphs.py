@@ -1,10 +1,10 @@
-"""Launches of a GPU that are recorded once, as a graph, and timed on the device: nothing of the host is in a number.
+"""Launches of a GPU recorded once, as a graph, and timed on the device: times contain no work of the host.
 
 The times are those of events that are nodes of the graph themselves (CUDA 11.4: cuEventRecordWithFlags in a capture,
-section "Graph Management" of NVIDIA's driver API). A driver that cannot do that has its launches queued between two
-events: there the host counts where the device waits for it.
+section "Graph Management" of NVIDIA's driver API). For drivers without this, launches are queued between two events:
+then times contain the host's work if the device waits for it.
 
-The functions are called in the driver's library: of the bindings of CUDA, pycuda has no graphs.
+The functions are called in the driver's library, since pycuda has no graphs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from runners.driver import LaunchError
 EXTERNAL = 1
 """CU_EVENT_RECORD_EXTERNAL: in a capture, the record becomes a node."""
 RELAXED = 2
-"""CU_STREAM_CAPTURE_MODE_RELAXED: the capture minds nothing that other threads do."""
+"""CU_STREAM_CAPTURE_MODE_RELAXED: the capture allows other threads to do anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a driver calls the functions that take part."""
+    """A driver's names of the functions."""
 
     create_event: str
     record: str
@@ -50,7 +50,7 @@ HIP_NAMES = Names("hipEventCreateWithFlags", "hipEventRecord", "hipEventRecordWi
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The library of a driver, what it calls its functions, and its words for the errors that they return."""
+    """The library of a driver, the names of its functions, and the messages for their errors."""
 
     functions: Any
     names: Names
@@ -58,9 +58,9 @@ class Library:
 
 
 class Graphs:
-    """Records, launches and times work on one stream. Raises LaunchError when the driver refuses.
+    """Records, launches and times work on one stream. Raises LaunchError if the driver refuses.
 
-    A graph is an int. `records`: whether this driver times events in graphs, and may. If not, nothing is to be
+    A graph is an int. `records`: whether this driver times events in graphs, and may. If not, nothing should be
     recorded, and marks are set in the stream.
     """
 
@@ -71,7 +71,7 @@ class Graphs:
         self.records = allowed and self._tried()
 
     def mark(self, number: int) -> None:
-        """Note the time when all before is done; marks are counted from 0 without gaps."""
+        """Record the time when all previous work is done; marks are numbered from 0 without gaps."""
         while number >= len(self._events):
             self._events.append(self._made("create_event", 0))
         event = self._events[number]
@@ -81,13 +81,13 @@ class Graphs:
             self._call("record", event, self._stream)
 
     def milliseconds(self, start: int, stop: int) -> float:
-        """The time between two marks that have been reached."""
+        """Return the time between two marks that have been reached."""
         found = ctypes.c_float()
         self._call("elapsed", ctypes.byref(found), self._events[start], self._events[stop])
         return found.value
 
     def recorded(self, work: Callable[[], None]) -> int:
-        """What `work` queues on the stream, marks included."""
+        """Record the work that `work` queues on the stream, including marks."""
         graph = ctypes.c_void_p()
         self._call("begin", self._stream, RELAXED)
         try:
@@ -103,7 +103,7 @@ class Graphs:
             self._call("destroy", graph)
 
     def launch(self, graph: int) -> None:
-        """Begin recorded work."""
+        """Launch recorded work."""
         self._call("launch", ctypes.c_void_p(graph), self._stream)
 
     def wait(self) -> None:
@@ -111,11 +111,11 @@ class Graphs:
         self._call("wait", self._stream)
 
     def forget(self, graph: int) -> None:
-        """Free what a graph takes."""
+        """Free a graph."""
         self._call("destroy_launchable", ctypes.c_void_p(graph))
 
     def _tried(self) -> bool:
-        """An interval without work is recorded, launched and read."""
+        """Return whether an interval without work can be recorded, launched and read."""
         self.records = True
         try:
             graph = self.recorded(self._nothing)
@@ -123,7 +123,7 @@ class Graphs:
             self.wait()
             self.milliseconds(0, 1)
             self.forget(graph)
-        except (AttributeError, LaunchError):  # an older library has no such functions
+        except (AttributeError, LaunchError):  # an older library lacks these functions
             return False
         return True
 
@@ -137,7 +137,7 @@ class Graphs:
         return made
 
     def _call(self, name: str, *arguments: object) -> None:
-        """Raises LaunchError unless it succeeded, AttributeError when the library has no such function."""
+        """Call a function. Raises LaunchError if it fails, AttributeError if the library lacks it."""
         status = getattr(self._library.functions, getattr(self._library.names, name))(*arguments)
         if status:
             raise LaunchError(self._library.words(status))

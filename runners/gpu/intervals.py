@@ -10,7 +10,7 @@ from typing import TypeAlias
 from runners.host_program import BoundLaunch
 
 MOST_LAUNCHES = 4096
-"""In one graph: a driver keeps some KB for each. What a GPU waits between two graphs does not count."""
+"""The maximum in one graph: a driver needs some KB for each. The GPU's idle time between two graphs is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Interval:
 
 
 Part: TypeAlias = tuple[Interval, ...]
-"""What the host waits for once."""
+"""The work that the host waits for once."""
 
 
 def parts(launches: Sequence[BoundLaunch], times: int, by_kernel: bool) -> Iterator[Part]:
-    """The launches of a program, `times` times over, in order.
+    """Yield the launches of a program, repeated `times`, in order.
 
-    One interval for each part, or, `by_kernel`, one for each row of launches of one kernel.
+    Each part is one interval or, `by_kernel`, has one interval for each sequence of launches of one kernel.
     """
     several = tuple(launches) * times
     for first in range(0, len(several), MOST_LAUNCHES):

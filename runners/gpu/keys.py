@@ -1,4 +1,4 @@
-"""The keys of GPUs: what users and stored runs call them."""
+"""The keys of GPUs, for users and in stored runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runners.gpu.api import Api
 
 
 def device_keys(api: Api, dialect: Dialect) -> list[str]:
-    """A key per device, by ordinal; devices of one name are numbered."""
+    """Return a key per device, by ordinal; devices with the same name are numbered."""
     keys: list[str] = []
     for ordinal in range(api.device_count()):
         key = f"{dialect}/" + re.sub(r"[^a-z0-9]+", "-", api.device_name(ordinal).lower()).strip("-")

@@ -1,5 +1,6 @@
-"""Texture objects by ctypes, for bindings that have none. The structures are those of cuda.h, fixed since CUDA 5.0;
-HIP's are the same.
+"""Texture objects through ctypes, for bindings that lack them.
+
+The structures are those of cuda.h, fixed since CUDA 5.0; HIP's are the same.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ class TextureDescription(ctypes.Structure):
 
 
 def make_texture(memory: TextureMemory, create: Any) -> int:
-    """A texture object in the current context, by the driver's function `create`. Raises LaunchError when the
-    driver refuses it.
+    """Return a texture object in the current context, by the driver's function `create`.
+
+    Raises:
+        LaunchError: the driver refuses it.
     """
     resource, made = ResourceDescription(), ctypes.c_uint64()
     part: _Linear | _Pitch2D

@@ -1,5 +1,5 @@
-"""Arrays that kernels read as textures: copies in linear memory with texture objects over them, or over what other
-kernels write.
+"""Arrays that kernels read as textures: texture objects over copies in linear memory, or over arrays that other kernels
+write.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ CHANNELS: dict[str, Channel] = {"float": Channel.FLOAT, "double": Channel.SIGNED
 
 
 class Textures:
-    """Made when a kernel first asks for them. No guard zones: textures cannot be written."""
+    """Textures, made when a kernel first needs them. No guard zones: textures cannot be written."""
 
     def __init__(self, api: Api, values: Values, pitch_alignment: int) -> None:
-        """`values` are the contents of all arrays; rows of two-dimensional textures begin at `pitch_alignment`
+        """`values` are the contents of all arrays; `pitch_alignment`: alignment of rows of two-dimensional textures in
         bytes.
         """
         self._api, self._values, self._alignment = api, values, pitch_alignment
@@ -28,8 +28,10 @@ class Textures:
         self._addresses: dict[Texture, int] = {}
 
     def of(self, texture: Texture, at: int | None = None) -> int:
-        """The texture object, over the memory `at` that kernels write, if given, which stays there. Raises LaunchError
-        when the device refuses it.
+        """Return the texture object; if `at` is given, over that memory, which kernels write and which must not move.
+
+        Raises:
+            LaunchError: the device refuses it.
         """
         if texture not in self._handles and at is not None:
             self._handles[texture] = self._api.texture(texture_memory(texture, at, 0))
@@ -41,12 +43,12 @@ class Textures:
         return self._handles[texture]
 
     def upload(self) -> None:
-        """Write all of them anew from the host: a kernel may have written out of bounds."""
+        """Write all of them again from the host: a kernel may have written out of bounds."""
         for texture in self._addresses:
             self._api.write(self._addresses[texture], self._contents(texture))
 
     def _contents(self, texture: Texture) -> NDArray[np.uint8]:
-        """The bytes of the texels, of shape (rows, bytes of a row with its padding)."""
+        """Return the bytes of the texels, of shape (rows, bytes of a row with its padding)."""
         row = ELEMENT_BYTES[texture.type] * texture.shape[0]
         elements = np.frombuffer(self._values[texture.array].tobytes(), np.uint8).reshape(-1, row)
         padding = -row % self._alignment if len(texture.shape) > 1 else 0
@@ -54,7 +56,9 @@ class Textures:
 
 
 def texture_memory(texture: Texture, address: int, pitch: int) -> TextureMemory:
-    """A texel is an element: one word, or the two words of a double. Rows are `pitch` bytes apart."""
+    """Return the memory of a texture; a texel is an element: one word, or the two words of a double. Rows are `pitch`
+    bytes apart.
+    """
     channel, channels = CHANNELS[texture.type], ELEMENT_BYTES[texture.type] // 4
     if len(texture.shape) == 1:
         return TextureMemory(address, channel, channels, texture.shape[0])

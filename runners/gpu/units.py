@@ -1,4 +1,4 @@
-"""Text to device code of one architecture, kernel by kernel, in the compile pool. Needs no GPU."""
+"""Compile text to device code of one architecture, kernel by kernel, in the compile pool. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from runners.kernel_codes import KernelCodes, alone, errors_name
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """What travels of a kernel from the compile pool to the device worker: its code, and the bytes that a thread spills
-    (None where the compiler does not say)."""
+    """A compiled kernel, sent from the compile pool to the device worker: its code, and the bytes that a thread spills.
+
+    `spills` is None if the compiler does not report them.
+    """
 
     code: bytes
     spills: int | None
 
     def packed(self) -> bytes:
-        """One string of bytes: a line of JSON, then the code."""
+        """Return one string of bytes: a line of JSON, then the code."""
         return json.dumps(self.spills).encode() + b"\n" + self.code
 
 
 def unpacked(packed: bytes) -> Binary:
-    """What `Binary.packed` packed."""
+    """Return the result of `Binary.packed` as a Binary."""
     spills, _, code = packed.partition(b"\n")
     return Binary(code, json.loads(spills))
 
 
 class UnitCompiler:
-    """`driver.Compiler`: needs to know the GPU's architecture, not the GPU."""
+    """`driver.Compiler`: needs the GPU's architecture, not the GPU."""
 
     def __init__(self, target: Target, translate: Callable[[Variant], Binary], folder: Path | None = None) -> None:
         """`translate` compiles a Variant of one kernel; `folder` is that of `kernel_codes.KernelCodes`."""

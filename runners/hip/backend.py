@@ -1,4 +1,4 @@
-"""HIP: the backend of AMD's GPUs. It has compiled for them and run on a double of the driver, not yet on a GPU."""
+"""HIP: the backend of AMD's GPUs. Tested with its compiler and a mock of the driver, not yet on a GPU."""
 
 from __future__ import annotations
 

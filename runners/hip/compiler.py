@@ -1,4 +1,5 @@
-"""HIP text to device code of one architecture by hiprtc, AMD's library for compiling at run time. Needs no GPU."""
+"""Compile HIP text to device code of one architecture by hiprtc, AMD's library for compiling at run time. Needs no GPU.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Hiprtc:
     """The library, which is part of HIP's own in older versions of ROCm."""
 
     def __init__(self) -> None:
-        """Loads it. Raises InputError when it is not there."""
+        """Loads it. Raises InputError if it is missing."""
         for name in ("libhiprtc", "libamdhip64"):
             try:
                 self._hiprtc = load(name)
@@ -34,7 +35,7 @@ class Hiprtc:
         )
 
     def translate(self, text: str, architecture: str) -> bytes:
-        """Device code for an architecture such as `gfx90a`. Raises BuildError."""
+        """Return device code for an architecture such as `gfx90a`. Raises BuildError."""
         program = ctypes.c_void_p()
         self._ask(self._hiprtc.hiprtcCreateProgram(ctypes.byref(program), text.encode(), FILE.encode(), 0, None, None))
         options = (ctypes.c_char_p * 2)(f"--offload-arch={architecture}".encode(), b"-O3")
@@ -64,8 +65,10 @@ class Hiprtc:
 
 
 def hip_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
-    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is
-    none.
+    """Return the compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`.
+
+    Raises:
+        InputError: the architecture is unknown, or no compiler is installed.
     """
     if not target.architecture:
         raise InputError(f"the architecture of {target.name} is not known; see `antune devices`")

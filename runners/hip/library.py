@@ -1,4 +1,4 @@
-"""Finding and loading ROCm's libraries."""
+"""Find and load ROCm's libraries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ ROCM = Path("/opt/rocm")
 
 
 def load(name: str) -> ctypes.CDLL:
-    """The library `name`, from where the system finds libraries, else from ROCm's folder. Raises OSError when it is
-    in neither.
+    """Load the library `name`, from the system's places, else from ROCm's folder. Raises OSError if it is in neither.
     """
     missing = ""
     for path in _places(name):

@@ -14,11 +14,11 @@ from runners.hip.with_library import HipLibrary
 
 PLATFORM = "HIP"
 MOST_CONSTANT_BYTES = 64 * 1024
-"""AMD's GPUs keep constants in global memory, however many; what their scalar caches hold is less than this."""
+"""AMD's GPUs keep constants in global memory, without a limit; their scalar caches hold less than this."""
 
 
 def find() -> Found:
-    """All devices, in HIP's order."""
+    """Return all devices, in HIP's order."""
     try:
         api = HipLibrary()
         Hiprtc()

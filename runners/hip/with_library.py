@@ -1,4 +1,4 @@
-"""HIP's driver API by ctypes: the calls of CUDA's, under other names and with other numbers."""
+"""HIP's driver API through ctypes: CUDA's calls under other names and with other numbers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ ATTRIBUTES: Mapping[DeviceAttribute, int] = {
     DeviceAttribute.L2_CACHE_SIZE: 19, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT: 82,
     DeviceAttribute.MAXIMUM_TEXTURE1D_LINEAR_WIDTH: 41, DeviceAttribute.MAXIMUM_TEXTURE2D_LINEAR_WIDTH: 43,
     DeviceAttribute.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT: 44, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: 10002}
-"""hipDeviceAttribute_t, by what CUDA's are called."""
+"""hipDeviceAttribute_t, by CUDA's names."""
 DEVICE_ORDINAL = 9  # HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 IMAGE_SUPPORT = 10014  # hipDeviceAttributeImageSupport
-PROPERTIES_BYTES = 4096  # more than hipDeviceProp_t of any version has
+PROPERTIES_BYTES = 4096  # more than the size of hipDeviceProp_t in any version
 
 
 class HipLibrary:
     """`gpu.api.Api`."""
 
     def __init__(self) -> None:
-        """Loads the library. Raises NoDriver when it is not there, or finds no device."""
+        """Loads the library. Raises NoDriver if it is missing, or finds no device."""
         try:
             self._hip = load("libamdhip64")
         except OSError as error:
@@ -46,12 +46,12 @@ class HipLibrary:
 
     @property
     def name(self) -> str:
-        """Which binding this is."""
+        """The name of the binding."""
         return "libamdhip64"
 
     @property
     def version(self) -> str:
-        """The version of HIP that the library belongs to."""
+        """The library's version of HIP."""
         major, rest = divmod(self.driver_version(), 10_000_000)
         return f"{major}.{rest // 100_000}.{rest % 100_000}"
 
@@ -70,9 +70,9 @@ class HipLibrary:
         return name.value.decode(errors="replace")
 
     def architecture(self, ordinal: int) -> str:
-        """What compilers call it, such as `gfx90a:sramecc+:xnack-`.
+        """Return its name for compilers, such as `gfx90a:sramecc+:xnack-`.
 
-        It is searched in hipDeviceProp_t, the layout of which differs between versions of HIP.
+        It is searched in hipDeviceProp_t, whose layout differs between versions of HIP.
         """
         properties = ctypes.create_string_buffer(PROPERTIES_BYTES)
         self._done(self._hip.hipGetDeviceProperties(properties, ordinal))
@@ -86,7 +86,7 @@ class HipLibrary:
         return self._number(self._hip.hipDeviceGetAttribute, ATTRIBUTES[attribute], ordinal)
 
     def has_images(self, ordinal: int) -> bool:
-        """Whether kernels can read textures: CDNA 2 and later cannot."""
+        """Return whether kernels can read textures: CDNA 2 and later cannot."""
         return bool(self._number(self._hip.hipDeviceGetAttribute, IMAGE_SUPPORT, ordinal))
 
     def open(self, ordinal: int) -> None:
@@ -172,13 +172,13 @@ class HipLibrary:
         return self._number(self._hip.hipFuncGetAttribute, attribute.value, ctypes.c_void_p(function))
 
     def set_function_attribute(self, function: Any, attribute: FunctionAttribute, value: int) -> None:
-        """Nothing that HIP can do for a kernel of a module; no Variant in HIP asks for it
+        """Raise LaunchError: HIP cannot do this for a kernel of a module, and no Variant in HIP needs it
         (`generator.target.Language`).
         """
         raise LaunchError(f"HIP cannot set {attribute.name} of a kernel")
 
     def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
-        """As `set_function_attribute`."""
+        """See `set_function_attribute`."""
         raise LaunchError(f"HIP cannot set {preference.name} of a kernel")
 
     def stream(self) -> tuple[Any, int]:
@@ -207,19 +207,19 @@ class HipLibrary:
 
 
     def _number(self, call: Any, *arguments: object) -> int:
-        """What a call writes to the int that its first argument points to."""
+        """Return the int that a call writes through its first argument."""
         found = ctypes.c_int()
         self._done(call(ctypes.byref(found), *arguments))
         return found.value
 
     def _pointer(self, call: Any, *arguments: object) -> int | None:
-        """What a call writes to the pointer that its first argument points to."""
+        """Return the pointer that a call writes through its first argument."""
         found = ctypes.c_void_p()
         self._done(call(ctypes.byref(found), *arguments))
         return found.value
 
     def _done(self, status: int) -> None:
-        """Raises LaunchError unless a call succeeded."""
+        """Raise LaunchError unless a call succeeded."""
         if status:
             raise LaunchError(self._words(status))
 

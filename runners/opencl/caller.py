@@ -1,8 +1,8 @@
 """Tuned code as a function on numpy and pyopencl arrays, in the caller's process: `calls.Caller` for OpenCL.
 
-Everything that a call needs is made when a queue is first seen: kernels with their fixed arguments, memory between
-kernels, images. A call sets the arguments that are the caller's and enqueues the launches. In-order queues keep the
-launches in order.
+Everything that a call needs is made when a queue is first used: kernels with their fixed arguments, memory between
+kernels, images. A call sets the caller's arguments and enqueues the launches. In-order queues keep the launches in
+order.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from runners.opencl.probe import open_device
 from runners.opencl.session import built
 
 MOST_QUEUES = 16
-"""Queues that stay ready; what belongs to the oldest is made anew when it comes back."""
+"""The number of queues that stay ready; objects of the oldest are dropped, and made again if it is used again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A launch: the arguments that change from launch to launch are the last ones."""
+    """A launch: the arguments that change between launches are the last ones."""
 
     kernel: cl.Kernel
     items: tuple[int, ...]
@@ -45,7 +45,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Opened:
-    """The code on a queue. `given` and `scalars`: kernel, position there, place in the contract.
+    """The code on a queue. `given` and `scalars`: kernel, position in it, place in the contract.
 
     `set_before` are the bytes of scalars in the latest call.
     """
@@ -66,7 +66,7 @@ class OpenCLCaller:
     """`calls.Caller`."""
 
     def __init__(self, code: Code) -> None:
-        """Opens nothing yet. Raises LaunchError where a kernel needs more than the device has."""
+        """Opens nothing yet. Raises LaunchError if a kernel needs more than the device has."""
         self._code, self._lock = code, Lock()
         self._arrays = [(k, p) for k, p in enumerate(code.contract.parameters) if p.kind != "scalar"]
         target = code.device.target
@@ -78,7 +78,7 @@ class OpenCLCaller:
         self._own: _Opened | None = None
 
     def takes(self, value: object) -> bool:
-        """See `Caller`: pyopencl's arrays."""
+        """See `Caller`: accepts pyopencl's arrays."""
         module = sys.modules.get("pyopencl.array")
         return module is not None and isinstance(value, module.Array)
 
@@ -101,10 +101,10 @@ class OpenCLCaller:
             self._check_queue(queue)
             for parameter, value in given:
                 _check_array(parameter, value, queue.context)
-            overlap([(p, *_addresses(value)) for p, value in given if p.kind != "changed"])  # of which there are copies
+            overlap([(p, *_addresses(value)) for p, value in given if p.kind != "changed"])  # changed arrays are copied
 
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
-        """See `Caller`. Raises InputError: the device is not there."""
+        """See `Caller`. Raises InputError if the device is missing."""
         with refusals():
             self._on_host(arrays, scalars, self._own_queue() if queue is None else self._on(queue))
 
@@ -146,11 +146,11 @@ class OpenCLCaller:
         if event is not None:
             for number, parameter in self._arrays:
                 if parameter.written:
-                    found[number].events[:] = [event]  # which waited for all events before
+                    found[number].events[:] = [event]  # the event depends on all earlier ones
         return found
 
     def _queue_of(self, given: Sequence[Any], queue: Any) -> Any:
-        """The caller's queue, else that of the arrays. Raises ArgumentError where there is none."""
+        """Return the caller's queue, else that of the arrays. Raises ArgumentError if there is none."""
         if queue is None:
             queue = next((value.queue for value in given if value.queue is not None), None)
             if queue is None:
@@ -158,7 +158,7 @@ class OpenCLCaller:
         return queue
 
     def _own_array(self, opened: _Opened, parameter: Parameter, value: Any, inplace: bool, allocator: Any) -> Any:
-        """The array that a kernel gets for `value`: it, a new one by `allocator`, or a copy of it."""
+        """Return the array for a kernel: `value`, a new one by `allocator`, or a copy of `value`."""
         if value is None:
             from pyopencl.array import empty
 
@@ -167,14 +167,14 @@ class OpenCLCaller:
         return value if inplace or parameter.kind != "changed" else value.copy(queue=opened.queue)
 
     def _on(self, queue: Any) -> _Opened:
-        """The code on the caller's queue."""
+        """Return the code on the caller's queue."""
         opened = self._opened.get(getattr(queue, "int_ptr", 0))
         if opened is not None:
             return opened
         if not isinstance(queue, cl.CommandQueue):
             raise ArgumentError(f"queue must be a pyopencl.CommandQueue, not a {type(queue).__name__}")
         self._check_queue(queue)
-        repair_cpu_name(queue.device)  # whoever made the queue may have loaded the driver without that
+        repair_cpu_name(queue.device)  # the driver may have been loaded without the repair
         with self._lock:
             while len(self._opened) >= MOST_QUEUES:
                 self._opened.pop(next(iter(self._opened)))
@@ -191,7 +191,7 @@ class OpenCLCaller:
             raise ArgumentError("the queue executes out of order, which would mix up the launches; give one in order")
 
     def _own_queue(self) -> _Opened:
-        """The code on a queue of its own, for arrays that come from the host."""
+        """Return the code on its own queue, for arrays from the host."""
         with self._lock:
             if self._own is None:
                 context = cl.Context([open_device(self._code.device.key)])
@@ -215,16 +215,16 @@ class OpenCLCaller:
         return opened
 
     def _program(self, context: cl.Context, device: cl.Device) -> cl.Program:
-        """The kernels, built once in a context; drivers and pyopencl keep them on disk."""
+        """Return the kernels, built once in a context; drivers and pyopencl cache them on disk."""
         if context.int_ptr not in self._programs:
             text = self._code.variant.source
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)  # Intel's compiler always has something to say
+                warnings.simplefilter("ignore", cl.CompilerWarning)  # Intel's compiler always prints something
                 self._programs[context.int_ptr] = context, built(lambda: cl.Program(context, text), device)
         return self._programs[context.int_ptr][1]
 
     def _bind(self, opened: _Opened, number: int, bound: cl.Kernel) -> None:
-        """Set what stays, note what calls set."""
+        """Set the fixed arguments, and note those that calls set."""
         kernel, code = self._code.variant.kernels[number], self._code
         textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
         for name in kernel.arrays:
@@ -250,18 +250,18 @@ class OpenCLCaller:
             opened.set_before.append(b"")
 
     def _stage(self, opened: _Opened) -> None:
-        """Memory on the device for all arrays that come from the host, made once."""
+        """Allocate memory on the device for all arrays from the host, once."""
         if not opened.staged:
             opened.staged = {p.name: cl.Buffer(opened.context, cl.mem_flags.READ_WRITE, p.array.own_bytes)
                              for p in self._code.contract.parameters if p.kind != "scalar"}
 
     def _run(self, opened: _Opened, places: Sequence[Any], scalars: Sequence[Any], waits: Any) -> Any:
-        """Enqueue all launches; the event of the last command, None where there is none."""
+        """Enqueue all launches; return the event of the last command, None if there is none."""
         for kernel, position, place in opened.given:
             kernel.set_arg(position, places[place])
         for at, (kernel, position, place) in enumerate(opened.scalars):
             value = scalars[place]
-            if (words := value.tobytes()) != opened.set_before[at]:  # to set a number takes ten times as long
+            if (words := value.tobytes()) != opened.set_before[at]:  # setting a number takes ten times as long
                 kernel.set_arg(position, value)
                 opened.set_before[at] = words
         if opened.own or opened.images:
@@ -279,7 +279,7 @@ class OpenCLCaller:
         return event
 
     def _copy_in(self, opened: _Opened, places: Sequence[Any], waits: Any) -> Any:
-        """Fill what kernels read in another place than the caller's: on the device, in the order of the queue."""
+        """Copy arrays that kernels do not read in place: on the device, in the order of the queue."""
         for number, parameter in self._padded:
             cl.enqueue_copy(opened.queue, opened.own[parameter.array.name], places[number], wait_for=waits,
                             byte_count=parameter.array.own_bytes)
@@ -294,13 +294,13 @@ class OpenCLCaller:
             if row is not None:
                 cl.enqueue_copy(opened.queue, row, source, wait_for=waits)
             else:
-                copy: Any = cl.enqueue_copy  # the offset is not in its types
+                copy: Any = cl.enqueue_copy  # its types lack the offset
                 copy(opened.queue, image, source, offset=0, origin=(0, 0), region=texture.shape, wait_for=waits)
         return waits
 
 
 def _read(opened: _Opened, parameter: Parameter, array: NDArray[Any]) -> None:
-    """Copy a result to the host, whatever the order of its elements there."""
+    """Copy a result to the host, in any order of its elements there."""
     into = array if array.flags.c_contiguous else np.empty(parameter.shape, parameter.dtype)
     cl.enqueue_copy(opened.queue, into, opened.staged[parameter.name])
     if into is not array:
@@ -308,7 +308,7 @@ def _read(opened: _Opened, parameter: Parameter, array: NDArray[Any]) -> None:
 
 
 def _place(parameter: Parameter, array: Any) -> Any:
-    """The buffer in which the elements of an array begin."""
+    """Return the buffer at whose start the elements of an array are."""
     base = array.base_data
     if not isinstance(base, cl.MemoryObjectHolder):
         raise wrong(parameter, "one in shared virtual memory", "give one in a buffer")
@@ -316,20 +316,22 @@ def _place(parameter: Parameter, array: Any) -> Any:
         return base
     try:
         whole = base if isinstance(base, cl.Buffer) else cl.Buffer.from_int_ptr(base.int_ptr, retain=True)
-        return cast(cl.Buffer, whole).get_sub_region(array.offset, array.nbytes)  # a pool's buffers have no such method
+        return cast(cl.Buffer, whole).get_sub_region(array.offset, array.nbytes)  # buffers of a pool lack this method
     except cl.Error as error:
         raise wrong(parameter, f"one that begins at byte {array.offset} of its buffer", in_words(error)) from None
 
 
 def _check_array(parameter: Parameter, value: Any, context: cl.Context) -> None:
-    """Raise ArgumentError unless an array can be given for `parameter` on a queue of `context`."""
+    """Raise ArgumentError unless an array can be passed for `parameter` on a queue of `context`."""
     check_form(parameter, value.dtype, value.shape, value.flags.c_contiguous)
     if value.context != context:
         raise wrong(parameter, "one of another OpenCL context", "arrays and queue must belong together")
 
 
 def _addresses(array: Any) -> tuple[int, int]:
-    """Where an array lies, as if each buffer had its handle for an address: only the same buffer is compared."""
+    """Return the range of an array, with the handle of its buffer as the high bits: only ranges in one buffer are
+    compared.
+    """
     start = (array.base_data.int_ptr << 48) + array.offset
     return start, start + array.nbytes
 

@@ -1,11 +1,11 @@
-"""PoCL on CPUs that its compiler does not know: it is told the name of one that it knows.
+"""PoCL on CPUs that its compiler does not know: replace the CPU's name by a known one.
 
 PoCL asks LLVM for the name of the host's CPU. An older LLVM answers "generic" for a CPU that is newer than itself (LLVM
 14 for AMD's Zen 5), and then clang refuses every kernel: `unknown target CPU 'generic'`. The structure behind a
 `cl_device_id` holds a pointer to that name, which PoCL reads at every build.
 
-Nothing here needs antune, and the functions need no other imports than those of this file: exported Python modules
-bring them along (`experiments.exports.python`).
+This file does not import antune, and its functions only need its own imports: exported Python modules contain them
+(`experiments.exports.python`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 REPAIR = 1
-"""The version of the repair: what was tried with another one is tried again."""
+"""The version of the repair: devices that failed with another version are tried again."""
 ERROR = "unknown target CPU"
-"""What the compiler says where the repair is missing or did not help."""
+"""The compiler's message if the repair is missing or did not help."""
 
 
 def repair_cpu_name(device: Any) -> str:
-    """Name a CPU that PoCL's compiler knows, before the first build for `device`, a pyopencl device.
+    """Set a CPU name that PoCL's compiler knows, before the first build for `device`, a pyopencl device.
 
-    Returns that name; an empty one where nothing was to be repaired, or nothing can be: then builds fail and say so.
+    Returns that name; an empty one if no repair is necessary, or none is possible: in that case builds fail with the
+    compiler's message.
     """
     if device.platform.name.strip() != "Portable Computing Language" or platform.machine() not in ("x86_64", "AMD64"):
         return ""
@@ -33,7 +34,7 @@ def repair_cpu_name(device: Any) -> str:
         with Path("/proc/self/mem").open("rb", buffering=0) as memory:
             place = find_pointer(memory, device.int_ptr, b"generic\0")
         name = known_cpu(Path("/proc/cpuinfo").read_text(errors="replace"))
-    except OSError:  # no /proc, or it may not be used
+    except OSError:  # no /proc, or no access to it
         return ""
     if place is None:
         return ""
@@ -42,10 +43,9 @@ def repair_cpu_name(device: Any) -> str:
 
 
 def find_pointer(memory: BinaryIO, structure: int, text: bytes) -> int | None:
-    """The address of the first pointer in the 2 KiB from address `structure` on that points to `text`; None without
-    one.
+    """Return the address of the first pointer to `text` in the 2 KiB from address `structure`; None without one.
 
-    `memory` is that of a process, in which reading from a bad address is an OSError, not a crash.
+    `memory` is that of a process: reading from a bad address raises an OSError instead of crashing.
     """
     memory.seek(structure)
     words = memory.read(2048)
@@ -56,20 +56,20 @@ def find_pointer(memory: BinaryIO, structure: int, text: bytes) -> int | None:
                 memory.seek(target)
                 if memory.read(len(text)) == text:
                     return structure + offset
-            except OSError:  # a number that is no address
+            except OSError:  # a number that is not an address
                 continue
     return None
 
 
 def lasting_string(text: str) -> int:
-    """The address of a C string that stays for as long as the process, and that C may free."""
+    """Return the address of a C string that exists as long as the process, and that C may free."""
     copy = ctypes.CDLL(None).strdup
     copy.argtypes, copy.restype = [ctypes.c_char_p], ctypes.c_void_p
     return int(copy(text.encode()))
 
 
 def known_cpu(cpuinfo: str) -> str:
-    """The name of an older x86 CPU that can do nothing which the CPU described by `cpuinfo` (/proc/cpuinfo) cannot."""
+    """Return the name of an older x86 CPU all of whose features are in `cpuinfo` (/proc/cpuinfo)."""
     lines = [line for line in cpuinfo.splitlines() if line.startswith("flags")]
     flags = set(lines[0].partition(":")[2].split()) if lines else set()
     haswell = {"avx2", "fma", "f16c", "bmi1", "bmi2", "movbe", "abm"}

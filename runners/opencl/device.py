@@ -1,4 +1,4 @@
-"""An open OpenCL device: launches, and what compiles for it. Lives inside worker processes only.
+"""An open OpenCL device: launches, and compilation. Used in worker processes only.
 
 pyopencl is imported here at module level: import this module only in a worker.
 """
@@ -26,16 +26,18 @@ from runners.opencl.memory import Memory
 from runners.opencl.session import Function, Session, code_of, text_of
 
 BATCH = 512
-"""Launches that are enqueued before the first of them may begin: drivers have room for a thousand or so."""
+"""The number of launches that are enqueued before the first may start: drivers have room for about a thousand."""
 
 
 class Executable:
-    """A built Variant with its arguments bound to a Memory: ready to run any number of times."""
+    """A built Variant with its arguments bound to a Memory, which can run any number of times."""
 
     def __init__(self, session: Session, functions: Sequence[Function], variant: Variant, memory: Memory,
                  in_place: Collection[str]) -> None:
         """`functions` are the kernels of `variant`; `in_place` is that of the whole variant, of which it may be a part.
-        Raises LaunchError when a kernel exceeds the device's limits or does not take its arguments."""
+
+        Raises LaunchError if a kernel exceeds the device's limits or does not accept its arguments.
+        """
         self._session, self._variant = session, variant
         self._kernels = []
         self._first_iterator = []
@@ -45,8 +47,9 @@ class Executable:
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
     def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
-        """Run `launches` in order and wait for the last; see `driver.Executable`. Kernels are timed each time: a launch
-        from the end of the one before to its own.
+        """Run `launches` in order and wait for the last; see `driver.Executable`.
+
+        Kernels are timed each time: a launch from the end of the previous one to its own.
 
         Raises:
             LaunchError: the device refused or aborted one of them.
@@ -68,8 +71,9 @@ class Executable:
         return RunTime(sum(kernels_ms), host_s * 1e3 / times, kernels_ms)
 
     def _batch(self, launches: Sequence[BoundLaunch]) -> tuple[list[cl.Event], float]:
-        """The events of launches that all were in the queue before the first began, and the seconds that they took.
-        There is no queue where a launch runs as it is enqueued.
+        """Enqueue all launches before the first starts; return their events, and the seconds that they took.
+
+        On devices that run a launch as it is enqueued, there is no queue.
         """
         if self._session.runs_at_once:
             start = time.perf_counter()
@@ -87,7 +91,7 @@ class Executable:
         return _completed(events), seconds
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
-        """Local and private memory per kernel; OpenCL knows of no registers. What a driver cannot tell is absent."""
+        """Return local and private memory per kernel, as far as the driver reports them; OpenCL has no registers."""
         return tuple((kernel.name, _resources(bound, self._session.device))
                      for kernel, bound in zip(self._variant.kernels, self._kernels, strict=True))
 
@@ -99,7 +103,7 @@ class Executable:
 
 
 def _completed(events: list[cl.Event]) -> list[cl.Event]:
-    """`events`, none of which is that of an aborted launch."""
+    """Return `events`. Raises LaunchError if a launch was aborted."""
     for event in events:
         if event.command_execution_status < 0:
             raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
@@ -123,24 +127,24 @@ def _resources(bound: cl.Kernel, device: cl.Device) -> Resources:
     for question in (cl.kernel_work_group_info.LOCAL_MEM_SIZE, cl.kernel_work_group_info.PRIVATE_MEM_SIZE):
         try:
             told.append(int(bound.get_work_group_info(question, device)))
-        except cl.Error:  # a driver that does not know
+        except cl.Error:  # the driver does not know it
             told.append(None)
     return Resources(shared=told[0], private=told[1])
 
 
 class OpenCLDevice:
-    """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so a compiler needs it
-    all.
+    """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so compiling needs the
+    arrays, too.
     """
 
     def __init__(self, key: str, problem: Problem, folder: Path | None = None, travels: bool = True) -> None:
-        """Opens the device called `key` and puts the arrays there; `folder` is that of `kernel_codes.KernelCodes`.
+        """Opens the device `key` and copies the arrays there; `folder` is that of `kernel_codes.KernelCodes`.
 
-        `travels`: code may go to another machine. Else a driver that caches by text is not asked for it: PoCL compiles
-        every kernel once more, for any block size, when it is.
+        `travels`: code may go to another machine. If not, a driver that caches by text is not asked for its code: PoCL
+        would compile every kernel once more, for any block size.
 
         Raises:
-            InputError: the device is not there.
+            InputError: the device is missing.
             LaunchError: the arrays do not fit.
         """
         self._codes = KernelCodes(folder)
@@ -176,7 +180,7 @@ class OpenCLDevice:
         codes = {number: code for number, code in known.items() if code is not None}
         missing = {number: units[number] for number in order if number not in codes}
         if missing:
-            self._memory.restore()  # subscripts may come from data that an earlier launch has changed
+            self._memory.restore()  # subscripts may depend on data that an earlier launch has changed
         texts = self._texts(missing, begin) if self._by_text else {}
         for number, launch in order.items():
             if len(codes) == len(units):
@@ -189,9 +193,10 @@ class OpenCLDevice:
         return Built(tuple(codes[number] for number in range(len(units))), len(missing) > 0)
 
     def _texts(self, missing: Mapping[int, Variant], begin: Callable[[], None]) -> dict[int, bytes]:
-        """What stands for the code of the units `missing`: texts of several, which were built. PoCL reads its headers
-        and its library for every text, which for many kernels takes longer than compiling them. Of a text that it
-        refuses each kernel gets its own, to be built later, which tells the wrong one.
+        """Build texts of several kernels each, and return the text for each of the units `missing`.
+
+        PoCL reads its headers and its library for every text, which for many kernels takes longer than compiling them.
+        If it refuses a text, each of its kernels gets its own, which is built later and shows which one is wrong.
         """
         texts = {unit.kernels[0].name: text_of(unit) for unit in missing.values()}
         for several in together(tuple(missing.values())):
@@ -204,7 +209,8 @@ class OpenCLDevice:
 
     def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None, text: bytes | None,
                   in_place: Collection[str]) -> bytes:
-        """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
+        """Launch a kernel and return its code; cached ones are launched, too, as later kernels may need their results.
+        """
         function = self._session.function(unit, text if code is None else code)
         executable = Executable(self._session, [function], unit, self._memory, in_place)
         if launch is not None:
@@ -215,7 +221,7 @@ class OpenCLDevice:
         return code
 
     def load(self, variant: Variant, codes: Sequence[bytes]) -> Executable:
-        """What `compile` made, ready to run."""
+        """Load the results of `compile`."""
         self._memory.hold(variant.scratch)
         functions = [self._loaded(kernel, variant, code) for kernel, code in zip(variant.kernels, codes, strict=True)]
         return Executable(self._session, functions, variant, self._memory, variant.in_place)

@@ -1,5 +1,4 @@
-"""What an OpenCL driver says when it refuses something, in words. Runs inside worker processes only: it loads pyopencl.
-"""
+"""The messages of OpenCL drivers that refuse something. Runs inside worker processes only: it loads pyopencl."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ UNKNOWN_CPU = "PoCL's compiler does not know this CPU, and antune could not repa
 
 
 def in_words(error: cl.Error) -> str:
-    """The driver's message. Some errors of pyopencl print as the bare object that holds it."""
+    """Return the driver's message; some errors of pyopencl print only the object that holds it."""
     text = str(error)
     if not RECORD.search(text):
         return text
@@ -30,7 +29,7 @@ def in_words(error: cl.Error) -> str:
 
 @contextmanager
 def refusals(where: str = "") -> Iterator[None]:
-    """What the driver raises becomes a LaunchError; `where` is what its message begins with."""
+    """Convert the driver's errors to LaunchError, with messages that start with `where`."""
     try:
         yield
     except cl.Error as error:
@@ -38,16 +37,16 @@ def refusals(where: str = "") -> Iterator[None]:
 
 
 def refused_build(program: cl.Program, device: cl.Device, error: cl.Error) -> str:
-    """Why `program` could not be built: the compiler's log, else what the driver raised."""
+    """Return why `program` could not be built: the compiler's log, else the driver's error."""
     log = ""
-    with suppress(cl.Error):  # there is no log where the driver made no program
+    with suppress(cl.Error):  # without a program there is no log
         log = str(cast(Any, program).get_build_info(device, cl.program_build_info.LOG)).strip()
     words = _short_log(log or in_words(error))
     return f"{words}\n{UNKNOWN_CPU}"[:MESSAGE_CHARS] if ERROR in words else words
 
 
 def _short_log(text: str) -> str:
-    """The compiler's log without the frame that pyopencl puts around it."""
+    """Return the compiler's log without the lines that pyopencl adds around it."""
     body = text.split("\n\n", 1)[-1] if "BUILD_PROGRAM_FAILURE" in text else text
     lines = [SOURCE_PATH.sub("", line) for line in body.splitlines()
              if line.strip() and not line.startswith(FRAME)]

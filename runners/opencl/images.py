@@ -1,4 +1,4 @@
-"""Images on an OpenCL device: arrays that kernels read as textures. Lives inside worker processes only."""
+"""Images on an OpenCL device: arrays that kernels read as textures. Used in worker processes only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ _CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
 _TYPES = {"float": cl.channel_type.FLOAT, "int": cl.channel_type.SIGNED_INT32,
           "unsigned int": cl.channel_type.UNSIGNED_INT32}
 LEAST_ARGUMENTS = 128
-"""Images of a kernel in the full profile of OpenCL, at least (CL_DEVICE_MAX_READ_IMAGE_ARGS); we count no further."""
+"""The least number of images per kernel in OpenCL's full profile (CL_DEVICE_MAX_READ_IMAGE_ARGS); antune uses no more.
+"""
 _DIMENSIONS = (cl.mem_object_type.IMAGE2D, cl.mem_object_type.IMAGE1D_BUFFER)
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSupport:
-    """What a device can do with textures; the fields are those of `generator.target.Target`."""
+    """A device's support of textures; the fields are those of `generator.target.Target`."""
 
     images: bool
     image_1d: int
@@ -31,7 +32,7 @@ class ImageSupport:
 
 
 def image_support(device: cl.Device) -> ImageSupport:
-    """What `device` says about the images that kernels of ours read."""
+    """Return the support of `device` for the images that generated kernels read."""
     if not device.image_support or device.max_read_image_args < LEAST_ARGUMENTS:
         return ImageSupport(False, 0, (0, 0), False)
     context = cl.Context([device])
@@ -41,17 +42,17 @@ def image_support(device: cl.Device) -> ImageSupport:
 
 
 def _channels(context: cl.Context, kind: cl.mem_object_type) -> set[int]:
-    """The numbers of 32-bit integers that texels can hold."""
+    """Return the numbers of 32-bit integers that texels can hold."""
     try:
         formats = cl.get_supported_image_formats(context, cl.mem_flags.READ_ONLY, kind)
-    except cl.Error:  # a driver that does not know this kind of image
+    except cl.Error:  # a driver that does not know this type of image
         return set()
     orders = {f.channel_order for f in formats if f.channel_data_type == cl.channel_type.UNSIGNED_INT32}
     return {words for words, order in _CHANNELS.items() if order in orders}
 
 
 def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Image, cl.Buffer | None]:
-    """An empty image for the `size` bytes of an array, and the buffer that it lies over, if it has one dimension.
+    """Return an empty image for the `size` bytes of an array, and its buffer if it has one dimension.
 
     Raises:
         pyopencl.Error: the device refuses it.
@@ -59,12 +60,12 @@ def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Ima
     kind = _TYPES[texture.type] if texture.typed else cl.channel_type.UNSIGNED_INT32
     form = cl.ImageFormat(_CHANNELS[texture.words], kind)
     flags = cl.mem_flags.READ_ONLY
-    row = cl.Buffer(context, flags, size) if len(texture.shape) == 1 else None  # PoCL takes no parts of buffers
+    row = cl.Buffer(context, flags, size) if len(texture.shape) == 1 else None  # PoCL accepts no sub-buffers
     return cl.create_image(context, flags, form, shape=texture.shape, buffer=row), row
 
 
 def image_over(context: cl.Context, texture: Texture, buffer: cl.Buffer) -> cl.Image:
-    """The image of an array that kernels write in `buffer`, whose first bytes the array is.
+    """Return the image of an array that kernels write at the start of `buffer`.
 
     Raises:
         pyopencl.Error: the device refuses it.
@@ -74,7 +75,7 @@ def image_over(context: cl.Context, texture: Texture, buffer: cl.Buffer) -> cl.I
 
 
 class Images:
-    """Copies of arrays as images, made when a kernel first asks for them. No guard zones: images cannot be written."""
+    """Copies of arrays as images, made when a kernel first needs them. No guard zones: images cannot be written."""
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue, values: Values) -> None:
         """`values` are the contents of all arrays."""
@@ -83,13 +84,13 @@ class Images:
         self._rows: dict[Texture, cl.Buffer] = {}
 
     def of(self, texture: Texture) -> cl.Image:
-        """The image of a texture. Raises pyopencl.Error when the device refuses it."""
+        """Return the image of a texture. Raises pyopencl.Error if the device refuses it."""
         if texture not in self._images:
             self._make(texture)
         return self._images[texture]
 
     def upload(self) -> None:
-        """Write all images anew from the host; does not wait."""
+        """Write all images again from the host; do not wait."""
         for texture in self._images:
             self._fill(texture)
 

@@ -1,5 +1,4 @@
-"""The environment that drivers need; pyopencl's loader reads it when it is imported, so it is that of a child process.
-"""
+"""The environment that drivers need: pyopencl's loader reads it on import, so it is set for child processes."""
 
 from __future__ import annotations
 
@@ -13,28 +12,30 @@ from generator.user_cache import user_cache
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 POCL = "Portable Computing Language"
-NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing, and none without being asked
+NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: the last choice for timing, and only on request
 SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
-"""What antune calls a platform, by the name that its driver gives."""
+"""antune's short names of platforms, by the driver's name."""
 
 
 def driver_name(platform: str) -> str:
-    """The name that the driver of a platform gives it."""
+    """Return the driver's name of a platform."""
     return next((name for name, short in SHORT_NAMES.items() if short == platform), platform)
 
 
 def runs_in_the_caller(platform: str, device: str) -> bool:
-    """Whether the device runs a command in the thread that enqueues it, as PoCL's `basic` does. What waits for a user
-    event there never begins: setting the event's status runs the command, which waits for a lock that the setter holds.
+    """Return whether the device runs a command in the thread that enqueues it, as PoCL's `basic` does.
+
+    A command that waits for a user event there causes a deadlock: setting the event's status runs the command, which
+    waits for a lock that the setter holds.
     """
     return platform.strip() == POCL and device.startswith("basic")
 
 
 def driver_environment(folder: Path) -> Mapping[str, str]:
-    """Environment variables for processes that use OpenCL or CUDA; what they point to is made below `folder`.
+    """Return the environment variables for processes that use OpenCL or CUDA; their files are made in `folder`.
 
-    Registers Intel's CPU runtime when the extra `intel` is installed (its packages do not), beside what the
-    system has registered. What the user has set is left alone.
+    Registers Intel's CPU runtime if the extra `intel` is installed (its packages do not register it), in addition to
+    the system's registrations. Variables that the user has set are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     environment = {"PYOPENCL_NO_CACHE": "1", "PYTHONWARNINGS": "ignore", "TMPDIR": str(folder)}
@@ -65,18 +66,17 @@ def register_here() -> None:
 
 
 def measuring_environment(folder: Path) -> Mapping[str, str]:
-    """`driver_environment` for processes that measure, with `measuring_settings`."""
+    """Return `driver_environment` for processes that measure, with `measuring_settings`."""
     return {**driver_environment(folder), **measuring_settings()}
 
 
 def measuring_settings() -> Mapping[str, str]:
-    """How drivers run kernels where antune measures, as far as the user does not say.
+    """Return settings of drivers for measurements, except for those that the user has set.
 
-    CUDA loads kernels before their first launch, which would be timed with that. Each thread of PoCL stays on a core of
-    its own: elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them
-    before a launch of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of
-    several processes would get into each other's way. Where some cores are not for this process PoCL, which counts from
-    core 0, is left alone.
+    CUDA loads kernels before their first launch, instead of during a timed one. Each thread of PoCL stays on its own
+    core: without this, Linux often wakes both threads of a launch on the same core, and cannot move one of them before
+    a short launch ends. Compilers do not use this setting: PoCL's threads also compile, and those of several processes
+    would share cores. PoCL counts from core 0, so it is not set if this process may not use all cores.
     """
     settings = {"CUDA_MODULE_LOADING": "EAGER"}
     if os.sched_getaffinity(0) == set(range(os.cpu_count() or 1)):
@@ -97,7 +97,7 @@ def _intel_library() -> Path | None:
 
 
 def registrations() -> Mapping[str, str]:
-    """Names and texts of files that register drivers, each with the path of a library: the system's, and Intel's
+    """Return names and texts of files that register drivers, each with the path of a library: the system's, and Intel's
     from pip.
     """
     library = _intel_library()
@@ -108,7 +108,7 @@ def registrations() -> Mapping[str, str]:
 
 
 def _register(folder: Path) -> Path:
-    """Fill `folder` with registrations."""
+    """Write the registrations to `folder`."""
     folder.mkdir(exist_ok=True)
     for name, text in registrations().items():
         (folder / name).write_text(text)

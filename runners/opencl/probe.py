@@ -18,7 +18,7 @@ from runners.opencl.sub_groups import shuffling, sub_group_sizes
 
 
 def find() -> tuple[Listed, ...]:
-    """All devices, best first."""
+    """Return all devices, best first."""
     found = []
     for key, title, device in _devices():
         name = repair_cpu_name(device)
@@ -28,9 +28,9 @@ def find() -> tuple[Listed, ...]:
 
 
 def open_device(key: str) -> cl.Device:
-    """The pyopencl device with this key, with a driver that is repaired where that is needed and can be done.
+    """Return the pyopencl device with this key, with its driver repaired if necessary and possible.
 
-    Raises InputError when it is not there any more.
+    Raises InputError if it is no longer there.
     """
     for found, _, device in _devices():
         if found == key:
@@ -40,7 +40,7 @@ def open_device(key: str) -> cl.Device:
 
 
 def _devices() -> Iterator[tuple[str, str, cl.Device]]:
-    """Key, platform and device, in the order of the drivers."""
+    """Yield key, platform and device, in the order of the drivers."""
     taken: list[str] = []
     for platform in _platforms():
         title = SHORT_NAMES.get(platform.name.strip(), platform.name.strip())
@@ -55,7 +55,7 @@ def _devices() -> Iterator[tuple[str, str, cl.Device]]:
 def _platforms() -> list[cl.Platform]:
     try:
         return list(cl.get_platforms())
-    except cl.LogicError:  # the loader found no driver at all
+    except cl.LogicError:  # the loader found no driver
         return []
 
 
@@ -65,7 +65,7 @@ def _describe(key: str, title: str, device: cl.Device) -> DeviceInfo:
 
 
 def _features(device: cl.Device) -> tuple[str, ...]:
-    """What kernels may use, in words: for people, and for finding out why a plan is refused."""
+    """Return the features for kernels, in words: for users, and to explain why a plan is refused."""
     extensions, images = device.extensions.split(), image_support(device)
     texels = "64-bit" if images.image_pairs else "32-bit"
     atomics = ["32"] + ["64"] * ("cl_khr_int64_base_atomics" in extensions)
@@ -95,7 +95,7 @@ def _target(device: cl.Device) -> Target:
 
 
 def _rank(info: DeviceInfo) -> int:
-    """Real accelerators, then Intel's CPU runtime (several times faster than PoCL), then the rest."""
+    """Return the rank: real accelerators, then Intel's CPU runtime (several times faster than PoCL), then the rest."""
     if NOT_A_DEVICE in info.platform:
         return 4
     if not info.target.shares_host_cores:

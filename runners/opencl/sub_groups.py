@@ -1,6 +1,6 @@
-"""How many threads a sub-group of an OpenCL device has, and whether ours can be asked for. Only in worker processes.
+"""The sizes of sub-groups of an OpenCL device, and whether kernels can request one. Only in worker processes.
 
-OpenCL has no question for it before a kernel is built. Intel's, NVIDIA's and AMD's drivers have their own.
+Before a kernel is built, OpenCL has no query for it. Intel's, NVIDIA's and AMD's drivers have their own.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ AskSizes: TypeAlias = Callable[[Any], tuple[int, ...]]
 
 
 def sub_group_sizes(device: Any, ask_intel: AskSizes | None = None) -> tuple[int, ...]:
-    """The sizes that sub-groups of `device`, one of pyopencl's, can have; none where nobody says.
+    """Return the possible sizes of sub-groups of `device`, a pyopencl device; none if they are unknown.
 
-    `ask_intel` asks as Intel's extension says; `intel_sizes` if it is not given.
+    `ask_intel` queries Intel's extension; by default `intel_sizes`.
     """
     extensions = device.extensions.split()
     if REQUIRED in extensions:
@@ -38,12 +38,13 @@ def sub_group_sizes(device: Any, ask_intel: AskSizes | None = None) -> tuple[int
 
 
 def shuffling(extensions: Collection[str], sizes: Collection[int]) -> int:
-    """`Target.sub_group`: LANES where values are exchanged in groups of so many, which kernels ask for; else 0."""
+    """Return `Target.sub_group`: LANES if kernels can request groups of this size and shuffle values in them; else 0.
+    """
     return LANES if {REQUIRED, SHUFFLES}.issubset(extensions) and LANES in sizes else 0
 
 
 def intel_sizes(device: Any) -> tuple[int, ...]:
-    """What Intel's extension says, asked through the loader that pyopencl brings along; none where that fails."""
+    """Return the sizes by Intel's extension, through the loader of pyopencl; none if that fails."""
     path = _loader()
     if path is None:
         return ()

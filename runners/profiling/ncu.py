@@ -1,7 +1,7 @@
-"""Asks NVIDIA's Nsight Compute (`ncu`) what a variant's kernels do: it runs a process of ours and watches its launches.
+"""Profiles a variant's kernels with NVIDIA's Nsight Compute (`ncu`), which runs a process and watches its launches.
 
-The process is this module itself: it opens the device, loads what the worker had compiled and runs the program once.
-ncu repeats each launch as often as it has counters to read, with memory restored in between.
+The process is this module itself: it opens the device, loads the code that the worker had compiled, and runs the
+program once. ncu repeats each launch as often as its counters require, and restores memory in between.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _SECONDS = {
     "s": 1.0,
 }
 WITHOUT_GRAPHS = {"ANTUNE_GRAPHS": "0"}
-"""ncu repeats launches that it sees one by one."""
+"""ncu repeats launches one by one."""
 _NOT_PERMITTED = "ERR_NVGPUCTRPERM"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the watched process runs."""
+    """The work of the watched process."""
 
     device: str
     problem: Problem
@@ -56,12 +56,12 @@ class Work:
 
 
 def find_ncu() -> str | None:
-    """The path of Nsight Compute, None where it is not installed."""
+    """Return the path of Nsight Compute, None if it is not installed."""
     return shutil.which("ncu") or (str(USUAL_PLACE) if USUAL_PLACE.exists() else None)
 
 
 def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, MetricValues]:
-    """The metrics of the kernels of `work`, by their names in the variant; files go to `folder`.
+    """Return the metrics of the kernels of `work`, by their names in the variant; files go to `folder`.
 
     Raises:
         CountersUnavailable: ncu is not installed, may not read the counters, or failed; the message says which.
@@ -93,7 +93,7 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
 
 
 def command(tool: str, file: Path) -> list[str]:
-    """The command line that profiles what `file` holds."""
+    """Return the command line that profiles the work in `file`."""
     quantities = ",".join([TIME, *(quantity for group in NCU.values() for quantity in group)])
     return [
         tool,
@@ -110,9 +110,9 @@ def command(tool: str, file: Path) -> list[str]:
 
 
 def parse(lines: Iterable[str]) -> dict[str, MetricValues]:
-    """The metrics by kernel from ncu's table: of several launches of a kernel the means, weighted by their times.
+    """Return the metrics by kernel from ncu's table: the means over its launches, weighted by their times.
 
-    The table has a row per launch and quantity, and lines of other kinds before it.
+    The table has a row per launch and quantity, after lines of other kinds.
     """
     launched: dict[str, dict[str, dict[str, float]]] = {}
     for row in _rows(lines):
@@ -134,7 +134,7 @@ def _last_line(text: str) -> str:
 
 
 def _number(text: str) -> float:
-    """A number with or without commas between thousands; nan for ncu's `n/a`."""
+    """Parse a number with or without commas between thousands; nan for ncu's `n/a`."""
     try:
         return float(text.replace(",", ""))
     except ValueError:
@@ -157,7 +157,7 @@ def _mean(weighted: list[tuple[float, float]]) -> float:
 
 
 def main() -> None:
-    """The process that ncu watches: runs once what the file in argv holds."""
+    """The process that ncu watches: run the work in the file in argv once."""
     work: Work = pickle.loads(Path(sys.argv[1]).read_bytes())
     device = open_device(work.device, work.problem)
     executable = device.load(work.variant, work.codes)

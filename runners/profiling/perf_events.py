@@ -1,8 +1,8 @@
 """Counts events of this process on the host's cores by the Linux kernel's perf events: perf_event_open(2).
 
-Counters are opened for every thread that the process has at that moment, since a driver's threads are older than any
-launch. Events that the processor, the kernel or a virtual machine does not offer are left out; software events are
-always there where perf events are permitted at all.
+Counters are opened for all current threads of the process, since a driver's threads are older than any launch. Events
+that the processor, the kernel or a virtual machine lacks are left out; software events are always available if perf
+events are permitted at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EVENTS = {
     "L1-dcache-loads": (_CACHE, _FIRST_DATA_READ),
     "L1-dcache-load-misses": (_CACHE, _FIRST_DATA_READ | _MISS),
 }
-"""By the names of the tool perf: the type and number that the kernel knows an event by."""
+"""By the names of the tool perf: the kernel's type and number of an event."""
 
 
 class CountersUnavailable(Exception):
@@ -48,13 +48,13 @@ class CountersUnavailable(Exception):
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted while `counting`: events by name, and wall seconds."""
+    """The counts of `counting`: events by name, and wall seconds."""
 
     counts: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
     def add(self, counts: dict[str, float], seconds: float) -> None:
-        """One more interval."""
+        """Add one interval."""
         for name, count in counts.items():
             self.counts[name] = self.counts.get(name, 0.0) + count
         self.seconds += seconds
@@ -64,7 +64,7 @@ class PerfCounters:
     """Open counters of all threads of this process; close them after use."""
 
     def __init__(self, events: Sequence[str] = tuple(EVENTS)) -> None:
-        """Raises CountersUnavailable when not one of `events` can be counted."""
+        """Raises CountersUnavailable if none of `events` can be counted."""
         self._files: dict[str, list[int]] = {}
         reasons = []
         for name in events:
@@ -77,12 +77,12 @@ class PerfCounters:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """What is counted."""
+        """The events that are counted."""
         return tuple(self._files)
 
     @contextmanager
     def counting(self, tally: Tally) -> Iterator[None]:
-        """Count what happens inside, and add it to `tally`."""
+        """Count the events inside, and add them to `tally`."""
         files = [file for group in self._files.values() for file in group]
         for file in files:
             fcntl.ioctl(file, _RESET, 0)
@@ -98,14 +98,14 @@ class PerfCounters:
             tally.add(self._read(), seconds)
 
     def close(self) -> None:
-        """Give the counters back."""
+        """Close the counters."""
         for group in self._files.values():
             _close(group)
         self._files.clear()
 
     def _read(self) -> dict[str, float]:
-        """Counts by event; one that had to share a hardware counter is scaled up, one that never got any is
-        left out.
+        """Return counts by event, scaled up if the event had to share a hardware counter; events that were never
+        counted are left out.
         """
         found = {}
         for name, files in self._files.items():
@@ -122,7 +122,7 @@ def _open_for_all_threads(kind: int, number: int) -> list[int]:
             try:
                 files.append(_open(kind, number, thread))
             except OSError as error:
-                if error.errno != errno.ESRCH:  # a thread that has just ended counts nothing
+                if error.errno != errno.ESRCH:  # the thread has just ended
                     raise
     except OSError:
         _close(files)
@@ -136,7 +136,7 @@ def _close(files: Sequence[int]) -> None:
 
 
 def _open(kind: int, number: int, thread: int) -> int:
-    """A counter of user code in `thread` on any core. Raises OSError."""
+    """Open a counter of user code in `thread` on any core. Raises OSError."""
     call = _CALLS.get(platform.machine())
     if call is None or platform.system() != "Linux":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

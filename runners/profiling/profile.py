@@ -18,21 +18,21 @@ from runners.profiling.ncu import Work, profile_by_ncu
 from runners.profiling.perf_events import CountersUnavailable, PerfCounters, Tally
 
 MOST_LAUNCHES = 200
-"""Launches of one kernel that are counted, evenly spread over all of them: each costs system calls per thread."""
+"""The maximum number of counted launches per kernel, evenly distributed: each costs system calls per thread."""
 
 
 def profile_variant(device: Device, problem: Problem, key: str, target: Target, variant: Variant,
                     codes: tuple[bytes, ...], limit_s: float) -> Profile:
-    """What the counters of the machine say of `variant`: perf events on the host's cores, else Nsight Compute.
+    """Return the counters of `variant`: by perf events on the host's cores, else by Nsight Compute.
 
     Raises:
-        CountersUnavailable: nothing counts on this device; the message says why.
+        CountersUnavailable: there are no counters for this device; the message says why.
         BuildError, LaunchError: see `runners.driver`.
     """
     if target.shares_host_cores:
         executable = device.load(variant, codes)
         device.memory.upload()
-        executable.run(tuple(launches(variant)))  # warms up, and the driver has all its threads from here on
+        executable.run(tuple(launches(variant)))  # warm-up; now the driver has started all its threads
         device.memory.restore()
         return Profile("perf", _by_statements(variant, profile_by_perf(variant, executable, target.compute_units)))
     if not backend_of(key).nsight:
@@ -43,7 +43,7 @@ def profile_variant(device: Device, problem: Problem, key: str, target: Target, 
 
 
 def profile_by_perf(variant: Variant, executable: Executable, cores: int) -> dict[str, MetricValues]:
-    """The metrics by kernel of one run, launch by launch.
+    """Return the metrics by kernel of one run, launch by launch.
 
     Raises:
         CountersUnavailable: see `PerfCounters`.
@@ -67,7 +67,7 @@ def profile_by_perf(variant: Variant, executable: Executable, cores: int) -> dic
 
 
 def _counted(program: Sequence[BoundLaunch]) -> set[int]:
-    """Positions of the launches to count."""
+    """Return the positions of the launches to count."""
     by_kernel: dict[int, list[int]] = {}
     for number, launch in enumerate(program):
         by_kernel.setdefault(launch.kernel, []).append(number)
@@ -76,7 +76,7 @@ def _counted(program: Sequence[BoundLaunch]) -> set[int]:
 
 
 def _by_statements(variant: Variant, found: dict[str, MetricValues]) -> Ratings:
-    """By the statements of the kernels; of several kernels of the same statements the first one's."""
+    """Return metrics by the statements of the kernels; of several kernels with the same statements, the first one's."""
     by_statements: dict[tuple[str, ...], MetricValues] = {}
     for kernel in variant.kernels:
         by_statements.setdefault(kernel.statements, found.get(kernel.name, ()))

@@ -1,8 +1,7 @@
-"""Kernel Tuner's cache files: every configuration of a kernel's parameters that was tried, with its times.
+"""Kernel Tuner's cache files: all configurations of a kernel's parameters that were tried, with their times.
 
-The objective is the file's own `time`, in milliseconds. Kernel Tuner marks a configuration that failed by the name of
-one of its error classes: before version 1.4 in place of the objective's number, whatever that was, since then under
-`__error__`.
+The objective is the file's own `time`, in milliseconds. Kernel Tuner marks a failed configuration by the name of one of
+its error classes: before version 1.4 in place of the objective's number, since then under `__error__`.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from runners.replay.recording import Origin, Recording, Row, make_recording
 
 _MS = 1e-3
 ERROR = "__error__"
-"""Where entries have the name of a failure."""
+"""The field of entries for the name of a failure."""
 ERRORS = ("CompilationFailedConfig", "RuntimeFailedConfig", "InvalidConfig", "ErrorConfig")
 
 
 def recording_from_cache(
     data: Mapping[str, Any], place: RecordingEntry, name: str, notes: tuple[str, ...]
 ) -> Recording:
-    """The recording in the contents of a cache file. Raises InputError, naming the entry."""
+    """Return the recording in the contents of a cache file. Raises InputError, naming the entry."""
     keys = place.names(data.get("tune_params_keys"), "tune_params_keys")
     entries = place.table(data.get("cache"), "cache")
     rows = [_row(key, entry, keys, RecordingEntry(place.path, key)) for key, entry in entries.items()]
@@ -44,7 +43,7 @@ def _row(key: str, entry: object, keys: tuple[str, ...], place: RecordingEntry) 
 
 
 def parameter_choices(values: list[tuple[str, Value]]) -> tuple[tuple[str, tuple[str, ...], Value], ...]:
-    """Values of named parameters as the choices of a row."""
+    """Return values of named parameters as the choices of a row."""
     return tuple([(name, (), value) for name, value in values])
 
 
@@ -64,7 +63,7 @@ def _outcome(key: str, fields: Mapping[str, Any], place: RecordingEntry) -> Outc
 
 
 def error_in(fields: Mapping[str, Any]) -> str | None:
-    """The name of an entry's failure, wherever its version of Kernel Tuner wrote it; None where it did not fail."""
+    """Return the name of an entry's failure, written by any version of Kernel Tuner; None if it did not fail."""
     named = fields.get(ERROR, fields.get("time"))
     if isinstance(named, str):
         return named
@@ -72,10 +71,10 @@ def error_in(fields: Mapping[str, Any]) -> str | None:
 
 
 def failure(error: str, spent: Durations, place: RecordingEntry, field: str) -> Outcome:
-    """The outcome that Kernel Tuner's name for an error means, which stood under `field`.
+    """Return the outcome for Kernel Tuner's name of an error, which is in `field`.
 
     Raises:
-        InputError: it is another name.
+        InputError: an unknown name.
     """
     match error:
         case "CompilationFailedConfig":
@@ -90,14 +89,14 @@ def failure(error: str, spent: Durations, place: RecordingEntry, field: str) -> 
 
 
 def timed(mean_ms: float, times_ms: tuple[float, ...], key: str, spent: Durations) -> Timed:
-    """A measured configuration. The recorded mean stands for the median; it lies in the interval given."""
+    """Return a measured configuration, with the recorded mean as the median; the interval contains it."""
     interval = median_interval(times_ms) if times_ms else None
     low, high = (interval.low, interval.high) if interval else (mean_ms, mean_ms)
     return Timed(mean_ms, min(low, mean_ms), max(high, mean_ms), times_ms or (mean_ms,), mean_ms, (), key, False, spent)
 
 
 def _ms(fields: Mapping[str, Any], name: str, place: RecordingEntry) -> float:
-    """A duration that older files lack."""
+    """Return a duration, which older files lack."""
     value = fields.get(name)
     return 0.0 if value is None else place.duration(value, name)
 

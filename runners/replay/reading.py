@@ -1,4 +1,4 @@
-"""Any recorded file, plain or gzipped, becomes a Recording."""
+"""Read any recorded file, plain or gzipped, as a Recording."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _OPEN = "the file is not closed, as after a tuning run that was killed; all its 
 
 
 def read_recording(path: Path) -> Recording:
-    """The recording in a Kernel Tuner cache file, a T4 file or a file of our own walks; its name is the file's.
+    """Return the recording in a Kernel Tuner cache file, a T4 file or a file of antune's walks; its name is the file's.
 
     Raises:
-        InputError: the file cannot be read, is cut off, holds no recording, or not a single valid configuration.
+        InputError: the file cannot be read, is truncated, holds no recording, or no valid configuration.
     """
     data, notes = _contents(path)
     place = RecordingEntry(path)
@@ -42,7 +42,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, unpacked if it is gzipped, whatever its name. Raises InputError."""
+    """Return the text of a file, unpacked if it is gzipped, whatever its name. Raises InputError."""
     try:
         raw = path.read_bytes()
         return (gzip.decompress(raw) if raw.startswith(_GZIP) else raw).decode()
@@ -73,7 +73,7 @@ def _contents(path: Path) -> tuple[Any, tuple[str, ...]]:
 
 
 def _closed(text: str) -> Any:
-    """The contents of a cache file as Kernel Tuner leaves it between two entries; None for any other text."""
+    """Return the contents of a cache file that Kernel Tuner has not closed; None for any other text."""
     end = text.rstrip()
     if not end.endswith("},"):
         return None
@@ -85,7 +85,7 @@ def _closed(text: str) -> Any:
 
 
 def _name(path: Path) -> str:
-    """`convolution_A100` of `convolution_A100.json.gz`."""
+    """Return `convolution_A100` for `convolution_A100.json.gz`."""
     return path.name.removesuffix(".gz").removesuffix(".json") or path.name
 
 

@@ -1,4 +1,4 @@
-"""A recording: what was measured of a space's configurations or walks."""
+"""A recording: measurements of a space's configurations or walks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from graph.space import Option
 from metrics.outcome import Outcome, Timed, cost_ms
 
 WALK = "recorded walk"
-"""The parameter of a Plan that says which walk of a recording it is."""
+"""The parameter of a Plan for the number of a walk in a recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One recorded evaluation: the choices in their order, and what became of them."""
+    """One recorded evaluation: the choices in their order, and the outcome."""
 
     choices: tuple[Answer, ...]
     outcome: Outcome
 
     @property
     def seconds(self) -> float:
-        """What the evaluation took in all; a failure costs time, too."""
+        """The total time of the evaluation; a failure takes time, too."""
         spent = self.outcome.durations
         return spent.generate_s + spent.compile_s + spent.check_s + spent.time_s
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a recording comes from, as far as that is known; `made` is a date, `size` the program's."""
+    """Where a recording comes from, as far as known; `made` is a date, `size` the program's."""
 
     program: str = ""
     size: str = ""
@@ -46,7 +46,7 @@ class Recording:
     """Rows with different choices, at least one of them timed.
 
     `fixed`: every row decides the same named parameters (a Kernel Tuner or T4 file); otherwise rows are walks, whose
-    later decisions depend on earlier ones. `notes` are what a user should know about the file.
+    later decisions depend on earlier ones. `notes` are messages to the user about the file.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Recording:
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The Plans that stand for the rows: a template's, or the number of the walk."""
+        """The Plans of the rows: a template's, or the number of the walk."""
         if self.fixed:
             return tuple(template_plan((name, _value(option)) for name, _, option in row.choices) for row in self.rows)
         return tuple(Plan(None, (), parameters=((WALK, number),)) for number in range(len(self.rows)))
@@ -71,7 +71,7 @@ class Recording:
 
 def make_recording(path: Path, name: str, device: str, rows: Sequence[Row], fixed: bool, origin: Origin = Origin(),
                    notes: tuple[str, ...] = ()) -> Recording:
-    """The recording that was read from `path`; of rows with equal choices the last one counts.
+    """Return the recording that was read from `path`; of rows with equal choices, the last one counts.
 
     Raises:
         InputError: no row is timed.

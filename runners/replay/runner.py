@@ -1,4 +1,4 @@
-"""The runner that looks measurements up instead of making them."""
+"""The runner that answers from recorded measurements."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _UNKNOWN = Illegal("this configuration is not in the recording", Durations())
 
 
 class ReplayRunner:
-    """Answers for the Plans of a Recording (`Recording.plans`) at once; any other Plan is illegal.
+    """Returns outcomes for the Plans of a Recording (`Recording.plans`) at once; any other Plan is illegal.
 
-    It never stops early: the outcome is the recorded one, whatever the best time is.
+    It never stops early: the outcome is the recorded one, for any best time.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -26,7 +26,7 @@ class ReplayRunner:
 
     @property
     def device(self) -> DeviceInfo:
-        """The recorded device by name; its limits are unknown, those of a usual GPU stand for them."""
+        """The recorded device by name; its limits are unknown, so they are those of a typical GPU."""
         name, driver = self._recording.device, self._recording.origin.driver
         target = Target(name, "opencl", 1024, (1024, 1024, 64), 48 * 1024, 16, True, False)
         return DeviceInfo(f"recording:{self._recording.name}", name, "recording", driver or "unknown", target)
@@ -37,10 +37,10 @@ class ReplayRunner:
             yield job.number, self._outcomes.get(job.plan.parameters, _UNKNOWN)
 
     def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
-        """The recorded outcome of every job once more."""
+        """Yield the recorded outcome of every job once more."""
         del sitting
         for job in jobs:
             yield job.number, self._outcomes.get(job.plan.parameters, _UNKNOWN)
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""

@@ -12,10 +12,10 @@ from runners.replay.reading import read_text
 
 
 def read_t1(path: Path) -> Description:
-    """The configuration space that a T1 file describes.
+    """Return the configuration space that a T1 file describes.
 
     Raises:
-        InputError: the file cannot be read or is no T1 file.
+        InputError: the file cannot be read or is not a T1 file.
     """
     try:
         data = parse_json(read_text(path))

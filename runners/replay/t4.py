@@ -1,6 +1,6 @@
 """T4 result files, the common format of the auto-tuning community: configurations with their measurements.
 
-The objective is the measurement called `time`, in milliseconds.
+The objective is the measurement `time`, in milliseconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNITS = ("", "ms", "milisecond", "miliseconds", "millisecond", "milliseconds")
 
 
 def recording_from_t4(data: Mapping[str, Any], place: RecordingEntry, name: str) -> Recording:
-    """The recording in the contents of a T4 file. Raises InputError, naming the entry."""
+    """Return the recording in the contents of a T4 file. Raises InputError, naming the entry."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     unit = str(metadata.get("timeunit", ""))

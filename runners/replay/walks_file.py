@@ -1,12 +1,12 @@
-"""Our own recordings: walks of a space, as gzipped JSON whose bytes depend on its contents alone.
+"""antune's own recordings: walks of a space, as gzipped JSON whose bytes depend only on its contents.
 
     {"antune_recording": 1, "name", "program", "size", "device", "driver", "made",
      "decisions": [[name, [subject, ...]], ...],
      "rows": [{"c": [[number of the decision, option], ...], "status": kind, "ms": median, "message": short text,
                "kernels": [[[statement, ...], ms, {metric: value}], ...], "s": total seconds}, ...]}
 
-`ms` and `kernels` belong to the status "timed", `message` to all others. A walk's seconds are in one piece, so that
-after reading they count as time spent on timing; the details of an interval, of samples and of a crash are not kept.
+`ms` and `kernels` belong to the status "timed", `message` to all others. Only a walk's total seconds are kept, which
+count as timing after reading; the details of an interval, of samples and of a crash are not kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Numbers = dict[tuple[str, tuple[str, ...]], int]
 
 
 def write_walks(path: Path, recording: Recording) -> None:
-    """Write `recording` to `path`, whole or not at all. Raises OSError."""
+    """Write `recording` to `path`, completely or not at all. Raises OSError."""
     numbers: _Numbers = {}
     rows = [_row_to_data(row, numbers) for row in recording.rows]
     origin = recording.origin
@@ -86,7 +86,7 @@ def _outcome_to_data(outcome: Outcome) -> dict[str, Any]:
 
 
 def read_walks(path: Path) -> Recording:
-    """The recording that `write_walks` wrote. Raises InputError, as `runners.replay.reading.read_recording` does."""
+    """Return a recording of `write_walks`. Raises InputError, as `runners.replay.reading.read_recording`."""
     from runners.replay.reading import read_recording  # it knows all formats, this one among them
 
     recording = read_recording(path)
@@ -96,7 +96,7 @@ def read_walks(path: Path) -> Recording:
 
 
 def recording_from_walks(data: Mapping[str, Any], place: RecordingEntry) -> Recording:
-    """The recording in the contents of a file of walks. Raises InputError, naming the entry."""
+    """Return the recording in the contents of a file of walks. Raises InputError, naming the entry."""
     if data["antune_recording"] != VERSION:
         place.fault(f"it has version {data['antune_recording']!r} of the format; this antune reads version {VERSION}",
                     "update antune")
@@ -163,7 +163,7 @@ def _failure(status: object, message: str, spent: Durations, place: RecordingEnt
 
 
 def _timed_out(message: str, spent: Durations) -> TimedOut:
-    """The outcome whose message this is."""
+    """Return the outcome with this message."""
     phases: dict[str, Phase] = {phase: phase for phase in get_args(Phase)}
     found = re.fullmatch(r"(\w+) took longer than ([0-9.e+-]+) s", message)
     if found and found[1] in phases:
