@@ -1,9 +1,9 @@
-"""The space `pipeline`: where every stage is computed, from the outputs to the inputs, which of those with kernels
-share one (`graph.together`), then the decisions of every kernel.
+"""The space `pipeline`: the place of every stage, from the outputs to the inputs, then the kernels that arrays with
+kernels share (`graph.together`), then the decisions of every kernel.
 
-What Halide calls the call schedule (Ragan-Kelley 2014, ch. 5), in the three places that a GPU has: a kernel of its own
-(root), the threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage
-that several kernels read may be computed in each of them.
+This is Halide's call schedule (Ragan-Kelley 2014, ch. 5), with the three places of a GPU: a kernel of its own (root),
+the threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage with
+several reading kernels may be computed in each of them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from graph.states import Asked, Found, State, replayed, walked
 from graph.together import ROW, Sharable, Sharing, joined, together_answers, together_states
 
 MOST_ROUNDS = 1 << 14
-"""Iterations in which a thread of a block computes a line."""
+"""The maximum number of iterations in which a thread of a block computes a line."""
 SIDE = 4
-"""A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
+"""A block computes stages only if there is room for the elements that a tile of this many points per dimension needs.
+"""
 _STAGE = "stage"
 
 ROWS = (
@@ -49,28 +50,28 @@ ROWS = (
 _PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 _ROLES: tuple[Role, ...] = ("own loops", "no loops", "in a reader")
 _LONG = 10
-"""A dimension that is shorter is none to cut into tiles (colours, say), as in Halide's prototype."""
+"""The least extent of a dimension that is cut into tiles (unlike colours), as in Halide's prototype."""
 Wish: TypeAlias = "Callable[[StageFacts, Chosen], StagePlace]"
 
 
 class Reader(InlineReader, Protocol):
-    """Who reads a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
+    """A reader of a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
 
     @property
     def slope(self) -> float:
-        """How much longer the box that it reads gets, when what it computes gets longer by 1."""
+        """How much longer the box that it reads gets for each further point that it computes."""
 
     @property
     def margin(self) -> float:
-        """How much longer that box is besides."""
+        """How much longer that box is than `slope` times the extent of the reader."""
 
     @property
     def in_block(self) -> tuple[float, float] | None:
-        """Both, if blocks compute the reader, and that in whole lines; None: the same."""
+        """Both, if blocks compute the reader, in whole lines; None: the same."""
 
 
 class _Array(Protocol):
-    """An array, and what computes it."""
+    """A computed array."""
 
     @property
     def array(self) -> str:
@@ -78,15 +79,15 @@ class _Array(Protocol):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What computes it."""
+        """The statements that compute it."""
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Its size as a whole."""
+        """Its full size."""
 
 
 class StageFacts(_Array, Protocol):
-    """What a space needs to know of a stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
+    """A space's facts about a stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
 
     @property
     def element(self) -> int:
@@ -94,19 +95,19 @@ class StageFacts(_Array, Protocol):
 
     @property
     def size(self) -> int:
-        """The operators, numbers and names of what computes one."""
+        """The number of operators, numbers and names in the expression of an element."""
 
     @property
     def by_data(self) -> bool:
-        """Whether data decide which element somebody reads."""
+        """Whether the elements that are read depend on data."""
 
     @property
     def pointwise(self) -> bool:
-        """Whether an element is made from one element at most of each array that it reads."""
+        """Whether an element depends on at most one element of each array that it reads."""
 
     @property
     def readers(self) -> Sequence[Reader]:
-        """Who reads it: other stages, outputs."""
+        """Its readers: other stages, outputs."""
 
     @property
     def companions(self) -> tuple[str, ...]:
@@ -114,7 +115,7 @@ class StageFacts(_Array, Protocol):
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """The dimensions of which only all elements can be computed, in `rounds` iterations of one thread."""
+        """The dimensions that can only be computed completely, in `rounds` iterations of one thread."""
 
     @property
     def rounds(self) -> int:
@@ -128,7 +129,7 @@ class ComputedArray(_Array, Sharable, Protocol):
 def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Target, wide: bool = True,
                         reductions: Sequence[str] = (), arrays: Sequence[Placeable] = (),
                         computed: Sequence[ComputedArray] = ()) -> Reachable:
-    """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`.
+    """Return the space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`.
 
     `computed`: all arrays that the program computes, each after those that it reads; of these, `arrays` has those that
     later kernels may read through a texture, if they are stored.
@@ -175,7 +176,7 @@ class _PipelineSpace:
         return walked(self.start(), chooser)
 
     def _placed(self, left: int, chosen: Chosen) -> State:
-        """All but the first `left` stages have their places."""
+        """Return the state in which all but the first `left` stages have their places."""
         if not left:
             return self._shared(chosen)
         stage = self.stages[left - 1]
@@ -189,7 +190,7 @@ class _PipelineSpace:
         return State(find, Placed(chosen))
 
     def _shared(self, chosen: Chosen) -> State:
-        """All stages have their places."""
+        """Return the state in which all stages have their places."""
         inside = {array for array, place in chosen.places.items() if place != "root"}
         placed = Placed(chosen, complete=True)
         if not self.kernels.wide:
@@ -199,7 +200,7 @@ class _PipelineSpace:
                                lambda together: self._reduced(placed, together), placed)
 
     def _reduced(self, placed: Placed, together: tuple[tuple[str, ...], ...]) -> State:
-        """It is known which arrays share kernels, too."""
+        """Return the state in which it is also decided which arrays share kernels."""
         apart = {array for array, place in placed.chosen.places.items() if place != "root"}.union(*together)
         gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
         offered = [name for name in self.reductions if name not in gone]
@@ -212,14 +213,14 @@ class _PipelineSpace:
         return replayed(lambda chooser: choose_reductions(chooser, offered), then, placed)
 
     def _is_loaded(self, array: str, chosen: Chosen) -> bool:
-        """Whether an array is stored, and others than the kernels that compute it read it."""
+        """Return whether an array is stored, and kernels other than its own read it."""
         stored = chosen.places.get(array, "root") == "root"
         return stored and any(array in one.reads and array != one.array for one in self.computed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """What a prefix knows of stages: where those decided so far are computed; whether all are `complete`."""
+    """A prefix's facts about stages: the places decided so far; whether all are `complete`."""
 
     chosen: Chosen
     complete: bool = False
@@ -227,12 +228,12 @@ class Placed:
 
 @dataclass
 class Chosen:
-    """Where the stages decided so far are computed, and what that costs the kernels that compute them, roughly.
+    """The places of the stages decided so far, and their approximate costs for the kernels that compute them.
 
-    States have it in common: none is changed that somebody has, `placed` makes another one.
+    States share these objects, so they are not changed: `placed` makes a new one.
 
-    `_sides`: by stage and kernel, how long a side of what a tile of SIDE^n needs of it is; `_used`: bytes of shared
-    memory of such a tile, by kernel.
+    `_sides`: by stage and kernel, the side length of the part of it that a tile of SIDE^n needs; `_used`: bytes of
+    shared memory of such a tile, by kernel.
     """
 
     local_bytes: int
@@ -242,7 +243,7 @@ class Chosen:
     _used: dict[str, int] = field(default_factory=dict)
 
     def options(self, stage: StageFacts) -> tuple[StagePlace, ...]:
-        """Where `stage` may be computed, all that read it being decided."""
+        """Return the possible places of `stage`, after all its readers are decided."""
         inline = not stage.lines and self._inlining.fits(stage)
         block = stage.rounds <= MOST_ROUNDS and all(used <= self.local_bytes for used in self._with(stage).values())
         return tuple(place for place in _PLACES if place == "root" or (inline if place == "inline" else block))
@@ -258,18 +259,18 @@ class Chosen:
             self._sides[stage.array] = self._needed(stage)
 
     def placed(self, stage: StageFacts, place: StagePlace) -> Chosen:
-        """All that, and `stage` computed there."""
+        """Return all places, with `stage` computed there."""
         inlining = Inlining(dict(self._inlining.needed), dict(self._inlining.sizes))
         more = Chosen(self.local_bytes, dict(self.places), inlining, dict(self._sides), dict(self._used))
         more.take(stage, place)
         return more
 
     def spreads(self, stage: StageFacts) -> bool:
-        """Whether a tile needs more of `stage` than it has points."""
+        """Return whether a tile needs more elements of `stage` than it has points."""
         return any(side > SIDE for side in self._needed(stage).values())
 
     def _needed(self, stage: StageFacts) -> dict[str, float]:
-        """The side of what every kernel that would compute `stage` needs of it."""
+        """Return the side length of the part of `stage` that each kernel would compute."""
         needed: dict[str, float] = {}
         for reader in stage.readers:
             placed = reader.array in self._sides
@@ -279,24 +280,25 @@ class Chosen:
         return needed
 
     def _with(self, stage: StageFacts) -> dict[str, int]:
-        """The shared memory that every kernel that would compute `stage` in blocks would use."""
+        """Return the shared memory of every kernel that would compute `stage` in blocks."""
         return {kernel: self._used.get(kernel, 0) + stage.element * prod(
                     n if d in stage.lines else min(ceil(side), n) for d, n in enumerate(stage.extents))
                 for kernel, side in self._needed(stage).items()}
 
     def schedule(self, reductions: tuple[str, ...] = ()) -> Stages:
-        """The schedule that computes all stages there."""
+        """Return the schedule that computes all stages there."""
         computed = ((array, place) for array, place in sorted(self.places.items()) if place != "root")
         return Stages(tuple(computed), reductions)
 
 
 def openings(stages: Sequence[StageFacts], target: Target,
              computed: Sequence[ComputedArray] = ()) -> tuple[Stages, ...]:
-    """Where a person would compute the stages on `target`, to begin a search with.
+    """Return typical schedules of programmers for `target`, as starts of a search.
 
-    All inlined that can be; those that are read at several places in blocks, the others inlined; the same, but those
-    inlined that are made point by point, and those in blocks of which these read several places; each by itself.
-    What computes whole lines is by itself. Arrays among `computed` that would compute the same stages share kernels.
+    All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
+    pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
+    that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
+    kernels.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     return *(_opening(stages, target, computed, wish) for wish in wishes), Stages()
@@ -317,7 +319,9 @@ def _tiled(stage: StageFacts) -> StagePlace:
 
 
 def _stencils(stage: StageFacts, chosen: Chosen) -> StagePlace:
-    """`chosen` has those that read the stage: of one that is inlined in a stencil, neighbours are read, too."""
+    """Choose by `chosen`, which has the readers of the stage: of a stage inlined in a stencil, neighbours are read,
+    too.
+    """
     if stage.pointwise or stage.by_data:
         return "inline"
     return "block" if chosen.spreads(stage) else _tiled(stage)

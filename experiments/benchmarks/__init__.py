@@ -1,8 +1,8 @@
-"""Small programs that measure the project itself: how fast it generates code, how fast the explorers think.
+"""Small programs that measure the project itself: the speed of the generator and of the explorers.
 
 Each is run as `python -m experiments.benchmarks.NAME` and prints a few lines. `awake_cores`, `default_plan`,
 `hyperplanes` and `retimed_walks` measure on a device, the others need none. `record_walks` makes a recording of a run,
-`metric_signal` says what metrics tell there. `inner_loops` takes device code apart, `wavefronts` counts busy threads.
-`template_spaces` starts searches in spaces of millions, `kernel_tuner_overhead` runs Kernel Tuner beside ours.
-`call_overhead` calls what `antune.load` makes. `modelled_pipelines` compares explorers by what the static model says.
+`metric_signal` evaluates metrics on it. `inner_loops` disassembles device code, `wavefronts` counts busy threads.
+`template_spaces` starts searches in spaces of millions, `kernel_tuner_overhead` compares antune with Kernel Tuner.
+`call_overhead` calls functions of `antune.load`. `modelled_pipelines` compares explorers by the static model.
 """

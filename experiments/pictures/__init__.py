@@ -1,5 +1,5 @@
-"""The kit of all pictures: `palette.py` (colours for light and dark paper), `stills.py` (files by matplotlib),
-`canvas.py` (pieces that become SVG or a matplotlib picture), `layers.py` (where the boxes of a directed graph go).
+"""Common parts of all pictures: `palette.py` (colours for light and dark paper), `stills.py` (files by matplotlib),
+`canvas.py` (shapes that become SVG or a matplotlib picture), `layers.py` (places of the boxes of a directed graph).
 
-Knows nothing of runs. May import `experiments/files.py` only.
+Independent of runs. May import `experiments/files.py` only.
 """

@@ -1,4 +1,4 @@
-"""What a plan maker chooses: groups of stages with their tiles, the best first."""
+"""The choices of a plan maker: groups of stages with their tiles, the best first."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from metrics.costs.groups import Group
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A kernel: `tile` points and `block` threads per dimension of its output, and what a model says of that; who
-    shares a tile, and how many tenths of it are in registers.
+    """A kernel: `tile` points and `block` threads per dimension of its output, and its cost by a model.
+
+    `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers.
     """
 
     group: Group
@@ -27,9 +28,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """All kernels that a model can judge; what it says nothing of is left to kernels of its own.
+    """All kernels that a model can judge; stages that it cannot judge are left to kernels of their own.
 
-    `cost` is the sum over the kernels. `note` tells what is special, empty for nothing.
+    `cost` is the sum over the kernels. `note` describes deviations, empty for none.
     """
 
     kernels: tuple[Choice, ...]
@@ -37,13 +38,13 @@ class Grouping:
 
     @property
     def cost(self) -> float:
-        """The sum."""
+        """The sum of the kernels' costs."""
         return sum(kernel.cost.number for kernel in self.kernels)
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A stage that a model cannot judge: it has kernels of its own, by the usual rules."""
+    """A stage that a model cannot judge: it has kernels of its own, by the default rules."""
 
     array: str
     reason: str
@@ -51,20 +52,20 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a plan maker found: groupings, the best first; stages that it says nothing of."""
+    """The results of a plan maker: groupings, the best first, and the stages that are left."""
 
     groupings: tuple[Grouping, ...]
     left: tuple[Left, ...]
 
 
 APART = 0.005
-"""By what share of the cost of the best grouping two choices for a kernel have to differ: a model means no less, and
-the next best plans would all differ in the smallest kernels.
+"""The share of the cost of the best grouping by which two choices for a kernel have to differ: models are not more
+accurate, and the next best plans would all differ only in the smallest kernels.
 """
 
 
 def spaced(choices: Sequence[Choice], best: float) -> list[Choice]:
-    """Those of `choices` (sorted, the cheapest first) whose costs are APART, `best` being the cost of all kernels."""
+    """Return those of `choices` (sorted, the cheapest first) whose costs are APART; `best`: the cost of all kernels."""
     kept: list[Choice] = []
     for choice in choices:
         if not kept or choice.cost.number >= kept[-1].cost.number + APART * best:
@@ -73,7 +74,7 @@ def spaced(choices: Sequence[Choice], best: float) -> list[Choice]:
 
 
 def combinations(options: Sequence[Sequence[Choice]], count: int) -> Iterator[tuple[Choice, ...]]:
-    """The `count` cheapest ways to take one of each of `options` (sorted, the cheapest first), in order."""
+    """Yield the `count` cheapest ways to choose one of each of `options` (sorted, the cheapest first), in order."""
     if not all(options):
         return
     start = (0,) * len(options)

@@ -1,10 +1,9 @@
-"""PolyMage-GPU's plans: fusion by dynamic programming, each group with the tile that costs it least.
+"""PolyMage-GPU's plans: fusion by dynamic programming, each group with its cheapest tile.
 
-Jangda & Guha 2020, section 5. Deviations: stages that are trivial to inline are, before anything else (`trivial`; there
-no stage is inlined, and whoever wants that says `inline=False`); a kernel stores one array, since no kernel of ours
-stores what others compute besides; tiles have the sizes that plans offer. Stages that the model refuses to judge have
-kernels of their own. Tiles of blocks are compared with those of warps, of which fractions are in registers; the
-paper has only these.
+Jangda & Guha 2020, section 5. Deviations: stages that are trivial to inline are inlined first (`trivial`; the paper
+inlines none, like `inline=False`); a kernel stores one array, since antune's kernels do not store the other stages that
+they compute; tiles have the sizes that plans offer. Stages that the model refuses to judge have kernels of their own.
+Tiles of blocks are compared with those of warps, with fractions in registers; the paper has only the latter.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from metrics.costs.polymage import Configurations, PolyMage, candidates, cost_of
 from metrics.costs.split import can_split
 
 TRIED = 16
-"""Configurations of a group that are kept."""
+"""The number of configurations of a group that are kept."""
 FIRST_LIMIT = 8
-"""Stages of a group in the first round, of programs with more than EXACT."""
+"""The limit of stages in a group in the first round, for programs with more than EXACT."""
 
 
 def dynamic_plans(flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True) -> Made:
-    """The `count` best groupings of the stages of `flow` on `device`."""
+    """Return the `count` best groupings of the stages of `flow` on `device`."""
     inlined = trivial(flow) if inline else frozenset[str]()
     judged = [node.array for node in flow.nodes if node.array not in inlined and not node.refusal]
     left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
     place = {array: k for k, array in enumerate(judged)}
-    outside = 1 << len(judged)  # what the model cannot judge reads from global memory
+    outside = 1 << len(judged)  # stages that the model cannot judge read from global memory
     read_by = [
         sum(1 << place[reader] if reader in place else outside for reader in {*readers_of(flow, array, inlined)})
         for array in judged
@@ -56,7 +55,7 @@ def _grouping(found: Found[Choice]) -> Grouping:
 
 @dataclass(slots=True)
 class _Prices:
-    """What groups cost; `read_by` as for `fuse`, with bits of stages outside. `_known` remembers."""
+    """The costs of groups; `read_by` as for `fuse`, with a bit for stages outside. `_known` is a cache."""
 
     flow: Dataflow
     inlined: frozenset[str]
@@ -67,11 +66,11 @@ class _Prices:
     _known: dict[int, list[Choice]] = field(default_factory=dict)
 
     def best(self, mask: int) -> list[tuple[float, Choice]]:
-        """The cheapest configuration of the group of these stages."""
+        """Return the cheapest configuration of the group of these stages."""
         return [(choice.cost.number, choice) for choice in self._choices(mask)[:1]]
 
     def several(self, mask: int, best: float) -> list[tuple[float, Choice]]:
-        """The cheapest configurations, as far apart as makes a difference in a program that costs `best`."""
+        """Return the cheapest configurations whose costs differ enough for a program of cost `best`."""
         return [(choice.cost.number, choice) for choice in spaced(self._choices(mask), best)]
 
     def _choices(self, mask: int) -> list[Choice]:
@@ -82,7 +81,7 @@ class _Prices:
         return known
 
     def _group(self, mask: int) -> Group | None:
-        """The kernel; None where somebody else would need what it does not store."""
+        """Return the kernel; None if other kernels need a stage that it does not store."""
         *others, output = [k for k in range(len(self.judged)) if mask >> k & 1]
         if not all(self._may_share(k, mask) for k in others):
             return None
@@ -93,7 +92,7 @@ class _Prices:
         return node is not None and node.stage and not self.read_by[k] & ~mask
 
     def _cheapest(self, group: Group) -> list[Choice]:
-        """Tiles of blocks, and where that is another thing those of warps, with all fractions in registers."""
+        """Return tiles of blocks, and, if they differ, those of warps, with all fractions in registers."""
         found = self._priced(group, candidates(group.extents, self.device), self.model)
         if self.device.shuffles and self.model.level == "block" and can_split(group):
             warps = split_candidates(group.extents, self.device)

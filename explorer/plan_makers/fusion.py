@@ -1,17 +1,16 @@
 """The cheapest ways to group the nodes of a directed acyclic graph, by dynamic programming.
 
 Jangda & Bondhugula's bounded fusion (2018), which PolyMage-GPU (Jangda & Guha 2020) uses, in a form that counts nothing
-twice: the nodes that are left always include whatever those that are left read, so that a state is a set R closed
-downwards, and
+twice: the remaining nodes always include all nodes that they read, so a state is a set R closed downwards, and
 
     best(R) = min over groups g that may come last of cost(g) + best(R without g)
 
-A group may come last if nothing else that is left reads one of its nodes. With one output per group, the last node of
-R can only be the output of its group, so that no other group has to be tried. Parts of R that have nothing to do with
-each other are solved apart. Sets are integers, node k is bit k, and readers have greater numbers than what they read.
+A group may come last if no other remaining node reads one of its nodes. With one output per group, the last node of R
+can only be the output of its group, so no other group has to be tried. Unconnected parts of R are solved separately.
+Sets are integers, node k is bit k, and readers have greater numbers than the nodes that they read.
 
-Groups have at most `limit` nodes. Where a graph has more, the groups that were found become single nodes and the limit
-doubles, until it is above the number of nodes.
+Groups have at most `limit` nodes. If a graph has more, the groups that were found become single nodes and the limit
+doubles, until it exceeds the number of nodes.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from typing import Generic, TypeAlias, TypeVar
 
 C = TypeVar("C")
 Priced: TypeAlias = Sequence[tuple[float, C]]
-"""Costs of ways to make a group, the cheapest first; none: it is impossible."""
+"""Costs of ways to make a group, the cheapest first; empty if it is impossible."""
 Price: TypeAlias = Callable[[int], Priced[C]]
-"""What the nodes of a set cost as one group."""
+"""Returns the costs of the nodes of a set as one group."""
 
 EXACT = 16
-"""Up to so many nodes all groupings are compared."""
+"""The number of nodes up to which all groupings are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[C]):
-    """A way to group all nodes: its cost, and what was chosen for each group."""
+    """A way to group all nodes: its cost, and the choice for each group."""
 
     cost: float
     groups: tuple[tuple[int, C], ...]
@@ -42,10 +41,10 @@ class Found(Generic[C]):
 def fuse(
     readers: Sequence[int], price: Price[C], count: int = 1, limit: int = EXACT, one_output: bool = True
 ) -> list[Found[C]]:
-    """The `count` cheapest groupings of a graph, `readers[k]` being the set of those that read node k.
+    """Return the `count` cheapest groupings of a graph; `readers[k]` is the set of readers of node k.
 
     `limit`: nodes of a group in the first round. Groupings of later rounds, whose nodes are groups, come with those of
-    earlier ones. Empty where some node is in no possible group.
+    earlier ones. Empty if some node is in no possible group.
     """
     nodes = [1 << k for k in range(len(readers))]
     found: dict[tuple[int, ...], list[Found[C]]] = {}
@@ -66,7 +65,7 @@ def fuse(
 def _round(
     readers: Sequence[int], nodes: Sequence[int], price: Price[C], count: int, limit: int, one_output: bool
 ) -> list[Found[C]]:
-    """The cheapest groupings of `nodes`, which are groups already."""
+    """Return the cheapest groupings of `nodes`, which are already groups."""
     search = _Search(_collapsed(readers, nodes), lambda mask: price(_expanded(mask, nodes)), count, limit, one_output)
     return [
         Found(one.cost, tuple((_expanded(mask, nodes), choice) for mask, choice in one.groups))
@@ -75,7 +74,7 @@ def _round(
 
 
 def _expanded(mask: int, nodes: Sequence[int]) -> int:
-    """The original nodes of a set of collapsed ones."""
+    """Return the original nodes of a set of collapsed ones."""
     total = 0
     for k in _bits(mask):
         total |= nodes[k]
@@ -83,7 +82,7 @@ def _expanded(mask: int, nodes: Sequence[int]) -> int:
 
 
 def _collapsed(readers: Sequence[int], nodes: Sequence[int]) -> list[int]:
-    """The readers of groups."""
+    """Return the readers of groups."""
     return [
         sum(1 << other for other, mask in enumerate(nodes) if other != k and _read_by(readers, nodes[k]) & mask)
         for k in range(len(nodes))
@@ -98,7 +97,7 @@ def _read_by(readers: Sequence[int], mask: int) -> int:
 
 
 def _ordered(groups: Sequence[int], readers: Sequence[int]) -> list[int]:
-    """Groups so that those that read others come after them."""
+    """Return groups in an order in which readers come after the groups that they read."""
     left, found = sorted(groups), list[int]()
     while left:
         ready = next(one for one in left if not any(_read_by(readers, other) & one for other in left if other != one))
@@ -124,7 +123,7 @@ def _mask(group: tuple[int, C]) -> int:
 
 @dataclass(slots=True)
 class _Search(Generic[C]):
-    """One round; `_best` and `_priced` remember."""
+    """One round; `_best` and `_priced` are caches."""
 
     readers: Sequence[int]
     price: Price[C]
@@ -142,7 +141,7 @@ class _Search(Generic[C]):
         ]
 
     def best(self, left: int) -> list[Found[C]]:
-        """The cheapest groupings of the nodes that are `left`, each part by itself."""
+        """Return the cheapest groupings of the nodes in `left`, each part by itself."""
         total: list[Found[C]] = [Found(0.0, ())]
         while left:
             part = self._part(left)
@@ -151,7 +150,7 @@ class _Search(Generic[C]):
         return total
 
     def _part(self, left: int) -> int:
-        """Those of `left` that have to do with its last node."""
+        """Return the nodes of `left` that are connected to its last node."""
         found, waiting = 0, 1 << (left.bit_length() - 1)
         while waiting:
             found |= waiting
@@ -166,7 +165,7 @@ class _Search(Generic[C]):
         return heapq.nsmallest(self.count, pairs, key=_cost)
 
     def _cheapest(self, found: list[Found[C]]) -> list[Found[C]]:
-        """Each grouping once: with several outputs there are several orders of the same groups."""
+        """Remove duplicates: with several outputs there are several orders of the same groups."""
         kept: list[Found[C]] = []
         for one in sorted(found, key=_cost):
             if len(kept) < self.count and (self.one_output or all(one.groups != other.groups for other in kept)):
@@ -180,7 +179,7 @@ class _Search(Generic[C]):
             for group in self._last_groups(left):
                 priced = self._price(group)
                 if not priced or (len(known) == self.count and priced[0][0] >= known[-1].cost):
-                    continue  # costs are no less than 0
+                    continue  # costs are at least 0
                 own = [Found(cost, ((group, choice),)) for cost, choice in priced[: self.count]]
                 known = self._cheapest([*known, *self._together(self.best(left & ~group), own)])
             self._best[left] = known
@@ -192,7 +191,7 @@ class _Search(Generic[C]):
         return self._priced[group]
 
     def _last_groups(self, left: int) -> Iterator[int]:
-        """The groups that may come last: connected, and read by nothing else that is left."""
+        """Yield the groups that may come last: connected, and read by no other node of `left`."""
         if self.one_output:
             yield from self._grown(1 << (left.bit_length() - 1), left, 0)
             return
@@ -202,7 +201,7 @@ class _Search(Generic[C]):
                 yield from self._joined(1 << k, left, seen)
 
     def _grown(self, group: int, left: int, refused: int) -> Iterator[int]:
-        """`group` with whatever else only it reads, each set once."""
+        """Yield `group` with further nodes that only it reads, each set once."""
         yield group
         if group.bit_count() == self.limit:
             return
@@ -215,7 +214,7 @@ class _Search(Generic[C]):
                 refused |= 1 << k
 
     def _joined(self, group: int, left: int, seen: set[int]) -> Iterator[int]:
-        """`group` with sources of it, and whatever else reads these."""
+        """Yield `group` with some of its sources, and all other readers of these."""
         if group in seen or group.bit_count() > self.limit:
             return
         seen.add(group)
@@ -227,7 +226,7 @@ class _Search(Generic[C]):
             yield from self._joined(group | self._above(1 << k, left), left, seen)
 
     def _above(self, found: int, left: int) -> int:
-        """A set with all that reads it, directly or not, as far as it is left."""
+        """Return a set with all its direct and indirect readers in `left`."""
         waiting = found
         while waiting:
             around = 0

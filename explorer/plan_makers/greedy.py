@@ -1,16 +1,16 @@
-"""Sioutas' scheduler: inline greedily, fuse greedily, then choose tiles for good (Sioutas et al. 2020, sections 4, 5).
+"""Sioutas' scheduler: inline greedily, fuse greedily, then choose the final tiles (Sioutas et al. 2020, sections 4, 5).
 
-1. Stages that are trivial to inline are (`trivial`).
-2. Of all stages that may be inlined into everything that reads them the one is that saves most, until none saves
-   anything. A stage costs what its kernel costs without tiles.
-3. Of all stages that one other kernel reads the one is fused with that kernel that saves most, each kernel with its
-   best tile, until none saves anything. Nothing is fused where the kernel is impossible.
-4. Kernels are as they are; each gets the best tile by the stricter cost of the final phase.
-5. Kernels with severe needs compute stages in threads, where that computes nothing twice (`nesting`).
+1. Inline the stages that are trivial to inline (`trivial`).
+2. Of all stages that may be inlined into all their readers, inline the one that saves most, until none saves
+   anything. The cost of a stage is that of its kernel without tiles.
+3. Of all stages that only one other kernel reads, fuse the one that saves most with that kernel, each kernel with its
+   best tile, until none saves anything. Impossible kernels are not fused.
+4. Give each kernel the best tile by the stricter cost of the final phase.
+5. In kernels with high resource usage, compute stages in threads if nothing is computed twice (`nesting`).
 
-Ties go to the stage that comes first in the program, and what saves nothing is not done (the artifact takes the last
-one, and what saves nothing, too). A stage of few elements can have no kernel with enough blocks; its best tile is the
-cheapest then.
+Of ties, the stage that comes first in the program is chosen, and steps without a gain are not done (the artifact
+chooses the last one, and does steps without a gain). If a stage of few elements can have no kernel with enough blocks,
+its best tile is the cheapest one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import cut, tiles
 
 TRIED = 64
-"""Tiles of a kernel that next best plans may have."""
+"""The number of tiles of a kernel for the next best plans."""
 Groups = Mapping[str, tuple[str, ...]]
 """The members of each kernel, by its output."""
 
 
 def greedy_plans(flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1) -> Made:
-    """The schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings."""
+    """Return the schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings."""
     scheduler = _Scheduler(flow, device, model or Sioutas())
     left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
     inlined = scheduler.inlined()
@@ -51,7 +51,7 @@ def greedy_plans(flow: Dataflow, device: CostDevice, model: Sioutas | None = Non
 
 @dataclass(slots=True)
 class _Scheduler:
-    """The scheduler; `_known` remembers the best tiles of kernels."""
+    """The scheduler; `_known` caches the best tiles of kernels."""
 
     flow: Dataflow
     device: CostDevice
@@ -59,7 +59,7 @@ class _Scheduler:
     _known: dict[tuple[Group, bool], list[Choice]] = field(default_factory=dict)
 
     def inlined(self) -> frozenset[str]:
-        """What is inlined (steps 1 and 2)."""
+        """Return the inlined stages (steps 1 and 2)."""
         inlined = trivial(self.flow)
         while True:
             gains = {array: gain for array in self._inlinable(inlined) if (gain := self._saved(array, inlined)) > 0.0}
@@ -81,7 +81,7 @@ class _Scheduler:
         return all(node is not None and not node.refusal for node in nodes)
 
     def _saved(self, array: str, inlined: frozenset[str]) -> float:
-        """What it saves to inline `array` into all that reads it."""
+        """Return the cost saved by inlining `array` into all its readers."""
         readers, more = readers_of(self.flow, array, inlined), inlined | {array}
         before = sum(self._alone(one, inlined) for one in (array, *readers))
         return before - sum(self._alone(one, more) for one in readers)
@@ -90,7 +90,7 @@ class _Scheduler:
         return self.model.inlined_cost(Group(self.flow, array, (), inlined), self.device)
 
     def fused(self, inlined: frozenset[str]) -> Iterator[Groups]:
-        """The kernels before the first fusion and after each (step 3)."""
+        """Yield the kernels before the first fusion and after each (step 3)."""
         groups: dict[str, tuple[str, ...]] = {
             node.array: () for node in self.flow.nodes if node.array not in inlined and not node.refusal
         }
@@ -108,7 +108,7 @@ class _Scheduler:
             del groups[array]
 
     def _only_reader(self, array: str, groups: Groups, inlined: frozenset[str]) -> str | None:
-        """The one kernel that reads `array`; None where there is none, or several."""
+        """Return the only kernel that reads `array`; None if there is none, or several."""
         node, readers = self.flow.node(array), {*readers_of(self.flow, array, inlined)}
         if node is None or not node.stage or not readers:
             return None
@@ -119,7 +119,7 @@ class _Scheduler:
         return tuple(node.array for node in self.flow.nodes if node.array in together)
 
     def _won(self, array: str, output: str, groups: Groups, inlined: frozenset[str]) -> float:
-        """What it saves to compute `array` in the blocks of the kernel that stores `output`."""
+        """Return the cost saved by computing `array` in the blocks of the kernel that stores `output`."""
         both = self._best(Group(self.flow, output, self._merged(array, output, groups), inlined), False, 1)
         apart = [self._best(Group(self.flow, one, groups[one], inlined), False, 1) for one in (array, output)]
         if not both or not all(apart):
@@ -127,7 +127,7 @@ class _Scheduler:
         return sum(best[0].cost.number for best in apart) - both[0].cost.number
 
     def tiled(self, groups: Groups, inlined: frozenset[str], count: int) -> list[Grouping]:
-        """The `count` best ways to tile the kernels (step 4)."""
+        """Return the `count` best ways to tile the kernels (step 4)."""
         many = TRIED if count > 1 else 1
         options = [self._best(Group(self.flow, output, members, inlined), True, many)
                    for output, members in groups.items()]  # fmt: skip
@@ -136,7 +136,8 @@ class _Scheduler:
         return [Grouping(kernels) for kernels in combinations(options, count)]
 
     def nested(self, groups: Groups, inlined: frozenset[str]) -> list[Grouping]:
-        """The kernels with what may be computed in threads there (step 5); none where that changes nothing."""
+        """Return the kernels with the stages that may be computed in threads there (step 5); empty if nothing changes.
+        """
         options, moved = [], []
         for output, members in groups.items():
             best = self._best(Group(self.flow, output, members, inlined), True, 1)
@@ -153,7 +154,7 @@ class _Scheduler:
         return [Grouping(kernels, f"{', '.join(moved)} in the threads that read {_them(moved)}{said}")]
 
     def _best(self, group: Group, final: bool, count: int) -> list[Choice]:
-        """The kernel with its best tiles; none where it is impossible."""
+        """Return the kernel with its best tiles; empty if it is impossible."""
         known = self._known.get((group, final))
         if known is None or (len(known) < count and len(known) == 1):
             known = self._known[group, final] = self._searched(group, final, count)

@@ -1,13 +1,14 @@
-"""Stages inside the thread loops of what reads them (Sioutas et al. 2020, section 4.4, listing 2).
+"""Stages inside the thread loops of their readers (Sioutas et al. 2020, section 4.4, listing 2).
 
-For kernels with severe needs: over 32 KiB of shared memory, an occupancy below 0.3, or over 900 active threads. A stage
-s is moved into its reader c where c never needs an element of s for two of its own: no tile of 2 points in each
+For kernels with high resource usage: over 32 KiB of shared memory, an occupancy below 0.3, or over 900 active threads.
+A stage s is moved into its reader c if no two elements of c need the same element of s: no tile of 2 points in each
 dimension shares elements of s with the next tile along any dimension. Then s is computed in c's innermost loop, by the
-thread that needs it, in registers: that is what plans call inline.
+thread that needs it, in registers: this is `inline` in plans.
 
-The paper has a place between: if tiles share elements along some dimensions, s goes one loop outside the outermost of
-these, which may be a thread loop of c. No plan can say that, so s stays with the block there (`between` tells of which
-stages it would move). So does a stage that several stages of the kernel read, since no loop of c is around the others.
+The paper has an intermediate place: if tiles share elements along some dimensions, s moves one loop outside the
+outermost of these, which may be a thread loop of c. Plans cannot express that, so s stays with the block (`between`
+returns the stages that it would move). So does a stage that several stages of the kernel read, since no loop of c
+contains the others.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SHARED_BYTES, OCCUPANCY, ACTIVE_THREADS, TILE = 32 * KIB, 30.0, 900, 2
 
 
 def severe(choice: Choice) -> bool:
-    """Whether a kernel needs so much that stages should move."""
+    """Return whether a kernel uses so many resources that stages should move."""
     terms = {term.name: term.value for term in choice.cost.terms}
     return bool(choice.group.members) and (
         terms["shared memory"] > SHARED_BYTES
@@ -36,7 +37,7 @@ def severe(choice: Choice) -> bool:
 
 
 def nested(choice: Choice, model: Sioutas) -> Group | None:
-    """The kernel with the stages in threads that may be; None where there are none."""
+    """Return the kernel with all possible stages in threads; None if there are none."""
     group = choice.group
     moved = {member for member in group.members if _reader(group, member) and not _shared(group, member)}
     if not severe(choice) or not moved:
@@ -46,7 +47,7 @@ def nested(choice: Choice, model: Sioutas) -> Group | None:
 
 
 def between(group: Group) -> tuple[str, ...]:
-    """The members that the paper would put inside a loop over threads, but not the innermost one."""
+    """Return the members that the paper would put inside a thread loop, but not the innermost one."""
     found = []
     for member in group.members:
         reader = _reader(group, member)
@@ -57,7 +58,7 @@ def between(group: Group) -> tuple[str, ...]:
 
 
 def _reader(group: Group, member: str) -> str:
-    """The one stage of the kernel that reads `member`; empty where several do."""
+    """Return the only stage of the kernel that reads `member`; empty if there are several."""
     readers = [
         stage
         for stage in group.stages
@@ -67,7 +68,7 @@ def _reader(group: Group, member: str) -> str:
 
 
 def _shared(group: Group, member: str) -> tuple[int, ...]:
-    """The dimensions of its reader along which neighbouring tiles need the same elements of `member`."""
+    """Return the dimensions of its reader along which adjacent tiles need the same elements of `member`."""
     reader = _reader(group, member)
     reads = [read for read in flat(group.flow, reader, group.inlined).reads if read.array == member]
     count = len(group.flow.array(reader).extents)
@@ -75,7 +76,7 @@ def _shared(group: Group, member: str) -> tuple[int, ...]:
 
 
 def _meet(one: Read, other: Read, dimension: int) -> bool:
-    """Whether what a tile reads by `one` and the next tile along a dimension by `other` have elements in common."""
+    """Return whether the elements that a tile reads by `one` and the next tile along a dimension by `other` overlap."""
     for a, b in zip(one.reach, other.reach, strict=True):
         low, high = _interval(a.slopes, a.low, a.high, -1)
         first, last = _interval(b.slopes, b.low, b.high, dimension)
@@ -85,7 +86,9 @@ def _meet(one: Read, other: Read, dimension: int) -> bool:
 
 
 def _interval(slopes: tuple[float, ...], low: float, high: float, shifted: int) -> tuple[int, int]:
-    """What a tile of TILE points in each dimension reads, the tile shifted by one tile along a dimension (-1: none)."""
+    """Return the interval that a tile of TILE points in each dimension reads, shifted by one tile along a dimension
+    (-1: none).
+    """
     for d, slope in enumerate(slopes):
         first = TILE if d == shifted else 0
         ends = (slope * first, slope * (first + TILE - 1))

@@ -1,10 +1,10 @@
-"""Stages that are inlined before any model is asked (Sioutas et al. 2020, section 4.1; facts of the artifact).
+"""Stages that are inlined without a model (Sioutas et al. 2020, section 4.1; facts of the artifact).
 
-    trivial by cost       1 + bytes of an element >= arithmetic + bytes loaded, to compute an element
-    element by element    read by one other stage only, which needs one element of it for each of its own
+    trivial by cost         1 + bytes of an element >= arithmetic + bytes loaded, to compute an element
+    element by element      read by one other stage only, which needs one element of it for each of its own
 
-Deviation: an element at a constant distance is one, too, where the paper wants equal coordinates: arrays here begin at
-0, whatever the coordinates of the program.
+Deviation: an element at a constant distance counts, too, although the paper requires equal coordinates: arrays here
+begin at 0, for any coordinates of the program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metrics.costs.groups import flat
 
 
 def trivial(flow: Dataflow) -> frozenset[str]:
-    """The stages of `flow` that are inlined in any case."""
+    """Return the stages of `flow` that are always inlined."""
     inlined = frozenset(node.array for node in flow.nodes if can_inline(node) and _is_cheap(flow, node))
     while True:
         more = [
@@ -32,12 +32,14 @@ def trivial(flow: Dataflow) -> frozenset[str]:
 
 
 def can_inline(node: Node) -> bool:
-    """Whether it may be computed by the threads that read it; a reduction is not: each reader would do all of it."""
+    """Return whether its readers' threads may compute it; not for a reduction, which each reader would repeat
+    completely.
+    """
     return node.stage and not node.reduces and not node.refusal
 
 
 def fits(flow: Dataflow, inlined: frozenset[str]) -> bool:
-    """Whether every text has room for what is inlined in it."""
+    """Return whether no text exceeds the limit of inlined elements."""
     return all(
         flat(flow, node.array, inlined).elements <= MAX_COPIES
         for node in flow.nodes
@@ -46,7 +48,7 @@ def fits(flow: Dataflow, inlined: frozenset[str]) -> bool:
 
 
 def readers_of(flow: Dataflow, array: str, inlined: frozenset[str]) -> tuple[str, ...]:
-    """The kernels' stages that read `array`, by themselves or by way of what is inlined in them."""
+    """Return the stages of kernels that read `array`, directly or through inlined stages."""
     found: dict[str, None] = {}
     waiting = list(flow.readers(array))
     while waiting:

@@ -1,4 +1,4 @@
-"""Why a plan maker chose what it chose, in words."""
+"""The reasons for a plan maker's choices, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from explorer.plan_makers.choices import Choice, Grouping, Made
 
 NAMED, TOLD = 3, 5
-"""Stages that are named one by one, and kernels."""
+"""The maximum numbers of stages that are named one by one, and of kernels."""
 _FIGURES: Mapping[str, str] = {
     "shared memory": "{:.1f} KB shared",
     "occupancy": "{:.0f} % occupancy",
@@ -16,9 +16,10 @@ _FIGURES: Mapping[str, str] = {
 
 
 def reasons(made: Made, host: bool) -> Iterator[str]:
-    """What the best grouping is like, a line per kernel that computes stages besides; then what is left alone.
+    """Yield the properties of the best grouping, a line per kernel that computes other stages, too, then the stages
+    that are left.
 
-    `host`: of a CPU, whose cores hold one block each; then occupancy says nothing.
+    `host`: of a CPU, whose cores execute one block at a time, so that occupancy is omitted.
     """
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
@@ -27,7 +28,7 @@ def reasons(made: Made, host: bool) -> Iterator[str]:
 
 
 def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:
-    """`gray, ix, iy and 6 more in one kernel: 15.2 KB shared, 100 % occupancy, 3 % recomputed`."""
+    """Yield `gray, ix, iy and 6 more in one kernel: 15.2 KB shared, 100 % occupancy, 3 % recomputed`."""
     fused = [kernel for kernel in grouping.kernels if kernel.group.members]
     largest = sorted(fused, key=lambda kernel: -kernel.cost.number)[:TOLD]
     for kernel in (kernel for kernel in fused if kernel in largest):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 def rank_correlation(predicted: Sequence[float], measured: Sequence[float]) -> float:
     """Return Spearman's rank correlation in [-1, 1]: 1 if the model orders all plans correctly, 0 for random costs.
 
-    Equal values share the mean of their ranks. Raises ValueError for fewer than two plans; 0 where all values of either
-    are equal.
+    Equal values share the mean of their ranks. Raises ValueError for fewer than two plans; returns 0 if all values of
+    either sequence are equal.
     """
     if len(predicted) != len(measured) or len(predicted) < 2:
         raise ValueError(f"{len(predicted)} and {len(measured)} plans: two or more, as many of each, are needed")
@@ -22,9 +22,9 @@ def rank_correlation(predicted: Sequence[float], measured: Sequence[float]) -> f
 
 
 def regret(predicted: Sequence[float], measured: Sequence[float]) -> float:
-    """How many times as long as the fastest plan the one takes that the model thinks best: 1 is no regret.
+    """Return the time of the model's best plan over that of the fastest plan: 1 is no regret.
 
-    Of plans that the model cannot tell apart the slowest counts. Raises ValueError where there is none.
+    Of plans with equal costs the slowest counts. Raises ValueError if there is none.
     """
     if not predicted or len(predicted) != len(measured):
         raise ValueError(f"{len(predicted)} and {len(measured)} plans: as many of each are needed")

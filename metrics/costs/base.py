@@ -1,4 +1,4 @@
-"""What a cost model is."""
+"""The interface of cost models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metrics.costs.groups import Group
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a cost, or a figure that it is made from; `unit` as it stands behind the number, may be empty."""
+    """A part of a cost, or a figure in its formula; `unit` follows the number, and may be empty."""
 
     name: str
     value: float
@@ -27,7 +27,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a model says of a kernel: lower is better. Only costs of one model on one device can be compared."""
+    """A model's cost of a kernel: lower is better. Only costs of one model on one device can be compared."""
 
     number: float
     terms: tuple[Term, ...]
@@ -35,13 +35,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A model cannot judge a kernel, or takes it for impossible."""
+    """The model cannot judge a kernel, or considers it impossible."""
 
     reason: str
 
 
 STEPS_UNKNOWN = Refused("it runs several time steps, of which this model knows nothing")
-"""Of a model that knows one launch of a kernel only."""
+"""For models of kernels with one launch."""
 
 Judgement: TypeAlias = Cost | Refused
 
@@ -50,12 +50,12 @@ Judgement: TypeAlias = Cost | Refused
 class PlannedKernel:
     """A kernel under a Plan.
 
-    `group`: what it computes, or why that is none. `tile` and `block` belong to the dimensions of the array that it
-    stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
-    `level`: who shares a tile. `step`: of blocks that walk down their tiles the dimension and the points of it that
-    they compute at a time (None: the whole tile). `facts` are those of its generated text, where there is one.
-    `in_registers`: tenths of a warp's tile. `sums`: what is updated again and again is kept in registers. `launches` of
-    a kernel that runs several time steps (None: another one).
+    `group`: the stages that it computes, or why there are none. `tile` and `block` belong to the dimensions of the
+    array that it stores, outermost first: points and threads of a block; whole extents and one thread for a dimension
+    that is not cut. `level`: which threads share a tile. `step`: for blocks that walk along their tiles, the dimension
+    and the points of it per step (None: the whole tile). `facts` are those of its generated text, if there is one.
+    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches` of a
+    kernel that runs several time steps (None for other kernels).
     """
 
     statements: tuple[str, ...]
@@ -84,12 +84,12 @@ class PlannedKernel:
 
     @property
     def shared_tile(self) -> tuple[int, ...]:
-        """What a team computes."""
+        """The points that a team computes."""
         return tuple(min(t, -(-t // b) * n) for t, b, n in zip(self.tile, self.block, self.team, strict=True))
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """What a team computes at a time: that decides how much it keeps of what it computes besides."""
+        """The points that a team computes at a time, which determine the size of the stages that it keeps."""
         points = list(self.shared_tile)
         if self.step is not None:
             points[self.step[0]] = min(self.step[1], points[self.step[0]])
@@ -98,7 +98,7 @@ class PlannedKernel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrong:
-    """Why kernels are impossible, and which of several `are`; no good choice only, where the device `runs` them."""
+    """Why kernels are impossible, and which of several `are`; if the device `runs` them, they are only bad choices."""
 
     reason: str
     are: NDArray[np.bool_]
@@ -106,7 +106,7 @@ class Wrong:
 
 
 def possible(wrongs: Sequence[Wrong], count: int) -> NDArray[np.bool_]:
-    """Which of `count` kernels nothing speaks against."""
+    """Return which of `count` kernels have no objection."""
     found = np.ones(count, dtype=bool)
     for wrong in wrongs:
         found &= ~wrong.are
@@ -114,7 +114,7 @@ def possible(wrongs: Sequence[Wrong], count: int) -> NDArray[np.bool_]:
 
 
 def refused(wrongs: Sequence[Wrong]) -> Refused | None:
-    """Why a device cannot run the only kernel there is; None where it can."""
+    """Return why a device cannot run the only kernel; None if it can."""
     reasons = [wrong.reason for wrong in wrongs if wrong.are[0] and not wrong.runs]
     return Refused("; ".join(reasons)) if reasons else None
 
@@ -124,7 +124,7 @@ class CostModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the option --cost."""
+        """Its name for the option --cost."""
 
     def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
-        """What `kernel` costs on `device`, in the model's own unit."""
+        """Return the cost of `kernel` on `device`, in the model's own unit."""

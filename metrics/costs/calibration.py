@@ -1,11 +1,11 @@
-"""Constants of the models for a device, fitted to plans that were measured there.
+"""Constants of the models for a device, fitted to plans that were measured on it.
 
 Both models have constants that their papers fitted to devices of 2018: Sioutas' cost of a load that misses all caches
-and the size from which loads do; PolyMage-GPU's seven weights. The fit maximizes the mean, over the programs, of the
+and the size from which loads miss; PolyMage-GPU's seven weights. The fit maximizes the mean, over the programs, of the
 rank correlation of cost and time. It is a coordinate search from the defaults, so the same measurements give the same
 constants.
 
-How far that can be trusted is measured on programs that were left out of the fit.
+Its generalization is measured on programs that were left out of the fit.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def weights_of(values: Sequence[float]) -> Weights:
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
     """The plans of a program: `sioutas` has their costs by (load cost, cached bytes), a column per pair of `PAIRS`;
-    `terms` those of PolyMage-GPU, without weights; `times_ms` what they took.
+    `terms` those of PolyMage-GPU, without weights; `times_ms` are their times.
     """
 
     program: str
@@ -112,9 +112,7 @@ def _fitted_weights(programs: Sequence[Measured], start: tuple[float, ...]) -> t
 
 
 def sioutas_rank(one: Measured, constants: Calibration) -> float:
-    """Rank correlation of Sioutas' model with these constants; those between the pairs that were tried count as the
-    nearest.
-    """
+    """Return the rank correlation of Sioutas' model with the pair of PAIRS that is nearest to these constants."""
     return _ranked(one.sioutas[:, nearest_pair(constants)], one)
 
 

@@ -1,4 +1,4 @@
-"""The constants of cost models for a device, a value that runs store (`calibration.py` fits them)."""
+"""The constants of cost models for a device, as stored by runs (`calibration.py` fits them)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Constants for the device called `device`: Sioutas' cost of a load that misses all caches, with the bytes from
-    which on loads do, and the seven weights of PolyMage-GPU. `stages`: nanoseconds that one thread takes for an element
-    of a stage, by its digest (`generator.dataflow.Node`), as far as measured. `file` is where all that was read from.
+    """Constants for the device `device`: Sioutas' cost of a load that misses all caches, the bytes from which loads
+    miss, and the seven weights of PolyMage-GPU.
+
+    `stages`: nanoseconds of one thread per element of a stage, by its digest (`generator.dataflow.Node`), if measured.
+    `file` is the source of these values.
     """
 
     device: str

@@ -1,10 +1,10 @@
 """The device data that cost models use.
 
-The limits of NVIDIA's generations are those of `metrics.nvidia`; bandwidths and clocks are of one typical card of each
-(vendor data), for want of better: models compare plans on a device, and no devices.
+The limits of NVIDIA's generations are those of `metrics.nvidia`; bandwidths and clocks are those of one typical card of
+each (vendor data), for lack of better data: models compare plans on a device, not devices.
 
-A CPU: a block runs on a core, in one thread, whose points along x are vectors. Nothing of it competes with another
-block, so that occupancy is 1 wherever blocks do not run out; what blocks keep must stay in a core's second-level cache.
+On a CPU, a block runs on a core, in one thread, whose points along x are vectors. Blocks do not compete for resources,
+so occupancy is 1 if there are enough blocks; a block's intermediate data must fit in a core's second-level cache.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class CostDevice:
     """A device with `units` compute units.
 
     `warp` threads execute together; at most `block_threads` are in a block, `unit_threads` and `unit_blocks` on a unit.
-    Shared memory in bytes per block and per unit; registers per unit and per thread, given to warps in multiples of
+    Shared memory in bytes per block and per unit; registers per unit and per thread, allocated to warps in multiples of
     `register_step`. `bandwidth`: bytes per second of global memory; `transaction`: bytes that move together. `cores` do
-    one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there, and to
-    begin a row of a tile costs as much as `row_start` further elements. `shuffles`: threads of a warp exchange values;
-    `rows_in_warps`: they are neighbours in x, then in y (otherwise only those of a row are known to be in one).
+    one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there, and the
+    start of a row of a tile costs as much as `row_start` further elements. `shuffles`: threads of a warp exchange
+    values; `rows_in_warps`: they are neighbours in x, then in y (otherwise only those of a row are known to be in one).
     """
 
     units: int
@@ -57,7 +57,7 @@ class CostDevice:
 
     @property
     def unit_warps(self) -> int:
-        """The most warps on a compute unit."""
+        """The maximum number of warps on a compute unit."""
         return max(1, self.unit_threads // self.warp)
 
 
@@ -83,7 +83,7 @@ Orin, RTX 4090, H100, B200, RTX 5090."""
 _TYPICAL = (600e9, 1.5e9)
 _MANY = 1 << 16
 _ROW_START = 32.0
-"""Two vectors: a loop's rest and its beginning, which do less than a whole one each."""
+"""Two vectors: the start and the rest of a loop, which do less than a whole vector each."""
 _HOST_BANDWIDTH, _HOST_HERTZ, _HOST_LANES = 10e9, 2.5e9, 16
 """Per core: bytes per second of main memory; the vectors are those of `metrics.device_model`."""
 

@@ -1,7 +1,7 @@
-"""A kernel that computes stages besides what it stores: what a tile needs of each, for many tile sizes at once.
+"""A kernel that computes several stages: the part of each stage that a tile needs, for many tile sizes at once.
 
-A *group* stores one array, its output. Its members are computed by each block for its tile, what is inlined by each
-thread for a point. Regions are boxes: intervals along each dimension (`generator.dataflow.Reach`), away from borders.
+A *group* stores one array, its output. Each block computes the group's members for its tile, each thread the inlined
+stages for a point. Regions are boxes: intervals along each dimension (`generator.dataflow.Reach`), without borders.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from generator.dataflow import Dataflow, Reach, Read
 from generator.facts import Operations
 
 Numbers: TypeAlias = NDArray[np.float64]
-"""One per tile size; of several dimensions: the first axis is the dimension."""
+"""One per tile size; with several dimensions, the first axis is the dimension."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A kernel: it stores `output`, its blocks compute `members` (after what they read), its threads `inlined`.
+    """A kernel: it stores `output`, its blocks compute `members` (each after its reads), its threads `inlined`.
 
-    `boxes`: members of which each overwrites the one before; all others have places of their own.
+    `boxes`: members of which each overwrites the previous one; all others have separate places.
     """
 
     flow: Dataflow
@@ -38,18 +38,18 @@ class Group:
 
     @property
     def places(self) -> tuple[tuple[str, ...], ...]:
-        """The members by the place that they have."""
+        """The members by their place."""
         shared = {member for box in self.boxes for member in box}
         return (*self.boxes, *((member,) for member in self.members if member not in shared))
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """All that is not inlined, the output last."""
+        """All stages that are not inlined, the output last."""
         return (*self.members, self.output)
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the output."""
+        """The extents of the output."""
         return self.flow.array(self.output).extents
 
     @property
@@ -61,21 +61,21 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A stage with all that is inlined in it, per element (`generator.dataflow.Node` has the units)."""
+    """A stage with all stages inlined in it, per element (`generator.dataflow.Node` has the units)."""
 
     arithmetic: float
     operations: Operations
     registers: int
     reads: tuple[Read, ...]
     elements: int
-    """Expressions of what is inlined in its text."""
+    """The number of expressions that are inlined in its text."""
     within: tuple[tuple[str, float], ...] = ()
-    """What is inlined in it, and how many elements of that."""
+    """The stages inlined in it, and the number of their elements."""
 
 
 @lru_cache(maxsize=4096)
 def flat(flow: Dataflow, array: str, inlined: frozenset[str]) -> Flat:
-    """`array` with those of `inlined` that it needs computed in it, each of their elements once per element."""
+    """Return `array` with the stages of `inlined` that it needs, each of their elements once per element."""
     node = flow.node(array)
     assert node is not None
     found = Flat(node.arithmetic, node.operations, node.registers, (), 1)
@@ -93,13 +93,13 @@ def flat(flow: Dataflow, array: str, inlined: frozenset[str]) -> Flat:
 
 
 def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[Read]]:
-    """`found` with the elements `wanted` of one array computed in it, and what these read."""
+    """Return `found` with the elements `wanted` of one array inlined, and the reads of these."""
     wanted = _merged(wanted)
     node = flow.node(wanted[0].array)
     assert node is not None
     times = [min(read.different, prod(_width(reach) for reach in read.reach)) for read in wanted]
     often, loads = sum(times), sum(read.loads for read in wanted)
-    arithmetic = found.arithmetic - loads + often * (node.arithmetic - 1.0)  # neither loads nor stores of it are left
+    arithmetic = found.arithmetic - loads + often * (node.arithmetic - 1.0)  # without its loads and stores
     elements = found.elements + sum(read.elements for read in wanted)
     reads = [
         replace(_composed(read, inner), different=times[k] * inner.different, loads=times[k] * inner.loads)
@@ -117,12 +117,12 @@ def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[R
 
 
 def _width(reach: Reach) -> float:
-    """Indices that one point needs."""
+    """Return the number of indices that one point needs."""
     return max(1.0, math.floor(reach.high) - math.ceil(reach.low) + 1.0)
 
 
 def _composed(outer: Read, inner: Read) -> Read:
-    """How a reader reads by way of what it reads."""
+    """Compose two reads: how the reader of `outer` reads the array of `inner`."""
     count = len(outer.reach[0].slopes) if outer.reach else 0
     reach = []
     for one in inner.reach:
@@ -150,7 +150,7 @@ def _by_array(reads: Iterable[Read]) -> dict[str, list[Read]]:
 
 
 def _merged(reads: list[Read]) -> list[Read]:
-    """Reads that move alike are one of all that lies between them."""
+    """Merge reads with equal slopes into one of the whole range between them."""
     found: dict[tuple[tuple[float, ...], ...], Read] = {}
     for read in reads:
         key = tuple(reach.slopes for reach in read.reach)
@@ -174,12 +174,12 @@ def _merged(reads: list[Read]) -> list[Read]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TileWork:
-    """What a tile of each size takes.
+    """The work of a tile of each size.
 
-    By array, also of those that are fetched: `extents` of the box that a tile needs (dimensions x sizes), its `points`,
-    what it is `effort` to compute them (in points; more where rows are short and it takes a while to begin one), and
-    `loads`: bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of
-    a stage follows (-1: none), and `scale` how many of its elements belong to one of the output's there.
+    By array, also for those that are fetched: `extents` of the box that a tile needs (dimensions x sizes), its
+    `points`, the `effort` to compute them (in points; more if rows are short, because of their starts), and `loads`:
+    bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of a stage
+    follows (-1: none), and `scale` the number of its elements per element of the output there.
     """
 
     extents: Mapping[str, Numbers]
@@ -190,7 +190,9 @@ class TileWork:
     scale: Mapping[str, tuple[float, ...]]
 
     def needed(self, array: str, tiles: Numbers) -> Numbers:
-        """The elements of an array that belong to a tile: what blocks would compute of it if they did none twice."""
+        """Return the number of elements of an array that belong to a tile: those that blocks would compute without
+        overlap.
+        """
         total = np.ones(tiles.shape[1])
         for d, (follows, scale) in enumerate(zip(self.along[array], self.scale[array], strict=True)):
             total *= self.extents[array][d] if follows < 0 else tiles[follows] * scale
@@ -198,25 +200,25 @@ class TileWork:
 
 
 def column(numbers: Sequence[float]) -> Numbers:
-    """One tile as a table of tiles."""
+    """Return one tile as a table of tiles."""
     return np.array(numbers, dtype=float).reshape(len(numbers), 1)
 
 
 def kept_bytes(group: Group, work: TileWork) -> Numbers:
-    """What members take whose regions are those of `work`."""
+    """Return the bytes of members with the regions of `work`."""
     return in_places(group, {m: work.points[m] * group.flow.array(m).element for m in group.members},
                      np.zeros_like(work.points[group.output]))
 
 
 def in_places(group: Group, of_members: Mapping[str, Numbers], none: Numbers) -> Numbers:
-    """What members take that need so much each, where some overwrite others; `none` of them take nothing."""
+    """Return the sum of members' sizes, if some overwrite others; `none` is the result without members."""
     return sum((reduce(np.maximum, (of_members[m] for m in place)) for place in group.places), none)
 
 
 def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:
-    """What tiles of the output need; `tiles[d, k]` is the extent of the k-th one along dimension d.
+    """Return the work of tiles of the output; `tiles[d, k]` is the extent of the k-th one along dimension d.
 
-    To begin a row is as much effort as `row_start` further points.
+    The start of a row takes as much effort as `row_start` further points.
     """
     flow = group.flow
     low: dict[str, Numbers] = {group.output: np.zeros_like(tiles)}
@@ -258,7 +260,7 @@ def _measure(
 def _followed(
     read: Read, along: tuple[int, ...], scale: tuple[float, ...]
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The dimension of the output that each dimension of what is read follows, and how fast."""
+    """Return the dimension of the output that each dimension of the read array follows, and its speed."""
     found = []
     for reach in read.reach:
         moving = [q for q, slope in enumerate(reach.slopes) if slope and along[q] >= 0]
@@ -267,7 +269,7 @@ def _followed(
 
 
 def _spread(read: Read, reader: str, low: dict[str, Numbers], high: dict[str, Numbers]) -> None:
-    """Widen the box of what `reader` reads."""
+    """Widen the box of the array that `reader` reads."""
     first, last = low[reader], high[reader]
     lows = np.empty((len(read.reach), first.shape[1]))
     highs = np.empty_like(lows)

@@ -13,7 +13,7 @@ MODELS = ("static", "sioutas", "polymage", "learned")
 
 
 def make_model(name: str, device: CostDevice, calibration: Calibration | None = None) -> CostModel:
-    """One of MODELS for a device, with constants that were fitted (None: the defaults). Raises KeyError."""
+    """Return one of MODELS for a device, with fitted constants (None: the defaults). Raises KeyError."""
     match name:
         case "static":
             return Static()

@@ -2,19 +2,21 @@
 section 5, algorithm 2: seven weighted terms of a kernel whose tiles overlap per warp, or per block.
 
     cost = w1 * transactions + w2 * (1 - occupancy) + w3 * memory time / computing time + w4 * idle shared memory
-         + w5 * idle registers + w6 * overlap + w7 * blocks of the last wave
+           + w5 * idle registers + w6 * overlap + w7 * blocks of the last wave
 
 A tile has T_i points per thread along dimension i, and W_i threads share it: those of a warp, or all of a block. With
-`published` the terms are those of the paper, per warp tile. Otherwise (ours) transactions count per point of a thread,
-so that they do not grow with the tile; stores count, too; the cost of a kernel is multiplied by its share of the
-program's points (the stages of a pyramid are not alike); and an occupancy below 0.2 is no good, since nothing else
-would speak against blocks that fill a unit's shared memory with the work of one warp.
+`published` the terms are those of the paper, per warp tile. Otherwise, as extensions: transactions count per point of a
+thread, so that they do not grow with the tile; stores count, too; the cost of a kernel is multiplied by its share of
+the program's points (the stages of a pyramid differ in size); and an occupancy below 0.2 is refused, since nothing else
+would prevent blocks that fill a unit's shared memory with the work of one warp.
 
-Of tiles of warps a fraction may be in registers (`metrics.costs.split`), which is part of what is compared.
+For tiles of warps, different fractions in registers are compared (`metrics.costs.split`).
 
-On CPUs (ours) lanes are those of a vector, transactions cache lines, and rows of a tile take a while to begin.
+On CPUs (an extension) lanes are those of a vector, transactions cache lines, and the start of a row of a tile costs
+time.
 
-Distances between stages must be constant: no reductions with others in a kernel, no data that decide about places.
+Distances between stages must be constant: a reduction shares no kernel with other stages, and no subscripts depend on
+data.
 """
 
 from __future__ import annotations
@@ -64,13 +66,14 @@ TESLA_V100 = Weights((50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
 LATENCIES: Mapping[str, float] = MappingProxyType(
     {"adds": 4.0, "muls": 4.0, "divs": 36.0, "special": 40.0, "integer": 4.0}
 )
-"""Clocks of an operation in a thread that waits for each (Volta: Jia et al. 2018): for stages that nobody measured."""
+"""Clocks of an operation in a thread that waits for each (Volta: Jia et al. 2018), for stages without a measured time.
+"""
 _LOAD = 28.0
-"""Clocks of a load from shared memory (there)."""
+"""Clocks of a load from shared memory (Jia et al.)."""
 LAUNCH_S = 5e-6
-"""A launch of a GPU (`metrics.costs.static` has the same)."""
+"""The time of a launch on a GPU (`metrics.costs.static` has the same)."""
 _BASE_REGISTERS = 16
-"""What subscripts and loops of any kernel take, about."""
+"""The approximate number of registers for subscripts and loops of any kernel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,14 +88,14 @@ class Configurations:
 
     @property
     def tile(self) -> Numbers:
-        """What a block computes."""
+        """The points that a block computes."""
         return self.points * self.block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """A group with each configuration: the weighted terms by name, and figures for people. `wrongs`: what
-    speaks against some."""
+    """A group with each configuration: the weighted terms by name, and figures for users. `wrongs`: objections to some.
+    """
 
     cost: Numbers
     terms: tuple[Numbers, ...]
@@ -104,14 +107,14 @@ class Weighed:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Which of them nothing speaks against."""
+        """Which of them have no objection."""
         return possible(self.wrongs, len(self.cost))
 
 
 @dataclass(frozen=True, slots=True)
 class PolyMage:
-    """The model. `level`: who shares a tile. `measured`: nanoseconds that an element of a stage takes
-    in one thread, by its digest, as far as known.
+    """The model. `level`: which threads share a tile. `measured`: nanoseconds of one thread per element of a stage, by
+    its digest, if known.
     """
 
     weights: Weights = TESLA_V100
@@ -128,7 +131,7 @@ class PolyMage:
         if reason := refusal(kernel.group):
             return Refused(reason)
         kept = tile_work(kernel.group, column(kernel.kept)) if kernel.step else None
-        if device.host:  # a core runs the threads of a tile one after another
+        if device.host:  # a core runs the threads of a tile in sequence
             given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
         else:
             block = column(kernel.block)
@@ -142,8 +145,8 @@ class PolyMage:
         return refused(found.wrongs) or model.launched(cost_of(found, 0), kernel.group, given, device, kernel.launches)
 
     def launched(self, once: Cost, group: Group, given: Configurations, device: CostDevice, launches: int) -> Cost:
-        """The cost of so many launches, each of which costs `once` and as many transactions as the device moves
-        while it begins (ours: that is what several time steps per launch save).
+        """Return the cost of several launches, each with the cost `once` and the transactions that the device could
+        move during its start (an extension: several time steps per launch save this).
         """
         teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / self._team(given.block))
         points = 1.0 if self.published else float(given.points.prod())
@@ -155,7 +158,9 @@ class PolyMage:
     def evaluate(
         self, group: Group, given: Configurations, device: CostDevice, kept: TileWork | None = None
     ) -> Weighed:
-        """`group` with each of the configurations. `kept`: what there is of stages at a time (None: of whole tiles)."""
+        """Evaluate `group` with each of the configurations. `kept`: the simultaneously stored part of stages (None:
+        whole tiles).
+        """
         team = self._team(given.block)
         threads, members = given.block.prod(axis=0), group.members
         extents = np.array(group.extents, dtype=float)[:, None]
@@ -184,7 +189,7 @@ class PolyMage:
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip
-        """Transactions of a team for its tile, and the time that these take over that of computing it."""
+        """Return transactions of a team for its tile, and the time of these over that of computing it."""
         lanes = device.lanes if device.host else device.warp
         moved = self._transactions(group, work, tile, device, lanes)
         bandwidth = device.bandwidth * lanes / (device.units * device.cores)
@@ -195,7 +200,7 @@ class PolyMage:
         return () if self.published else (Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),)
 
     def _team(self, block: Numbers) -> Numbers:
-        """The threads that share a tile, in each dimension."""
+        """Return the threads that share a tile, in each dimension."""
         match self.level:
             case "block":
                 return block
@@ -211,7 +216,7 @@ class PolyMage:
                 assert_never(self.level)
 
     def _transactions(self, group: Group, work: TileWork, tile: Numbers, device: CostDevice, lanes: int) -> Numbers:
-        """Transactions of a team for its tile: loads of a warp that touch the same segments are one."""
+        """Return transactions of a team for its tile: loads of a warp from the same segments are one."""
         total = np.zeros(tile.shape[1])
         for stage in group.stages:
             iterations = work.effort[stage] / lanes
@@ -227,15 +232,16 @@ class PolyMage:
         return total + rows * np.ceil(across * group.flow.array(group.output).element / device.transaction)
 
     def _seconds(self, group: Group, work: TileWork, team: Numbers, device: CostDevice) -> Numbers:
-        """What a thread computes for its part of the tile (TimePerIter * points), in seconds."""
+        """Return the time in seconds in which a thread computes its part of the tile (TimePerIter * points)."""
         total = np.zeros_like(team)
         for stage in group.stages:
             total += self._iteration(group, stage, device) * work.effort[stage] / team
         return np.maximum(total, 1e-15)
 
     def _iteration(self, group: Group, stage: str, device: CostDevice) -> float:
-        """TimePerIter: seconds that a thread takes for an element, with what is inlined in it. Measured where all of
-        that is, else estimated.
+        """Return TimePerIter: seconds of a thread per element, including the stages inlined in it.
+
+        It is measured if that is known for all of them, else estimated.
         """
         found = flat(group.flow, stage, group.inlined)
         computed = [(group.flow.node(array), n) for array, n in ((stage, 1.0), *found.within)]
@@ -247,7 +253,7 @@ class PolyMage:
 
 
 def refusal(group: Group) -> str:
-    """Why the distances between the stages of `group` are not constant; empty where they are."""
+    """Return why the distances between the stages of `group` are not constant; empty if they are."""
     if not group.members:
         return ""
     for stage in group.stages:
@@ -266,7 +272,7 @@ def refusal(group: Group) -> str:
 
 
 def cost_of(found: Weighed, k: int) -> Cost:
-    """The k-th configuration of `found` with its terms."""
+    """Return the k-th configuration of `found` with its terms."""
     terms = [Term(name, float(term[k])) for name, term in zip(TERMS, found.terms, strict=True)]
     figures = (
         Term("occupancy", 100.0 * float(found.occupancy[k]), "%"),
@@ -278,7 +284,7 @@ def cost_of(found: Weighed, k: int) -> Cost:
 
 
 def _segments(read: Read, across: Numbers, lanes: int, element: int, transaction: int) -> Numbers:
-    """Segments that the lanes of a warp touch to read one element's worth each, all of `read` together."""
+    """Return the segments that the lanes of a warp touch to read one element each, by all reads of `read` together."""
     if not read.reach:
         return np.ones_like(across)
     rows = prod(max(1.0, reach.high - reach.low + 1.0) for reach in read.reach[:-1])
@@ -286,7 +292,7 @@ def _segments(read: Read, across: Numbers, lanes: int, element: int, transaction
     rows = min(rows, max(read.different, 1.0))
     slope = abs(read.reach[-1].slopes[-1]) if read.reach[-1].slopes else 0.0
     if not slope and any(reach.slopes and reach.slopes[-1] for reach in read.reach[:-1]):
-        return rows * np.full_like(across, float(lanes))  # each lane reads in a row of its own
+        return rows * np.full_like(across, float(lanes))  # each lane reads in a separate row
     span = ((across - 1.0) * slope + width) * element
     most = across * max(read.different, 1.0)
     return np.minimum(rows * np.ceil(span / transaction), most) * (lanes / across if slope else 1.0)
@@ -297,7 +303,7 @@ def _clocks(operations: Operations) -> float:
 
 
 def _registers(group: Group) -> int:
-    """RegUsage of all stages: the paper adds them up."""
+    """Return RegUsage, summed over all stages as in the paper."""
     return _BASE_REGISTERS + sum(flat(group.flow, stage, group.inlined).registers for stage in group.stages)
 
 
@@ -306,7 +312,7 @@ def _most_points(flow: Dataflow) -> int:
 
 
 def _occupancy(shared: Numbers, registers: Numbers, warps: Numbers, device: CostDevice) -> tuple[Numbers, Numbers]:
-    """Occupancy, and the blocks that a unit holds at once."""
+    """Return occupancy, and the number of resident blocks of a unit."""
     if device.host:
         return np.ones_like(shared), np.ones_like(shared)
     blocks = np.minimum(np.floor(device.unit_shared / np.maximum(shared, 1.0)), device.unit_blocks)
@@ -329,11 +335,11 @@ def _impossible(
 
 @lru_cache(maxsize=64)
 def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 16384) -> Configurations:
-    """The configurations to compare.
+    """Return the configurations to compare.
 
-    Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, 16 threads or more along
-    x, up to 512 in all, in whole warps where the extents allow that. Of dimensions beyond the innermost two a thread
-    computes up to 4, or all up to 16 of short ones. On CPUs: one thread, rows of up to 2048 points.
+    Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, at least 16 threads
+    along x, up to 512 in all, in whole warps if the extents allow it. Of dimensions beyond the innermost two, a thread
+    computes up to 4 points, or all up to 16 of short ones. On CPUs: one thread, rows of up to 2048 points.
     """
     found: list[tuple[tuple[int, int], ...]] = [()]
     for d in range(len(extents)):
@@ -350,8 +356,9 @@ def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 
 
 @lru_cache(maxsize=64)
 def split_candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
-    """Those of `candidates` whose blocks are whole warps, each with the fractions in registers that make a difference;
-    without any where the threads of a warp are no neighbours in x, and are not known to lie in rows either.
+    """Return those of `candidates` whose blocks are whole warps, each with the fractions in registers that differ.
+
+    Without fractions if the threads of a warp are not neighbours in x, and not known to be in rows either.
     """
     given, kept, tenths = candidates(extents, device), list[int](), list[int]()
     for k in range(given.block.shape[1]):
@@ -371,7 +378,7 @@ def _threads(pairs: tuple[tuple[int, int], ...]) -> int:
 
 
 def _pairs(extent: int, place: int, device: CostDevice) -> list[tuple[int, int]]:
-    """Points of a thread and threads of a block, of a dimension `place` places from the innermost one."""
+    """Return points of a thread and threads of a block, for a dimension `place` places from the innermost one."""
     cover = 1 << max(0, extent - 1).bit_length()
     if device.host:
         sizes = [8 << n for n in range(9)] if place == 0 else [1 << n for n in range(8)] if place == 1 else [1]

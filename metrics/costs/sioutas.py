@@ -1,25 +1,25 @@
 """The cost model of Sioutas, Stuijk, Basten, Corporaal & Somers, "Schedule Synthesis for Halide Pipelines on GPUs"
-(2020), section 3, listing 1; where the paper is silent, facts of the authors' public artifact.
+(2020), section 3, listing 1; where the paper gives no details, those of the authors' public artifact.
 
     cost = tiles * (arithmetic + memory)
     arithmetic = sum over the stages m of a kernel of arithmetic(m) / (occupancy(m) * active threads(m))
-    memory = sum over what they load: shared memory        bytes loaded
-                                      global memory        (F * ramp(whole) + L * ramp(F)) / coalescing
+    memory = sum over their loads: shared memory  bytes loaded
+                                   global memory  (F * ramp(whole) + L * ramp(F)) / coalescing
     ramp(size) = min(1 + size * C / 64 KiB, C), C = 200;   F: bytes of the region of a tile, L: bytes loaded
     coalescing = min(points of a tile along x, 64 bytes)
 
 The unit is one operation of one thread. In the phase in which tiles are final, memory is divided by occupancy * active
-threads, too; before, traffic weighs more, so that stages are fused rather than not. A kernel is impossible with too
-many threads or bytes of shared memory, with an occupancy below 0.1 (0.2 with fewer than three stages), with fewer
-blocks than the device has compute units, or, in the final phase, with threads that are no whole warps.
+threads, too; before, traffic has a higher weight, which favours fusion. A kernel is impossible with too many threads or
+bytes of shared memory, with an occupancy below 0.1 (0.2 with fewer than three stages), with fewer blocks than the
+device has compute units, or, in the final phase, with blocks that are not whole warps.
 
 The paper's block has as many threads as the largest region of a stage, in every dimension. Blocks of antune's kernels
-share out what a stage needs in rounds, so that a block may be as large as its tile: `evaluate` takes its threads, if
+compute the needed part of a stage in rounds, so a block may be as large as its tile: `evaluate` takes its threads, if
 they are known.
 
-On a CPU (ours) a stage's active threads are the lanes of a vector, its occupancy is 1, and nothing is said of threads.
-What a block keeps is memory like any other there, and loaded from it in runs, too; and rows of a tile take a while to
-begin.
+On a CPU (an extension) a stage's active threads are the lanes of a vector, its occupancy is 1, and there are no limits
+of threads. A block's intermediate data is in normal memory, and loaded from it in runs, too; and the start of a row of
+a tile costs time.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class SioutasConstants:
     """The paper's and the artifact's constants.
 
     `load_cost`: a load from global memory that misses all caches, in operations; it is reached at `cached_bytes`.
-    `register_limit`: registers that a thread is taken to use (the paper's example needs 64). `least_occupancy` of
-    kernels with few and with more stages. `coalesced_bytes` is the largest run that one access makes use of.
+    `register_limit`: the assumed number of registers of a thread (the paper's example needs 64). `least_occupancy` of
+    kernels with few and with more stages. `coalesced_bytes`: the longest run that one access uses.
     """
 
     load_cost: float = 200.0
@@ -55,12 +55,12 @@ class SioutasConstants:
 
 GPU = SioutasConstants()
 HOST = SioutasConstants(load_cost=40.0, cached_bytes=16.0 * 1024 * KIB)
-"""For CPUs: the load cost ("balance") and the last-level cache that Halide's autoscheduler of 2016 assumes of them."""
+"""For CPUs: the load cost ("balance") and the last-level cache that Halide's autoscheduler of 2016 assumes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """A group with each of several tiles. `wrongs`: what speaks against some."""
+    """A group with each of several tiles. `wrongs`: objections to some."""
 
     cost: Numbers
     arithmetic: Numbers
@@ -76,13 +76,13 @@ class Evaluated:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Which of them nothing speaks against."""
+        """Which of them have no objection."""
         return possible(self.wrongs, len(self.cost))
 
 
 @dataclass(frozen=True, slots=True)
 class Sioutas:
-    """The model. `final`: the phase in which tiles are chosen for good. `constants`: None for those of the device."""
+    """The model. `final`: the phase in which the final tiles are chosen. `constants`: None for those of the device."""
 
     constants: SioutasConstants | None = None
     final: bool = True
@@ -109,12 +109,13 @@ class Sioutas:
         kept: TileWork | None = None,
         teams: float = 1.0,
     ) -> Evaluated:
-        """`group` with tiles of these extents, `tiles[d, k]`, in blocks of so many threads (None: as in the paper).
+        """Evaluate `group` with tiles of these extents, `tiles[d, k]`, in blocks of `block` threads (None: as in the
+        paper).
 
-        `kept`: what there is at a time, where blocks walk down their tiles. `teams` of a block have a tile each.
+        `kept`: the simultaneously stored part, if blocks walk along their tiles. `teams` of a block have a tile each.
         """
         work = tile_work(group, tiles, device.row_start)
-        kept, teams = kept or work, 1.0 if device.host else teams  # a core runs one after another
+        kept, teams = kept or work, 1.0 if device.host else teams  # a core runs them in sequence
         shared = teams * kept_bytes(group, kept)
         count = np.ceil(column(group.extents) / tiles).prod(axis=0)
         threads, launched = _threads(group, work, tiles)
@@ -144,7 +145,7 @@ class Sioutas:
         return self.constants or (HOST if device.host else GPU)
 
     def inlined_cost(self, group: Group, device: CostDevice) -> float:
-        """The cost of a kernel without tiles, by which the inline phase decides."""
+        """Return the cost of a kernel without tiles, which the inline phase uses."""
         found, constants = flat(group.flow, group.output, group.inlined), self._constants(device)
         memory = sum(
             read.loads * _bytes(group, read.array) * _ramp(_whole(group, read.array), constants) for read in found.reads
@@ -152,7 +153,7 @@ class Sioutas:
         return float(prod(group.extents) * (found.arithmetic + memory))
 
     def _memory(self, group: Group, work: TileWork, tiles: Numbers, device: CostDevice) -> Numbers:
-        """What a tile loads and stores."""
+        """Return the cost of the loads and stores of a tile."""
         total, constants = np.zeros(tiles.shape[1]), self._constants(device)
         inner = tiles[-1] if len(tiles) else np.ones(tiles.shape[1])
         for array, loaded in (*work.loads.items(), (group.output, None)):
@@ -173,7 +174,7 @@ class Sioutas:
     def occupied(
         self, threads: Numbers, shared: Numbers, blocks: Numbers, device: CostDevice
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Occupancy, active threads of a unit and active units, with so many threads and bytes of a block (3.4)."""
+        """Return occupancy, active threads of a unit and active units, for these threads and bytes of a block (3.4)."""
         units = np.minimum(blocks, device.units)
         if device.host:
             return np.ones_like(threads), np.full_like(threads, float(device.lanes)), units
@@ -208,7 +209,7 @@ class Sioutas:
 
 
 def cost_of(found: Evaluated, k: int) -> Cost:
-    """The k-th tile of `found` with its terms."""
+    """Return the k-th tile of `found` with its terms."""
     terms = (
         Term("arithmetic", float(found.arithmetic[k])),
         Term("memory", float(found.memory[k])),
@@ -223,13 +224,13 @@ def cost_of(found: Evaluated, k: int) -> Cost:
 
 
 def _arithmetic(group: Group, stage: str, work: TileWork, occupied: tuple[Numbers, Numbers, Numbers]) -> Numbers:
-    """What a tile computes of a stage, over the threads that are active then."""
+    """Return a tile's arithmetic for a stage, over the threads that are active then."""
     each = flat(group.flow, stage, group.inlined).arithmetic
     return work.effort[stage] * each / np.maximum(occupied[0] * occupied[1], 1e-9)
 
 
 def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Numbers], Numbers]:
-    """Threads of each stage, and those that are launched: the largest region in every dimension that is cut."""
+    """Return the threads of each stage, and the launched ones: the largest region in every dimension that is cut."""
     shared_out = cut(group.extents)
     ones = np.ones(tiles.shape[1])
     block = dict.fromkeys(shared_out, ones)
@@ -245,7 +246,7 @@ def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Nu
 
 
 def _ramp(size: Numbers | float, constants: SioutasConstants) -> Numbers | float:
-    """What a load costs, of an array or a region of so many bytes."""
+    """Return the cost of a load from an array or a region of this size in bytes."""
     return np.minimum(1.0 + size * (constants.load_cost / constants.cached_bytes), constants.load_cost)
 
 

@@ -1,8 +1,8 @@
-"""What a warp's tile takes that lies partly in registers (Jangda & Guha 2020, sections 4.2 and 5.1).
+"""The resources of a warp's tile that is partly in registers (Jangda & Guha 2020, sections 4.2 and 5.1).
 
 Of the T points of a lane along x the last `R = T * fraction` are in registers, one variable per point and row, until
 the last stage that reads them is computed. The rest, with all overlap, is in shared memory: `(T - R) * W + left +
-right` points in each row. Deviation: the paper scales the whole tile by the fraction, overlap too.
+right` points in each row. Deviation: the paper scales the whole tile by the fraction, including overlap.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ from metrics.costs.groups import Group, Numbers, TileWork, flat, in_places
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Per configuration: bytes of shared memory of a warp, and 32-bit registers of a lane that are alive at once."""
+    """Per configuration: bytes of shared memory of a warp, and the maximum number of live 32-bit registers of a lane.
+    """
 
     bytes: Numbers
     words: Numbers
 
 
 def can_split(group: Group) -> bool:
-    """Whether lanes can hold its stages for each other with some block."""
+    """Return whether lanes can hold its stages for each other with some block."""
     return bool(group.members) and alone_along(group) is not None
 
 
 def alone_along(group: Group) -> frozenset[int] | None:
-    """The dimensions of the output along which lanes may not take turns with rows: in them stages lie at distances that
-    grow. None where they do so along x, or do not follow it.
+    """Return the dimensions of the output along which lanes may not alternate between rows, as distances of stages grow
+    there.
+
+    None if distances grow along x, or stages do not follow it.
     """
     last, found = len(group.extents) - 1, set[int]()
     along: dict[str, tuple[int, ...]] = {group.output: tuple(range(last + 1))}
@@ -49,8 +52,8 @@ def alone_along(group: Group) -> frozenset[int] | None:
 
 
 def _along(read: Read, reader: tuple[int, ...]) -> tuple[tuple[int, ...], set[int]]:
-    """The dimension of the output that each dimension of what is read runs along (-1: none), and those along which it
-    does not run as fast.
+    """Return the dimension of the output that each dimension of the read array follows (-1: none), and those that it
+    does not follow at the same speed.
     """
     follows, grows = list[int](), set[int]()
     for reach in read.reach:
@@ -62,7 +65,8 @@ def _along(read: Read, reader: tuple[int, ...]) -> tuple[tuple[int, ...], set[in
 
 
 def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, tenths: Numbers) -> Split:
-    """What the tiles take of a group that `can_split`; `points` of a lane along x, `tenths` of them in registers."""
+    """Return the resources of the tiles of a group that `can_split`; `points` of a lane along x, `tenths` in registers.
+    """
     held = np.floor((points * tenths + 5.0) / 10.0)
     last, count = len(team) - 1, len(tenths)
     shared, words = dict[str, Numbers](), dict[str, Numbers]()
@@ -81,7 +85,7 @@ def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, ten
 
 
 def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:
-    """The most registers that are alive while some stage is computed."""
+    """Return the maximum number of registers that are live during a stage."""
     order = {stage: k for k, stage in enumerate(group.stages)}
     last = {member: order[member] for member in group.members}
     for stage in group.stages:
@@ -96,7 +100,7 @@ def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:
 
 
 def wrongs_of(group: Group, words: Numbers, tenths: Numbers, team: Numbers) -> tuple[Wrong, ...]:
-    """What speaks against parts of tiles in registers."""
+    """Return the objections to parts of tiles in registers."""
     alone = alone_along(group)
     taking_turns = np.full(len(tenths), alone is None)
     for d in alone or ():

@@ -1,4 +1,4 @@
-"""Which tile sizes Sioutas' scheduler tries (Sioutas et al. 2020, section 4.2), for the dimensions of an output.
+"""The tile sizes that Sioutas' scheduler tries (Sioutas et al. 2020, section 4.2), for the dimensions of an output.
 
 Dimensions of few iterations are not cut (64; if that leaves none 16, then 8). Of a dimension of B points, N of which
 are cut,
@@ -6,9 +6,9 @@ are cut,
     T_min = 8 if B >= 64, else 2
     T_max = B / 128 if B >= 1024 and N = 1;  B / 32 if B >= 1024 and N > 1;  B / 2 otherwise
 
-Deviation: sizes are powers of two in the final phase as well (there: every second number), as plans are made of them.
-On CPUs, where a tile is what one thread runs and not what its threads share out, x may be as long as the rows are, and
-other dimensions as far as there are two tiles for each core.
+Deviation: sizes are powers of two in the final phase, too (in the paper: every second number), as plans require. On
+CPUs, where one thread computes a tile, x may have the full length of the rows, and other dimensions are limited by two
+tiles per core.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from metrics.costs.groups import Numbers
 FEW = (64, 16, 8)
 LONG, MOST_CUT = 1024, 3
 WIDEST = 2048
-"""Of tiles on CPUs."""
+"""The maximum for tiles on CPUs."""
 
 
 def cut(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The dimensions to cut, at most three: those with enough iterations, and always the innermost one."""
+    """Return the dimensions to cut, at most three: those with enough iterations, and always the innermost one."""
     for least in FEW:
         found = [d for d, extent in enumerate(extents) if extent >= least]
         if found:
@@ -40,7 +40,7 @@ def cut(extents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def bounds(extent: int, cut_dimensions: int) -> tuple[int, int]:
-    """T_min and T_max.
+    """Return T_min and T_max.
 
     >>> bounds(1536, 2), bounds(2560, 2), bounds(256, 2), bounds(12, 2)
     ((8, 48), (8, 80), (8, 128), (2, 6))
@@ -52,7 +52,7 @@ def bounds(extent: int, cut_dimensions: int) -> tuple[int, int]:
 
 
 def tiles(extents: tuple[int, ...], device: CostDevice) -> Numbers:
-    """All tiles to try: `[d, k]` is the extent of the k-th one along dimension d."""
+    """Return all tiles to try: `[d, k]` is the extent of the k-th one along dimension d."""
     chosen = cut(extents)
     sizes = [
         _sizes(extent, d == len(extents) - 1, len(chosen), device) if d in chosen else [extent]

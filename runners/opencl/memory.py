@@ -1,4 +1,4 @@
-"""The arrays of a Problem on an OpenCL device. Lives inside worker processes only."""
+"""The arrays of a Problem on an OpenCL device. Used in worker processes only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Buffers:
         self._session = session
 
     def allocate(self, contents: Bytes) -> cl.Buffer:
-        """A new buffer that holds `contents`."""
+        """Return a new buffer with `contents`."""
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         with refusals():
             return cl.Buffer(self._session.context, flags, hostbuf=contents)
@@ -53,11 +53,12 @@ class Buffers:
 
 
 class Memory(GuardedMemory[cl.Buffer]):
-    """`driver.Memory` in OpenCL buffers. Kernels get `buffers`, which begin behind the first guard zone, or what
-    `placed` makes of them."""
+    """`driver.Memory` in OpenCL buffers. Kernels get `buffers`, which begin after the first guard zone, or the results
+    of `placed`.
+    """
 
     def __init__(self, session: Session, problem: Problem) -> None:
-        """Allocates and fills all buffers. Raises LaunchError when they do not fit on the device."""
+        """Allocates and fills all buffers. Raises LaunchError if they do not fit on the device."""
         super().__init__(Buffers(session), problem)
         self._constants: dict[str, cl.Buffer] = {}
         self._images = Images(session.context, session.queue, self.values)
@@ -65,20 +66,20 @@ class Memory(GuardedMemory[cl.Buffer]):
         self.buffers = {name: self._inside(name) for name in self.whole}
 
     def hold(self, arrays: Sequence[Array]) -> None:
-        """Make room for more arrays."""
+        """Allocate more arrays."""
         super().hold(arrays)
         self.buffers |= {array.name: self._inside(array.name) for array in arrays if array.name not in self.buffers}
 
     def _inside(self, name: str) -> cl.Buffer:
-        """An array up to the end of its last guard zone."""
+        """Return the sub-buffer of an array up to the end of its last guard zone."""
         with refusals():
             return self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
 
     def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
-        """The argument for an array that a kernel reads as a texture or from constant memory.
+        """Return the argument for an array that a kernel reads as a texture or from constant memory.
 
         Raises:
-            pyopencl.Error: the device has no room for it.
+            pyopencl.Error: the device has not enough memory for it.
         """
         match placed:
             case Texture():
@@ -89,21 +90,21 @@ class Memory(GuardedMemory[cl.Buffer]):
                 assert_never(placed)
 
     def constant(self, name: str) -> cl.Buffer:
-        """The bare array: its guard zones would take room in constant memory."""
-        if name not in self._constants:  # a kernel does not keep its arguments alive
+        """Return the array without guard zones, which would need constant memory."""
+        if name not in self._constants:  # kernels do not keep their arguments alive
             self._constants[name] = self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes)
         return self._constants[name]
 
     def in_global(self, name: str, in_place: Collection[str]) -> cl.Buffer:
-        """The argument for an array in global memory; those `in_place` are read as textures by other kernels.
+        """Return the argument for an array in global memory; other kernels read those in `in_place` as textures.
 
         Raises:
-            pyopencl.Error: the device has no room for it.
+            pyopencl.Error: the device has not enough memory for it.
         """
         return self._written.buffer(name) if name in in_place else self.buffers[name]
 
     def upload(self) -> None:
-        """Write everything anew from the host, images too."""
+        """Write everything again from the host, including images."""
         with refusals():
             self._images.upload()
             self._written.upload()

@@ -1,4 +1,4 @@
-"""The context and queue of an OpenCL device, and the programs built there. Lives inside worker processes only."""
+"""The context and queue of an OpenCL device, and its built programs. Used in worker processes only."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from runners.opencl.platforms import runs_in_the_caller
 from runners.opencl.probe import open_device
 
 FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"
-"""What begins like this is no device code but text to build."""
+"""The prefix of text that has to be built, in place of device code."""
 MOST_PROGRAMS = 256
-"""Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary.
+"""The number of programs from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a
+binary.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A kernel in a built program, under the name that it has there."""
+    """A kernel in a built program, and its name there."""
 
     program: cl.Program
     name: str
@@ -35,9 +36,7 @@ class Session:
     """The context and the profiling queue of one device."""
 
     def __init__(self, key: str) -> None:
-        """Opens the device called `key`. Raises InputError when it is not there, LaunchError when the driver
-        refuses.
-        """
+        """Opens the device `key`. Raises InputError if it is missing, LaunchError if the driver refuses."""
         self.device = open_device(key)
         with refusals("opening the device: "):
             self.context = cl.Context([self.device])
@@ -47,11 +46,11 @@ class Session:
 
     @property
     def caches_text(self) -> bool:
-        """Whether other processes of this machine that build the same text find on disk what this one compiled."""
+        """Whether the driver caches compiled text on disk for all processes of this machine."""
         return "Portable Computing Language" in self.device.platform.name and os.environ.get("POCL_KERNEL_CACHE") != "0"
 
     def build(self, variant: Variant, code: bytes | None = None) -> cl.Program:
-        """The built program; from `code` (see `code_of`, `text_of`) when given, else from the text.
+        """Return the built program; from `code` (see `code_of`, `text_of`) if it is given, else from the text.
 
         Raises:
             BuildError: the compiler refused.
@@ -63,7 +62,7 @@ class Session:
         return self._built(lambda: cl.Program(self.context, [self.device], [code]))
 
     def function(self, unit: Variant, code: bytes | None) -> Function:
-        """The only kernel of `unit`, built; there may be others in its `code`. Raises BuildError."""
+        """Return the only kernel of `unit`, built; its `code` may contain others. Raises BuildError."""
         return Function(self.build(unit, code), unit.kernels[0].name)
 
     def _build_text(self, text: str) -> cl.Program:
@@ -74,7 +73,7 @@ class Session:
 
 
 def built(make: Callable[[], cl.Program], device: cl.Device) -> cl.Program:
-    """What `make` makes, built for `device`. Raises BuildError."""
+    """Build the result of `make` for `device`. Raises BuildError."""
     try:
         program = make()
     except cl.Error as error:
@@ -87,11 +86,11 @@ def built(make: Callable[[], cl.Program], device: cl.Device) -> cl.Program:
 
 
 def code_of(program: cl.Program) -> bytes:
-    """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
+    """Return the device code of a built program; after a launch it includes code that the driver compiled lazily."""
     binaries: Any = program.get_info(cl.program_info.BINARIES)
     return bytes(binaries[0])
 
 
 def text_of(variant: Variant) -> bytes:
-    """In place of device code: the text, for a driver that finds what it compiled by text."""
+    """Return the text in place of device code, for a driver that caches compiled code by text."""
     return (FROM_TEXT + variant.source).encode()

@@ -1,7 +1,7 @@
-"""Arrays that kernels write and others read as textures over the same buffer. Lives inside worker processes only.
+"""Arrays that kernels write and others read as textures over the same buffer. Used in worker processes only.
 
-Such a buffer has a guard zone behind the array only: PoCL makes no images of parts of buffers, so the array is where
-the buffer begins.
+Such a buffer only has a guard zone after the array: PoCL makes no images of parts of buffers, so the array is at the
+start of the buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from runners.opencl.images import image_over
 
 @dataclass(frozen=True, slots=True)
 class WrittenImages:
-    """Made when a kernel first asks for them; kernels that write an array and those that read it ask here."""
+    """Buffers and images, made when a kernel first needs them, for kernels that write an array and those that read it.
+    """
 
     context: cl.Context
     queue: cl.CommandQueue
@@ -30,25 +31,25 @@ class WrittenImages:
     _images: dict[Texture, cl.Image] = field(default_factory=dict)
 
     def buffer(self, name: str) -> cl.Buffer:
-        """The memory of an array. Raises pyopencl.Error when the device refuses it."""
+        """Return the memory of an array. Raises pyopencl.Error if the device refuses it."""
         if name not in self._buffers:
             self._buffers[name] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR,
                                             hostbuf=self._contents(name))
         return self._buffers[name]
 
     def image(self, texture: Texture) -> cl.Image:
-        """The image over it. Raises pyopencl.Error when the device refuses it."""
+        """Return the image over the memory of an array. Raises pyopencl.Error if the device refuses it."""
         if texture not in self._images:
             self._images[texture] = image_over(self.context, texture, self.buffer(texture.array))
         return self._images[texture]
 
     def upload(self) -> None:
-        """Write everything anew from the host, guard zones too; does not wait."""
+        """Write everything again from the host, including guard zones; do not wait."""
         for name, buffer in self._buffers.items():
             cl.enqueue_copy(self.queue, buffer, self._contents(name))
 
     def restore(self, pristine: Mapping[str, cl.Buffer]) -> None:
-        """Copy everything from buffers with a guard zone before each array, too; does not wait."""
+        """Copy everything from buffers that also have a guard zone before each array; do not wait."""
         for name, buffer in self._buffers.items():
             cl.enqueue_copy(self.queue, buffer, pristine[name], src_offset=len(GUARD),
                             byte_count=self.values[name].nbytes + len(GUARD))
@@ -64,5 +65,5 @@ class WrittenImages:
         return None
 
     def _contents(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        """What a run finds there, with the guard zone."""
+        """Return the initial contents, with the guard zone."""
         return np.frombuffer(self.values[name].tobytes() + GUARD, np.uint8)

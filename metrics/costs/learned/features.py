@@ -1,7 +1,7 @@
 """The schedule features of each stage of a kernel (`names`), for many ways to cut it at once.
 
-Definitions: Anderson et al. 2021, appendix A, for our kernels as `layout` reads them. Where the paper's loops have
-padded extents ours are guarded, so that points count that exist. Stages in the order of `stages_of`.
+Definitions: Anderson et al. 2021, appendix A, for antune's kernels as `layout` describes them. The paper's loops have
+padded extents, antune's have guards, so only existing points are counted. Stages are in the order of `stages_of`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.reading import Footprint, footprint, loads, stores
 
 UNROLLED = 16
-"""Points of a thread that compilers unroll."""
+"""The number of points of a thread that compilers unroll."""
 Table = NDArray[np.float64]
 """Ways x stages x features."""
 
 
 def stages_of(group: Group) -> tuple[str, ...]:
-    """The stages of a kernel that have features: those with loops, then those inlined, in the program's order."""
+    """Return the stages of a kernel that have features: those with loops, then those inlined, in the program's order.
+    """
     within = {name for stage in group.stages for name, _ in flat(group.flow, stage, group.inlined).within}
     return (*group.stages, *(node.array for node in group.flow.nodes if node.array in within))
 
 
 def kernel_features(made: Layout) -> Table:
-    """The features of all stages of a kernel."""
+    """Return the features of all stages of a kernel."""
     looped = made.group.stages
     found = [looped_features(made, stage) if stage in looped else inlined_features(made, stage)
              for stage in stages_of(made.group)]
@@ -42,7 +43,7 @@ def kernel_features(made: Layout) -> Table:
 
 
 def looped_features(made: Layout, stage: str) -> dict[str, Numbers]:
-    """The features of a stage with loops: the output, or a member."""
+    """Return the features of a stage with loops: the output, or a member."""
     return {**_points(made, stage), **_sizes(made, stage), **_read(made, stage), **_working_sets(made, stage),
             **_threads(made, made.active(stage)), **_transactions(made, stage), **_own(made, stage),
             "num_threads_per_block": made.active(stage),
@@ -114,7 +115,9 @@ def _read(made: Layout, stage: str) -> dict[str, Numbers]:
 
 
 def _from_root(made: Layout, stage: str) -> Footprint:
-    """What a block reads from global memory: for the output by way of all members, for a member itself."""
+    """Return the reads of a block from global memory: for the output including those of all members, for a member its
+    own.
+    """
     if not made.is_output(stage):
         return footprint(made, stage, made.region(stage))
     zero = 0.0 * made.ones()
@@ -157,7 +160,7 @@ def _by_memory(pattern: str, values: tuple[Numbers, Numbers, Numbers]) -> dict[s
 
 
 def kept_by_team(made: Layout) -> Numbers:
-    """Bytes that a team keeps of all members."""
+    """Return the bytes that a team keeps of all members."""
     zero = 0.0 * made.ones()
     return sum((made.kept.points[m] * made.node(m).element for m in made.group.members), zero)
 
@@ -216,7 +219,7 @@ def _transactions(made: Layout, stage: str) -> dict[str, Numbers]:
 
 
 def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
-    """The features of a stage that others compute in their threads: sums over these."""
+    """Return the features of a stage inlined in others: sums over these."""
     one, node = made.ones(), made.node(stage)
     calls, per_thread, active = 0.0 * one, 0.0 * one, 0.0 * one
     for reader in made.group.stages:
@@ -237,7 +240,7 @@ def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
 
 
 def rounds_of(flow: Dataflow, stage: str) -> float:
-    """How often the reduction loops of a stage run for an element; 1 where it has none."""
+    """Return the trip count of the reduction loops of a stage for an element; 1 if there are none."""
     node = flow.node(stage)
     assert node is not None
     return max((read.different / max(1, read.elements) for read in node.reads), default=1.0) if node.reduces else 1.0
@@ -245,7 +248,9 @@ def rounds_of(flow: Dataflow, stage: str) -> float:
 
 @lru_cache(maxsize=4096)
 def minimum_points(flow: Dataflow, stage: str) -> float:
-    """Points of a stage if it is computed once, or if its readers, computed as seldom as can be, compute it inline."""
+    """Return the points of a stage if it is computed once, or inlined in its readers, each computed as rarely as
+    possible.
+    """
     node = flow.node(stage)
     assert node is not None
     if not node.stage or node.reduces:

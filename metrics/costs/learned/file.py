@@ -1,4 +1,4 @@
-"""A trained model as a file of numbers, with all that they mean; nothing in it is ever executed."""
+"""A trained model as a file of numbers with their names; reading it executes no code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.costs.learned.network import SHAPES, Weights
 FORMAT = 1
 MOST_BYTES, MOST_COUNTED = 1 << 24, 10**12
 LARGEST, LARGEST_SCALE, SMALLEST_SPREAD = 500.0, 1e30, 1e-6
-"""Exponentials and products of such weights are finite, and so is what is divided by such a spread."""
+"""Limits by which exponentials and products of weights, and quotients by spreads, stay finite."""
 _DIGITS = 6
 _DESCRIBED = {"device": str, "device_name": str, "plans": int, "pipelines": int, "epochs": int, "command": str}
 _COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
@@ -25,7 +25,7 @@ _COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a model was trained on: measured plans of so many pipelines on a device, and the command that did it."""
+    """The training of a model: measured plans of a number of pipelines on a device, and the command."""
 
     device: str
     device_name: str
@@ -37,14 +37,14 @@ class Training:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A model."""
+    """A model with its training."""
 
     training: Training
     weights: Weights
 
 
 def model_text(model: Trained) -> str:
-    """What a file of it holds. It says the same of a model that was read from its own text."""
+    """Return the text of its file. A model read from this text has the same text."""
     described = {name: getattr(model.training, name) for name in _DESCRIBED}
     weights = {name: _rounded(value) for name, value in model.weights.items()}
     data = {"format": FORMAT, **described, "features": list(FEATURES), "counts": _COUNTS, "weights": weights}
@@ -56,7 +56,7 @@ def _rounded(value: Any) -> Any:
 
 
 def read_model(file: Path) -> Trained:
-    """Read it. Raises InputError: it is no such file, of another version, or a number is none."""
+    """Read a model. Raises InputError if the file is not a model, has another version, or a value is not a number."""
     try:
         with file.open("rb") as stream:
             text = stream.read(MOST_BYTES + 1)
@@ -103,7 +103,9 @@ def _array(file: Path, name: str, value: object) -> Any:
 
 
 def _numbers_only(value: object) -> bool:
-    """Whether these are lists of numbers, two deep at most: numpy would take texts and truth values for numbers."""
+    """Return whether these are lists of numbers, at most two deep: numpy would convert texts and truth values to
+    numbers.
+    """
     return isinstance(value, list) and all(
         type(one) in (int, float) for row in value for one in (row if isinstance(row, list) else [row]))  # fmt: skip
 

@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 
 
 def terms(features: Array, units: int) -> Array:
-    """What each coefficient is multiplied by: rows of features to rows of COEFFICIENTS terms.
+    """Return the factor of each coefficient: rows of features to rows of COEFFICIENTS terms.
 
-    `units` of the device. The paper does not use term 23; ours is the operations of all points.
+    `units` of the device. The paper does not use term 23; here it is the operations of all points.
     """
     rows = features.reshape(-1, len(FEATURES))
 
@@ -60,7 +60,7 @@ def terms(features: Array, units: int) -> Array:
 
 def _compute(found: Array, scalars: Array, steps: Array, inlined: NDArray[np.bool_], waiting: Array,
              busy: Array) -> None:
-    """Terms 1, 19 (loops) and 3, 4 (inlined): points, and points of all threads, idle ones too."""
+    """Compute terms 1, 19 (loops) and 3, 4 (inlined): points, and points of all threads, including idle ones."""
     slowed = np.where(inlined, waiting, waiting / np.maximum(busy, 1e-3))
     found[:, 1], found[:, 19] = np.where(inlined, 0.0, scalars * slowed), np.where(inlined, 0.0, steps * slowed)
     found[:, 3], found[:, 4] = np.where(inlined, scalars * slowed, 0.0), np.where(inlined, steps * slowed, 0.0)

@@ -1,8 +1,8 @@
-"""Transactions of a warp: how many sectors of memory, or rounds of banks, its lanes touch at once (spec of section 5.3
+"""Transactions of a warp: the number of memory sectors, or rounds of banks, that its lanes touch at once (section 5.3
 of the paper; the numbers are those of its implementation).
 
-Threads of our blocks take neighbouring points (a thread every block-th one), so that the distance between lanes is one
-point, and not the points of a thread as in the paper's nests.
+Threads of antune's blocks compute adjacent points (each thread those at distances of the block size), so the distance
+between lanes is one point, and not the points of a thread as in the paper's nests.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from metrics.costs.groups import Numbers
 
 BANKS, BANK_BYTES = 32, 4
 SHARED_BYTES = BANKS * BANK_BYTES
-"""What a transaction of shared memory moves."""
+"""The bytes of a transaction of shared memory."""
 
 
 def coordinates(extents: Numbers, lanes: int) -> Numbers:
-    """Of the first `lanes` points of boxes (dimensions x ways), the last dimension fastest: dimensions x lanes x ways.
+    """Return the coordinates of the first `lanes` points of boxes (dimensions x ways): dimensions x lanes x ways.
 
-    Lanes beyond a box begin at its start again; `active` says which these are.
+    The last dimension is the fastest. Lanes beyond a box begin at its start again; `active` marks them.
     """
     left = np.broadcast_to(np.arange(lanes, dtype=float)[:, None], (lanes, extents.shape[1])).copy()
     found = np.empty((extents.shape[0], *left.shape))
@@ -32,13 +32,13 @@ def coordinates(extents: Numbers, lanes: int) -> Numbers:
 
 
 def active(count: Numbers, lanes: int) -> NDArray[np.bool_]:
-    """lanes x ways: whether a lane has something to do where `count` points are shared out."""
+    """Return lanes x ways: whether a lane is active if `count` points are distributed."""
     found: NDArray[np.bool_] = np.arange(lanes)[:, None] < count
     return found
 
 
 def offsets(read: Read, points: Numbers, extents: Numbers, element: int) -> Numbers:
-    """Bytes from the start of what is read (a box of these extents, the last dimension innermost): lanes x ways."""
+    """Return bytes from the start of the read box (of these extents, the last dimension innermost): lanes x ways."""
     total = np.zeros(points.shape[1:])
     stride = np.full(points.shape[2], float(element))
     for d in range(len(read.reach) - 1, -1, -1):
@@ -52,12 +52,12 @@ def offsets(read: Read, points: Numbers, extents: Numbers, element: int) -> Numb
 
 
 def sectors(where: Numbers, on: NDArray[np.bool_], size: int) -> Numbers:
-    """Sectors of `size` bytes that the lanes touch, per way."""
+    """Return the number of sectors of `size` bytes that the lanes touch, per way."""
     return _different(np.floor(where / size), on)
 
 
 def bank_rounds(where: Numbers, on: NDArray[np.bool_]) -> Numbers:
-    """Rounds in which shared memory serves the lanes, per way: the most words that one bank has to give."""
+    """Return the rounds in which shared memory serves the lanes, per way: the most words of one bank."""
     words = np.floor(where / BANK_BYTES)
     bank = words % BANKS
     rounds: Numbers = np.max([_different(words, on & (bank == b)) for b in range(BANKS)], axis=0)
@@ -65,7 +65,7 @@ def bank_rounds(where: Numbers, on: NDArray[np.bool_]) -> Numbers:
 
 
 def _different(values: Numbers, on: NDArray[np.bool_]) -> Numbers:
-    """How many different values there are where `on`."""
+    """Return the number of different values where `on` is true."""
     ordered = np.sort(np.where(on, values, np.inf), axis=0)
     fresh = np.isfinite(ordered)
     fresh[1:] &= ordered[1:] != ordered[:-1]

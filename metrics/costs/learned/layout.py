@@ -1,8 +1,8 @@
 """A kernel as loops, for many sizes at once: blocks, the teams of threads that share a tile, and regions of stages.
 
-What the paper's loop nests have is read off our plans so: an output's blocks are its tiles; a member is realized once
-per team and shared out among its threads; what is inlined has no loops. On a CPU a warp is a vector of the runtime, and
-its lanes are neighbours along x of what a core computes one after another, whichever thread they belong to.
+The correspondence to the paper's loop nests: an output's blocks are its tiles; a member is realized once per team and
+distributed over its threads; inlined stages have no loops. On a CPU a warp is a vector of the runtime, and its lanes
+are neighbours along x of the points that a core computes in sequence, in any thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, TileWork, column, tile_work
 
 MOST_THREADS, MOST_WARPS, MOST_BLOCKS = 1024, 64, 32
-"""Of a block, a compute unit, a compute unit: the paper's V100, and a unit of ours where nothing else is known."""
+"""Of a block, a compute unit, a compute unit: those of the paper's V100, and of antune's units if nothing else is
+known.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,12 +39,12 @@ class Sizes:
 
     @property
     def count(self) -> int:
-        """How many ways."""
+        """The number of ways."""
         return int(self.tile.shape[1])
 
 
 def sizes_of(kernel: PlannedKernel) -> Sizes:
-    """The only way that a plan has."""
+    """Return the only way of a plan."""
     return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, kernel.step,
                  kernel.sums)
 
@@ -50,7 +52,7 @@ def sizes_of(kernel: PlannedKernel) -> Sizes:
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """A kernel with these sizes. `blocks`, `threads` of a block, `teams` of a block; `work` of a team's tile, `whole`
-    that of all of the output. `steps` in which a team walks down its tile. `lanes` of a warp.
+    that of all of the output. `steps` in which a team walks along its tile. `lanes` of a warp.
     """
 
     group: Group
@@ -67,51 +69,51 @@ class Layout:
 
     @property
     def flow(self) -> Dataflow:
-        """The program's."""
+        """The program's dataflow."""
         return self.group.flow
 
     def node(self, stage: str) -> Node:
-        """A stage of the kernel."""
+        """Return a stage of the kernel."""
         found = self.flow.node(stage)
         assert found is not None
         return found
 
     def is_output(self, stage: str) -> bool:
-        """Whether the kernel stores it."""
+        """Return whether the kernel stores it."""
         return stage == self.group.output
 
     def ones(self) -> Numbers:
-        """One per way."""
+        """Return one per way."""
         return np.ones(self.sizes.count)
 
     def memory(self, array: str) -> int:
-        """Where an array lies that stages of the kernel read: 0 global, 1 shared, 2 registers."""
+        """Return the memory of an array that stages of the kernel read: 0 global, 1 shared, 2 registers."""
         if array not in self.group.members:
             return 0
         return 2 if self.sizes.level == "thread" else 1
 
     def region(self, stage: str) -> Numbers:
-        """The extents of what a team computes of a stage; of the output: of its tile."""
+        """Return the extents of the part of a stage that a team computes; for the output those of its tile."""
         return self.work.extents[stage]
 
     def points(self, stage: str) -> Numbers:
-        """How many points that is."""
+        """Return the number of points of that part."""
         return self.work.points[stage]
 
     def total(self, stage: str) -> Numbers:
-        """How many points of a stage with loops all blocks compute together."""
+        """Return the number of points of a stage with loops that all blocks compute together."""
         if self.is_output(stage):
             return self.ones() * self.node(stage).points
         return self.blocks * self.teams * self.points(stage)
 
     def active(self, stage: str) -> Numbers:
-        """Threads of a block that compute something of a stage with loops."""
+        """Return the number of threads of a block that compute points of a stage with loops."""
         if self.is_output(stage):
             return self.threads
         return np.minimum(self.threads, self.teams * self.points(stage))
 
     def per_thread(self, stage: str) -> Numbers:
-        """Points of a stage with loops that a thread computes."""
+        """Return the number of points of a stage with loops that a thread computes."""
         if self.is_output(stage):
             points: Numbers = self.thread_box(stage).prod(axis=0)
             return points
@@ -119,7 +121,7 @@ class Layout:
         return found
 
     def thread_box(self, stage: str) -> Numbers:
-        """The extents of what a thread computes of a stage with loops."""
+        """Return the extents of the part of a stage with loops that a thread computes."""
         block = self.sizes.team if stage != self.group.output else self.sizes.block
         extents = self.region(stage) if stage != self.group.output else self.sizes.tile
         along = self.work.along[stage]
@@ -129,7 +131,7 @@ class Layout:
 
 
 def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
-    """The kernel of `group` on `device`, cut in these ways."""
+    """Return the kernel of `group` on `device`, cut in these ways."""
     extents = column(group.extents)
     tile = np.minimum(sizes.tile, extents)
     shared = np.minimum(np.ceil(tile / sizes.block) * sizes.team, tile)
@@ -148,7 +150,7 @@ def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
 
 
 def layout_of(kernel: PlannedKernel, device: CostDevice) -> Layout | Refused:
-    """The layout of a kernel under a plan; or why it has none."""
+    """Return the layout of a kernel under a plan, or why it has none."""
     if isinstance(kernel.group, Refused):
         return kernel.group
     if kernel.launches is not None:

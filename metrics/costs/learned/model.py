@@ -22,7 +22,7 @@ SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
 
 
 def counts_of(made: Layout) -> Array:
-    """Rows of counts, one per stage of a kernel."""
+    """Return rows of counts, one per stage of a kernel."""
     return np.array([made.node(stage).histogram for stage in stages_of(made.group)], dtype=float)
 
 
@@ -46,11 +46,11 @@ class Learned:
         return Cost(float(each.sum()), found)
 
     def stages(self, made: Layout) -> Array:
-        """Milliseconds of each stage: ways x stages."""
+        """Return milliseconds of each stage: ways x stages."""
         features, counts = kernel_features(made), counts_of(made)
         ways, stages, width = features.shape
         rows = features.reshape(-1, width)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by those who ask
+        with np.errstate(over="ignore", invalid="ignore"):  # callers refuse infinite times
             coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
             found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
         return found
@@ -64,5 +64,5 @@ class Learned:
 
 @lru_cache(maxsize=1)
 def shipped_model() -> Learned:
-    """The model that comes with antune."""
+    """Return antune's own model."""
     return Learned(read_model(SHIPPED))

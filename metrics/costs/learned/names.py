@@ -1,8 +1,8 @@
 """The schedule features of a stage, in the order in which they are stored: those of Anderson et al. 2021, appendix A,
 and `OWN`.
 
-`global`, `shared` and `register` are where something lies. A *realization* is one allocation of a stage, a *production*
-one computation of it, a *task* a block.
+`global`, `shared` and `register` are memories. A *realization* is one allocation of a stage, a *production* one
+computation of it, a *task* a block.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ OWN = (
     "arithmetic_per_point",
     "sums_in_memory",
 )
-"""What the paper's schedules do not have, or GPUs do not mind: threads of a team along the innermost dimension of a
-stage and points of each there (what a CPU's compiler makes vectors of), steps in which a team walks down its tile, how
-often all teams wait, the operations of an element, and the rounds of sums that are kept in memory (0: in registers).
+"""Features that the paper's schedules lack, or that do not matter on GPUs: threads of a team along the innermost
+dimension of a stage and points of each there (a CPU's compiler vectorizes them), steps in which a team walks along its
+tile, the number of barriers, the operations of an element, and the rounds of sums that are kept in memory (0: in
+registers).
 """
 FEATURES = (*_PAPER, *OWN)
 """All names; `features.looped_features` and `features.inlined_features` have their definitions."""

@@ -1,7 +1,7 @@
 """The network that gives each stage the coefficients of the formula, forward and backward, in numpy.
 
 The paper's sizes: 280 counts to 8 channels with positive bounded weights (a sigmoid), the schedule features to 24
-channels, both to 32 channels. Ours: counts go through ln(1 + x), too; features are standardised; a coefficient is
+channels, both to 32 channels. Deviations: counts go through ln(1 + x), too; features are standardised; a coefficient is
 exp(channel) times a scale, the constant that fits best without any network, instead of a rectified channel.
 """
 
@@ -23,15 +23,15 @@ SHAPES: Mapping[str, tuple[int, ...]] = {
     "features bias": (OF_FEATURES,), "trunk": (OF_COUNTS + OF_FEATURES, COEFFICIENTS), "trunk bias": (COEFFICIENTS,),
     "mean": (len(FEATURES),), "spread": (len(FEATURES),), "scale": (COEFFICIENTS,)}  # fmt: skip
 FIXED = ("mean", "spread", "scale")
-"""Found once; the others are trained."""
+"""Set once; the others are trained."""
 LARGEST = 8.0
-"""Of a channel: coefficients are within e^8 of their scale."""
+"""The limit of a channel: coefficients are within e^8 of their scale."""
 Array = NDArray[np.float64]
 Weights = dict[str, Array]
 
 
 def untrained(features: Array, scale: Array, rng: np.random.Generator) -> Weights:
-    """Small random weights around the constants `scale`; `features` are rows to standardise by."""
+    """Return small random weights around the constants `scale`; `features` are rows to standardise by."""
     seen = np.log1p(features)
     made = {name: rng.uniform(-0.5, 0.5, shape) / np.sqrt(shape[0]) for name, shape in SHAPES.items()}
     made["trunk"] *= 0.1
@@ -42,7 +42,7 @@ def untrained(features: Array, scale: Array, rng: np.random.Generator) -> Weight
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forward:
-    """What the network made of some rows, kept for the way back."""
+    """The values of a forward pass for some rows, kept for the backward pass."""
 
     counts: Array
     features: Array
@@ -53,7 +53,7 @@ class Forward:
 
 
 def forward(weights: Weights, counts: Array, features: Array) -> Forward:
-    """The coefficients of rows of counts and of schedule features."""
+    """Return the coefficients of rows of counts and of schedule features."""
     seen = np.log1p(counts)
     standard = np.clip((np.log1p(features) - weights["mean"]) / weights["spread"], -6.0, 6.0)
     weight = 1.0 / (1.0 + np.exp(-weights["counts"]))
@@ -66,7 +66,7 @@ def forward(weights: Weights, counts: Array, features: Array) -> Forward:
 
 
 def backward(weights: Weights, made: Forward, slope: Array) -> Weights:
-    """The gradient by the weights from that by the coefficients (rows x coefficients)."""
+    """Return the gradient by the weights from that by the coefficients (rows x coefficients)."""
     channel = slope * made.coefficients  # the derivative of an exponential is itself
     found: Weights = {"trunk": made.hidden.T @ channel, "trunk bias": channel.sum(axis=0)}
     hidden = channel @ weights["trunk"].T

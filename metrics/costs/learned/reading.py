@@ -1,4 +1,4 @@
-"""What a stage reads: footprints in bytes and lines by memory, and transactions of its loads and stores."""
+"""The reads of a stage: footprints in bytes and lines by memory, and transactions of its loads and stores."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from metrics.costs.learned.layout import Layout
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footprint:
-    """What is read, by memory (0 global, 1 shared, 2 registers): bytes, and lines (rows of the innermost dimension)."""
+    """The elements read, by memory (0 global, 1 shared, 2 registers): bytes, and lines (rows of the innermost
+    dimension).
+    """
 
     bytes: tuple[Numbers, Numbers, Numbers]
     lines: tuple[Numbers, Numbers, Numbers]
 
 
 def reads_of(made: Layout, stage: str) -> Sequence[Read]:
-    """What a stage reads, by way of what is inlined in it."""
+    """Return the reads of a stage, including those of stages inlined in it."""
     return flat(made.flow, stage, made.group.inlined).reads
 
 
 def box(read: Read, extents: Numbers, limits: Sequence[int]) -> Numbers:
-    """The extents of what a box of the reader needs of what it reads."""
+    """Return the extents of the box that a box of the reader needs."""
     found = []
     for reach, limit in zip(read.reach, limits, strict=True):
         length = np.full(extents.shape[1], reach.high - reach.low)
@@ -39,7 +41,8 @@ def box(read: Read, extents: Numbers, limits: Sequence[int]) -> Numbers:
 
 
 def footprint(made: Layout, stage: str, extents: Numbers, stored: bool = False) -> Footprint:
-    """What a box of a stage reads. `stored`: of a member that lies within the box count what one team keeps of it."""
+    """Return the reads of a box of a stage. `stored`: for a member inside the box, count the part that one team keeps.
+    """
     count = extents.shape[1]
     bytes_read = [np.zeros(count) for _ in range(3)]
     lines_read = [np.zeros(count) for _ in range(3)]
@@ -58,7 +61,7 @@ def footprint(made: Layout, stage: str, extents: Numbers, stored: bool = False) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """Transactions per block, and the share of the bytes that they move which lanes use (1 where there are none)."""
+    """Transactions per block, and the share of their bytes that lanes use (1 if there are none)."""
 
     count: Numbers
     efficiency: Numbers
@@ -66,14 +69,14 @@ class Traffic:
 
 @dataclass(slots=True)
 class _Sum:
-    """Transactions so far; bytes that are used and moved."""
+    """Transactions so far, and the bytes that are used and moved."""
 
     count: Numbers
     used: Numbers
     moved: Numbers
 
     def add(self, requests: Numbers, per_request: Numbers, lanes: Numbers, element: int, size: int) -> None:
-        """`requests` of a warp that take so many transactions each."""
+        """Add `requests` of a warp, each with this number of transactions."""
         self.count += requests * per_request
         self.used += requests * np.minimum(lanes * element, per_request * size)
         self.moved += requests * per_request * size
@@ -88,7 +91,7 @@ def _nothing(count: int) -> _Sum:
 
 
 def loads(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
-    """Loads of a block from global and from shared memory, to compute what it does of a stage with loops."""
+    """Return the loads of a block from global and from shared memory for its part of a stage with loops."""
     found = [_nothing(made.sizes.count) for _ in range(2)]
     lanes = _Warp(made, stage)
     for read in reads_of(made, stage):
@@ -104,7 +107,7 @@ def loads(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
 
 
 def stores(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
-    """Stores of a block to global and to shared memory."""
+    """Return the stores of a block to global and to shared memory."""
     found = [_nothing(made.sizes.count) for _ in range(2)]
     place = 0 if made.is_output(stage) else made.memory(stage)
     if place < 2:
@@ -120,7 +123,7 @@ class _Warp:
 
     def __init__(self, made: Layout, stage: str) -> None:
         self._lanes, self._sector, count = made.lanes, made.device.transaction, made.active(stage)
-        if made.device.host:  # neighbours along x, one thread or several
+        if made.device.host:  # neighbours along x, of any thread
             extents = made.region(stage)
             threads, count = count, np.minimum(float(made.lanes), made.per_thread(stage) * count)
             self._requests = threads / count
@@ -135,7 +138,7 @@ class _Warp:
 
     def add(self, total: _Sum, read: Read | None, extents: Numbers, element: int, points: Numbers,
             shared: bool) -> None:
-        """All requests of one load (or, without `read`, of the store), `points` per thread."""
+        """Add all requests of one load (or, without `read`, of the store), `points` per thread."""
         where = self._where(read, extents, element)
         for requests, lanes in ((self._requests, self._whole), ((self._tail > 0).astype(float), self._tail)):
             if not requests.any():

@@ -1,13 +1,13 @@
-"""Training: relative throughput as in the paper, with the logarithms of times beside it, by Adam.
+"""Training: relative throughput as in the paper, with the logarithms of times in addition, by Adam.
 
-A batch is the plans of one pipeline. Its *shift* is 0.9 times the mean of ln(predicted / measured) over its plans: how
-much too slow a machine was for all of them, or the model for this pipeline, says little about which plan to take. With
-p and r the predicted (less the shift) and the measured time over that of the fastest plan of the batch, the loss is
+A batch is the plans of one pipeline. Its *shift* is 0.9 times the mean of ln(predicted / measured) over its plans: an
+error that is common to all of them, of the machine or the model, does not affect the choice of a plan. With p and r the
+predicted (less the shift) and the measured time over that of the fastest plan of the batch, the loss is
 
     0.2 * mean of (1 / p - 1 / r)^2 + 0.3 * mean of (ln p - ln r)^2 over the plans, + mean of (ln p_k - ln t_k)^2 over
     all kernels that take long enough, with the same shift
 
-The paper has the first part only, without a shift; where a kernel's own time is known, so is more (ours).
+The paper has only the first part, without a shift; antune also uses the times of kernels, where they are known.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 THROUGHPUT, LOGARITHM, KERNELS, SHIFTED = 0.2, 0.3, 1.0, 0.9
 RATE, BETAS, EPSILON = 1e-2, (0.9, 0.999), 1e-5
 CONTINUED = 1e-3
-"""The rate with which a trained model learns from a few more plans: it should not forget the others."""
+"""The rate for training a trained model on a few more plans: it should not forget the others."""
 LEAST_MS = 1e-3
-"""Shorter kernels are mostly noise."""
+"""Times of shorter kernels are mostly noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,24 +46,24 @@ class Batch:
     plan_ms: Array
 
     def by_kernel(self, rows: Array) -> Array:
-        """The sums over the rows of each kernel."""
+        """Return the sums over the rows of each kernel."""
         found: Array = np.bincount(self.kernel, rows, len(self.kernel_ms)).astype(float)
         return found
 
     def by_plan(self, kernels: Array) -> Array:
-        """The sums over the kernels of each plan."""
+        """Return the sums over the kernels of each plan."""
         found: Array = np.bincount(self.plan, kernels, len(self.plan_ms)).astype(float)
         return found
 
 
 def predicted(weights: Weights, batch: Batch) -> Array:
-    """Milliseconds of the plans of a batch."""
+    """Return milliseconds of the plans of a batch."""
     made = forward(weights, batch.counts, batch.features)
     return batch.by_plan(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)))
 
 
 def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
-    """The loss of a batch, and its gradient."""
+    """Return the loss of a batch, and its gradient."""
     made = forward(weights, batch.counts, batch.features)
     kernels = np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), 1e-9)
     plans, count = batch.by_plan(kernels), len(batch.plan_ms)
@@ -84,9 +84,9 @@ def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
 
 
 def constants(batches: Sequence[Batch]) -> Array:
-    """The constant coefficients, none negative, that fit the times of kernels best, relative to each.
+    """Return the constant coefficients, none negative, that fit the times of kernels best, relative to each.
 
-    Those that come out as 0 are small instead, so that the network may raise them.
+    Coefficients of 0 are replaced by small ones, so that the network may raise them.
     """
     rows, wanted = [], []
     for batch in batches:
@@ -104,9 +104,9 @@ def constants(batches: Sequence[Batch]) -> Array:
 def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start: Weights | None = None,
           tell: Callable[[int, float], None] = lambda _epoch, _loss: None,
           judged: Callable[[Weights], float] | None = None, rate: float = RATE) -> Weights:
-    """Weights after up to so many epochs over all batches, from `start` (None: untrained), at first with `rate`.
+    """Return the weights after up to `epochs` over all batches, from `start` (None: untrained), initially with `rate`.
 
-    `judged` rates weights, lower is better: those of the best epoch are returned (without: of the last). `tell` hears
+    `judged` rates weights, lower is better: those of the best epoch are returned (without it, of the last). `tell` gets
     the number of an epoch and the mean loss.
     """
     every = np.concatenate([batch.features for batch in batches])
@@ -126,7 +126,7 @@ def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start
 
 
 class _Adam:
-    """Kingma & Ba 2015."""
+    """The method of Kingma & Ba 2015."""
 
     def __init__(self, weights: Weights) -> None:
         self._first = {name: np.zeros_like(value) for name, value in weights.items()}
@@ -134,7 +134,7 @@ class _Adam:
         self._steps = 0
 
     def stepped(self, weights: Weights, slope: Weights, rate: float) -> Weights:
-        """The weights after a step down the slope."""
+        """Return the weights after a step down the slope."""
         self._steps += 1
         return {name: weights[name] - rate * step for name, step in self._directions(slope)}
 
