@@ -170,15 +170,23 @@ def _arch(capability: Capability) -> str:
 
 
 def check_headers() -> None:
-    """Raise InputError if no text for tensor cores would compile here, because there is no compiler or NVRTC has no
-    headers.
+    """Compile the include of kernels on tensor cores. nvcc has headers of its own.
 
-    nvcc has its own headers.
+    Raises:
+        InputError: there is no compiler, NVRTC finds no headers, or those that it finds do not compile.
     """
     translator = open_translator()
-    if translator.name == "NVRTC" and not header_folders(translator.version[0]):
-        version = ".".join(map(str, translator.version))
+    if translator.name != "NVRTC":
+        return
+    version = ".".join(map(str, translator.version))
+    if not header_folders(translator.version[0]):
         raise InputError(f"tensor cores need headers of CUDA {version}, which are not installed; {headers.REMEDY}")
+    try:
+        translator.translate(headers.SAMPLE, max(translator.capabilities()))
+    except BuildError as error:
+        raise InputError(f"tensor cores need headers of CUDA {version}, and those in "
+                         f"{', '.join(map(str, header_folders(translator.version[0])))} do not compile: "
+                         f"{str(error).partition(chr(10))[0]}; {headers.REMEDY}") from None
 
 
 def open_translator() -> Translator:

@@ -16,6 +16,14 @@ REMEDY = ("`pip install nvidia-cuda-runtime nvidia-cuda-crt` installs them (CUDA
           "nvidia-cuda-nvcc-cu12), and so does NVIDIA's CUDA toolkit, which is looked for in $CUDA_HOME and "
           "/usr/local/cuda")
 _INCLUDE = '#include <mma.h>'
+SAMPLE = f"""{_INCLUDE}
+extern "C" __global__ void antune_headers()
+{{
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> sums;
+  nvcuda::wmma::fill_fragment(sums, 0.0f);
+}}
+"""
+"""Compiles if the headers are whole and go with the compiler."""
 _LAST_APART = 12
 
 

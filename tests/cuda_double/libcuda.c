@@ -5,8 +5,8 @@
  * the real one refuses: addresses that it did not give out, misaligned textures, blocks and shared memory over the limits,
  * and every call after a kernel has failed ("sticky" errors).
  *
- * An image that can be loaded is the text "HOST:" with the path of a shared library, in which the kernel k is the
- * function host_k(grid, block, shared bytes, arguments). $CUDA_DOUBLE_LOG names a file for one line per call.
+ * An image that can be loaded is the text "HOST:", the size of a shared library in 8 hexadecimal digits, and the library,
+ * in which the kernel k is the function host_k(grid, block, shared bytes, arguments). $CUDA_DOUBLE_LOG names a file for one line per call.
  * Work is done at once, or with $CUDA_DOUBLE_LATE as late as may be (late.h).
  */
 #define _GNU_SOURCE
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, INVALID_IMAGE = 200, NOT_FOUND = 500, CAPTURES = 906 };
 enum { PIECES = 4096, OPTIN = 232448, STATIC = 49152, MEMORY = 1 << 30, TEXTURE_ALIGNMENT = 512, PITCH_ALIGNMENT = 32, DEVICES = 16,
@@ -269,8 +270,14 @@ int cuTexObjectDestroy(uint64_t object)
 int cuModuleLoadData(void **module, const void *image)
 {
   if (state()) return state();
+  char digits[9] = "", place[] = "/tmp/host-kernels-XXXXXX";
   if (strncmp(image, "HOST:", 5)) return INVALID_IMAGE;
-  *module = dlopen((const char *)image + 5, RTLD_NOW | RTLD_LOCAL);
+  memcpy(digits, (const char *)image + 5, 8);
+  const size_t size = strtoul(digits, NULL, 16);
+  const int file = mkstemp(place);
+  *module = NULL;
+  if (file >= 0 && write(file, (const char *)image + 13, size) == (ssize_t)size) *module = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+  if (file >= 0) close(file), unlink(place); /* what is loaded stays */
   note("load");
   return *module ? OK : INVALID_IMAGE;
 }

@@ -78,21 +78,27 @@ def translate_for_host(self: object, text: str, capability: object) -> tuple[byt
     del self, capability
     for own, name in RENAMED.findall(text):
         text = re.sub(rf"\b{own}\b", name, text)
-    folder = Path(tempfile.mkdtemp(prefix="host-kernels-"))
-    source, library = folder / "kernels.cpp", folder / "kernels.so"
     names = [name for name, _ in KERNEL.findall(text)]
-    source.write_text("\n".join(['#include "words.hpp"', DYNAMIC.sub("", text), *wrappers(text)]))
-    watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
-    made, linked = ["-O0", "-w", "-fPIC", f"-I{FOLDER}"], folder / "kernels.o"
-    for words in (["-c", *watch, "-o", str(linked), str(source)], ["-shared", "-o", str(library), str(linked)]):
-        done = subprocess.run(["c++", *made, *words], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BuildError(done.stderr)
+    with tempfile.TemporaryDirectory(prefix="host-kernels-") as folder:
+        library = _library(Path(folder), "\n".join(['#include "words.hpp"', DYNAMIC.sub("", text), *wrappers(text)]))
     # 255 registers are as many as there are; kernels that spill with fewer would be compiled again
     log = "".join(f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
                   f"    0 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads\n"
                   f"ptxas info    : Used 255 registers\n" for name in names)
-    return f"HOST:{library}\0".encode(), log
+    return f"HOST:{len(library):08x}".encode() + library, log
+
+
+def _library(folder: Path, text: str) -> bytes:
+    """The shared library of C++ `text`. Raises BuildError."""
+    source, made, library = folder / "kernels.cpp", folder / "kernels.o", folder / "kernels.so"
+    source.write_text(text)
+    watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
+    options = ["-O0", "-w", "-fPIC", f"-I{FOLDER}"]
+    for words in (["-c", *watch, "-o", str(made), str(source)], ["-shared", "-o", str(library), str(made)]):
+        done = subprocess.run(["c++", *options, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BuildError(done.stderr)
+    return library.read_bytes()
 
 
 def hip_for_host(self: object, text: str, architecture: str) -> bytes:

@@ -12,6 +12,7 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from tests.support.space_plans import random_plans
 
@@ -25,15 +26,18 @@ def gpu_plans(program: Program, target: Target, level: LevelName, count: int, se
     """
     rng, found = np.random.default_rng(seed), []
     for plan in random_plans(program, replace(target, shares_host_cores=False), level, count, seed):
-        changed = replace(plan, kernels=tuple(_changed(kernel, rng) for kernel in plan.kernels))
+        timed = isinstance(plan.schedule, TimeTiles)
+        changed = replace(plan, kernels=tuple(_changed(kernel, timed, rng) for kernel in plan.kernels))
         with suppress(IllegalPlan):
             lower(program, changed, target)
             found.append(changed)
     return found
 
 
-def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
-    """The kernel with fewer threads and more points along x."""
+def _changed(kernel: KernelPlan, timed: bool, rng: np.random.Generator) -> KernelPlan:
+    """The kernel with fewer threads and more points along x; one that runs several time steps (`timed`) has no runs,
+    vectors and tiles ahead.
+    """
     if not kernel.tile or kernel.walk or kernel.diagonals:
         return kernel
     block = list(kernel.block)
@@ -44,6 +48,8 @@ def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
     if rng.integers(4):
         points[-1] = int(rng.choice([2, 4, 8]))
     tile = tuple(n * b for n, b in zip(points, block, strict=True))
+    if timed:
+        return replace(kernel, tile=tile, block=tuple(block), level="block", in_registers=0)
     run = int(rng.choice([run for run in (1, 2, 4) if points[-1] % run == 0]))
     vector = int(rng.choice([1, 2, 4]))
     unroll, padding = (max(n, vector) for n in (kernel.unroll, kernel.padding)) if rng.integers(2) else (4, 0)

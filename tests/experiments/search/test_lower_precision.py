@@ -28,6 +28,7 @@ from generator.rounding import scale
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from runners.cuda.compiler import Nvrtc
+from runners.cuda.headers import header_folders
 from tests.support.cuda_compiler import translator
 from tests.support.space_plans import random_plans
 from tests.support.suite import pipeline_program
@@ -71,8 +72,21 @@ def test_missing_headers_end_a_run_at_its_beginning(monkeypatch: pytest.MonkeyPa
     assert "changes nothing" in notes("atax")[0]
     assert notes(options=replace(OPTIONS, cluster="tcp://host:8786"))
     assert not notes(options=replace(OPTIONS, products="full"))
-    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: (Path("include"),))
-    assert notes()
+    monkeypatch.undo()
+    if header_folders(translator(Nvrtc).version[0]):
+        assert notes()
+
+
+@pytest.mark.parametrize("header", ["", "#include <crt/mma_of_another_version.h>\n"])
+def test_headers_that_do_not_compile_are_missing_too(header: str, tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file `mma.h` is there; it is compiled before the first plan is."""
+    translator(Nvrtc)
+    (tmp_path / "mma.h").write_text(header)
+    monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: (tmp_path,))
+    program = gemm()
+    with pytest.raises(InputError, match=r"fp16: tensor cores need .*test_headers.* do not compile: .*error: .*pip"):
+        list(product_notes(program, default_plan(program, HOPPER), HOPPER, OPTIONS))
 
 
 @pytest.mark.parametrize(("name", "words"), [
