@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
+from experiments.search.paddings import with_fewest_conflicts
 from experiments.values.options import RunOptions
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
@@ -81,13 +82,16 @@ class _Starts:
     steps: Sequence[int]
 
     def on_offer(self, plan: Plan) -> Plan:
-        """Return the plan of the space that is closest to `plan` and has the same schedule."""
+        """Return the plan of the space that is closest to `plan` and has the same schedule, without bank conflicts that
+        padding avoids.
+        """
         wide = self.options.space != "paper"
         shapes = kernel_shapes(self.program, plan.scheduled, self.target.dialect)
-        return replace(
+        made = replace(
             plan,
             kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes),
         )
+        return with_fewest_conflicts(self.program, made, self.target, wide)
 
     def plans(self) -> Iterator[Plan]:
         """Yield the plans, most promising first. The first plan is followed by its tensor-core versions, if the target
