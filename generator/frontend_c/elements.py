@@ -44,10 +44,10 @@ def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
     while waiting:
         node = waiting.pop()
         yield node
-        below = node.children()
+        below = list(node)
         if not headers and isinstance(node, c_ast.For):
-            below = [(label, child) for label, child in below if label not in ("init", "next")]
-        waiting += [child for _, child in reversed(below)]
+            below = [child for child in below if child is not node.init and child is not node.next]
+        waiting += reversed(below)
 
 
 def _is_alias(node: Any) -> bool:
