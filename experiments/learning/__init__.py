@@ -1,7 +1,7 @@
 """Measured plans to learn from, and what is learned: the training of `metrics.costs.learned` on a device.
 
 Read in this order: `programs/random_dag.py` (a program: random pipelines), `random_plans` (random plans of one),
-`database` (measured plans, one file per device), `collect` (measures: `python -m experiments.learning.collect`),
-`dataset` (measured plans as features and times), `train` (`python -m experiments.learning.train`), `autotune` (rounds
-of samples, measurement and training).
+`samples` (plans that a model finds), `database` (measured plans, one file per device), `collect` (measures: `python -m
+experiments.learning.collect`), `dataset` (measured plans as features and times), `train` (`python -m
+experiments.learning.train`), `autotune` (rounds of samples, measurement and training).
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,19 +21,13 @@ from experiments.learning.collect import problem_of
 from experiments.learning.database import Database, MeasuredPlan
 from experiments.learning.dataset import Pipeline, pipeline_of
 from experiments.learning.folder import Tell, TuningJob, claim, keep_model, rounds_done
+from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
-from experiments.search.guides.guided import GuidedSpace, guided_space
-from experiments.search.parts import make_reachable_space
-from experiments.values.options import Budget, RunOptions
-from explorer.beam import greedy, search
-from explorer.beam_pass import BeamOptions
+from experiments.search.guides.guided import GuidedSpace
 from generator.errors import InputError
-from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import Problem, program_of
-from graph.guiding import Prefix, guide_of
-from graph.space import DeadEnd
 from metrics.costs.device import cost_device
 from metrics.costs.learned.file import Trained, Training, model_text
 from metrics.costs.learned.model import Learned
@@ -79,14 +73,6 @@ class Tuned:
     space: GuidedSpace
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A plan of a batch, and milliseconds that the model predicts; the first one is the beam's."""
-
-    plan: Plan
-    predicted_ms: float
-
-
 def given(origin: Origin, device: DeviceInfo) -> Given:
     """A pipeline as it is now. Raises InputError: it has no stages to place, or cannot be read."""
     problem = problem_of(origin)
@@ -100,38 +86,12 @@ def given(origin: Origin, device: DeviceInfo) -> Given:
 def tuned(one: Given, device: DeviceInfo, model: Learned) -> Tuned:
     """A pipeline with its space, guided by a model."""
     program = program_of(one.problem.subject)
-    options = RunOptions(one.series.origin.source, Compilation(), Budget(evaluations=1), space="pipeline")
-    inside = make_reachable_space(program, device.target, options)
-    return Tuned(one, guided_space(inside, program, device.target, model))
-
-
-def batch(one: Tuned, count: int, seed: tuple[int, ...], options: BeamOptions | None = None) -> tuple[Sample, ...]:
-    """Up to `count` different plans: the beam's, then greedy ones."""
-    given, guide = options or BeamOptions(), guide_of(one.space)
-    assert guide is not None
-    found: dict[Plan, float] = {}
-    searched = search(one.space, guide, given, np.random.default_rng((*seed, 0)))
-    end = searched.end
-    for number in range(1, 2 * count):
-        if end is not None:
-            found.setdefault(end.state.plan, guide.costs([end])[0])
-        if len(found) >= count:
-            break
-        end = _greedy(one.space, given, np.random.default_rng((*seed, number)), searched.length)
-    return tuple(Sample(plan, ms) for plan, ms in found.items())
-
-
-def _greedy(space: GuidedSpace, options: BeamOptions, rng: np.random.Generator, length: int) -> Prefix | None:
-    guide = guide_of(space)
-    assert guide is not None
-    with suppress(DeadEnd):
-        return greedy(space, guide, options, rng, length)
-    return None
+    return Tuned(one, space_of(program, one.series.origin.source, device.target, model))
 
 
 def one_shot(one: Tuned, wanted: Wanted) -> Sample:
     """The plan of a batch with the lowest predicted time. Raises InputError: there is none."""
-    found = batch(one, wanted.samples, (wanted.seed, 0))
+    found = batch(one.space, wanted.samples, (wanted.seed, 0))
     if not found:
         raise InputError(f"no plan of {one.given.name} is legal")
     return min(found, key=lambda sample: sample.predicted_ms)
@@ -152,7 +112,7 @@ def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, dev
 
 def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo) -> tuple[Plan, float]:
     """The fastest of the plans with the lowest predicted times. Raises InputError: all of them fail."""
-    found = sorted(batch(one, wanted.samples, (wanted.seed, 0)), key=lambda sample: sample.predicted_ms)[:FEW]
+    found = sorted(batch(one.space, wanted.samples, (wanted.seed, 0)), key=lambda sample: sample.predicted_ms)[:FEW]
     times = measured(base, one.given, [sample.plan for sample in found], 0, device)
     if not times:
         raise InputError(f"none of the {len(found)} plans of {one.given.name} can be run; see `antune doctor`")
@@ -188,7 +148,7 @@ def best_of(base: Database, one: Given) -> MeasuredPlan:
 
 def _round(base: Database, one: Tuned, wanted: Wanted, number: int, device: DeviceInfo) -> str:
     """Measure a batch; in words what came of it."""
-    found = batch(one, wanted.samples, (wanted.seed, number))
+    found = batch(one.space, wanted.samples, (wanted.seed, number))
     times = measured(base, one.given, [sample.plan for sample in found], number, device)
     best = min(found, key=lambda sample: sample.predicted_ms, default=None)
     shot = times.get(best.plan.digest) if best is not None else None

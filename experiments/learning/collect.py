@@ -1,4 +1,7 @@
-"""Measures random plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]`.
+"""Measures plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]`.
+
+Plans are random. With `--guided SHARE`, that share of them are samples of greedy searches with a model: a search finds
+the plans that its model judges too favourably, and only their measured times tell the next model so.
 
 FILE gets one row per plan as soon as it is measured, so that the command may be stopped at any time; started again, it
 goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for programs to test on.
@@ -10,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +22,7 @@ import typer
 
 from experiments.learning.database import Database
 from experiments.learning.random_plans import random_plan
+from experiments.learning.samples import sampled_plans, space_of
 from experiments.learning.series import LIMITS, Origin, series_of
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
@@ -27,6 +32,8 @@ from generator.problem import Problem, program_of
 from generator.program import Program
 from generator.reading import read_problem, read_program
 from generator.target import Target
+from metrics.costs.learned.file import read_model
+from metrics.costs.learned.model import SHIPPED, Learned
 from runners.base import DeviceInfo, Job
 from runners.registry import open_runner
 
@@ -38,14 +45,18 @@ BATCH = 16
 
 def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)], seeds: str = "0-199",
          plans: Annotated[int, typer.Option(min=1)] = 100, device: str | None = None,
-         minutes: Annotated[float, typer.Option(min=0.0)] = 60.0) -> None:
-    """Measure `plans` random plans of the random pipeline of each seed, for so many minutes at most."""
+         minutes: Annotated[float, typer.Option(min=0.0)] = 60.0,
+         guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path = SHIPPED) -> None:
+    """Measure `plans` plans of the random pipeline of each seed, for so many minutes at most; the share `guided` of
+    them are found by `model`.
+    """
     found, until = find_device(device), time.monotonic() + 60.0 * minutes
+    sampler = Sampler(guided, Learned(read_model(model)))
     with closing(Database(file, found.key, found.name)) as base:
         for seed in range_of(seeds):
             if time.monotonic() < until:
                 try:
-                    count = collect(base, random_origin(seed), found, plans, until)
+                    count = collect(base, random_origin(seed), found, plans, until, sampler)
                     print(f"pipeline {seed}: {count} plans, {base.count()} in all", flush=True)
                 except AntuneError as error:
                     print(f"pipeline {seed}: {error}", flush=True)
@@ -80,13 +91,14 @@ def _file(origin: Origin) -> Path:
     return own if own.is_file() else Path(origin.source)
 
 
-def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float) -> int:
-    """Measure random plans of a program until there are `count`, or the clock is at `until`; how many there are."""
+def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float, sampler: Sampler) -> int:
+    """Measure plans of a program until there are `count`, or the clock is at `until`; how many there are."""
     problem = problem_of(origin)
     program = program_of(problem.subject)
     series = series_of(origin, program, device)
     known = set(base.digests(series))
-    drawn = drawn_plans(program, device.target, np.random.default_rng((*dict(origin.parameters).values(), len(known))))
+    rng = np.random.default_rng((*dict(origin.parameters).values(), len(known)))
+    drawn = sampler.plans(program, origin.source, device.target, rng)
     with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder:
         runner = open_runner(problem, device.key, LIMITS, Path(folder))
         try:
@@ -114,12 +126,20 @@ def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]
     return found
 
 
-def drawn_plans(program: Program, target: Target, rng: np.random.Generator) -> Iterator[Plan]:
-    """Random plans without end."""
-    while True:
-        plan = random_plan(program, target, rng)
-        if plan is not None:
-            yield plan
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampler:
+    """Where plans come from: the share `guided` from greedy searches with `model`, the others are random."""
+
+    guided: float
+    model: Learned
+
+    def plans(self, program: Program, source: str, target: Target, rng: np.random.Generator) -> Iterator[Plan]:
+        """Yield plans of a pipeline without end."""
+        found = sampled_plans(space_of(program, source, target, self.model), rng) if self.guided else iter(())
+        while True:
+            plan = next(found) if rng.random() < self.guided else random_plan(program, target, rng)
+            if plan is not None:
+                yield plan
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from experiments.learning import autotune as tuning
-from experiments.learning.autotune import Wanted, autotune, batch, best_of, given, one_shot, top, tuned
+from experiments.learning.autotune import Wanted, autotune, best_of, given, one_shot, top, tuned
 from experiments.learning.database import Database
 from experiments.learning.folder import TuningJob, claim, keep_model, plan_files, rounds_done
+from experiments.learning.samples import batch
 from experiments.learning.series import Origin
 from experiments.suites.image_pipelines import pipeline
 from explorer.beam_pass import BeamOptions
@@ -35,18 +36,18 @@ BLUR = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Trained:
     """The shipped model; searches are small."""
-    plain = tuning.batch
-    monkeypatch.setattr(tuning, "batch", lambda one, count, seed: plain(one, count, seed, QUICK))
+    plain = batch
+    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: plain(space, count, seed, QUICK))
     return shipped_model().trained
 
 
 @pytest.mark.slow
 def test_batches_are_different_plans_that_the_seed_decides(start: Trained) -> None:
     one = tuned(given(BLUR, DEVICE), DEVICE, Learned(start))
-    found = batch(one, 5, (1, 0), QUICK)
+    found = batch(one.space, 5, (1, 0), QUICK)
     assert len({sample.plan for sample in found}) == len(found) > 1
     assert all(sample.predicted_ms > 0 for sample in found)
-    assert batch(tuned(given(BLUR, DEVICE), DEVICE, Learned(start)), 5, (1, 0), QUICK) == found
+    assert batch(tuned(given(BLUR, DEVICE), DEVICE, Learned(start)).space, 5, (1, 0), QUICK) == found
     wanted = Wanted((BLUR,), Path(), samples=5, seed=1)
     assert one_shot(one, wanted) == min(found, key=lambda sample: sample.predicted_ms)
 

@@ -1,0 +1,48 @@
+"""Plans to measure: some are random, some are those that a model takes for fast."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from experiments.learning.collect import Sampler, collect, program_at
+from experiments.learning.database import Database
+from experiments.learning.series import Origin
+from experiments.search.costs import predicted
+from experiments.suites.image_pipelines import pipeline
+from generator.plan import Plan
+from metrics.costs.base import Cost
+from metrics.costs.learned.model import Learned, shipped_model
+from runners.deterministic import DEVICE
+
+BLUR = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
+LARGE = Origin(BLUR.source, (("height", 768), ("width", 1024)))
+
+
+def drawn(guided: float, model: Learned) -> list[Plan]:
+    sampler, program = Sampler(guided, model), program_at(LARGE)
+    return list(islice(sampler.plans(program, LARGE.source, DEVICE.target, np.random.default_rng(1)), 30))
+
+
+def test_plans_that_a_model_finds_are_faster_for_it_than_random_ones() -> None:
+    model = Learned(shipped_model().trained)
+    random, found = drawn(0.0, model), drawn(0.9, model)
+    assert len(set(random)) > 20 and len(set(found)) > 3
+    times = [[predicted_ms(plan, model) for plan in plans] for plans in (random, found)]
+    assert np.median(times[1]) < 0.7 * np.median(times[0])
+
+
+def predicted_ms(plan: Plan, model: Learned) -> float:
+    cost = predicted(program_at(LARGE), plan, DEVICE.target, model)
+    assert isinstance(cost, Cost)
+    return cost.number
+
+
+def test_found_plans_are_measured_with_the_random_ones(tmp_path: Path) -> None:
+    sampler = Sampler(0.5, Learned(shipped_model().trained))
+    with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
+        assert collect(base, BLUR, DEVICE, 6, time.monotonic() + 60, sampler) == 6
