@@ -1,5 +1,5 @@
 """A process that checks plans of any program on a device, started once per test process: starting the workers of a
-runner takes longer than most plans do. Runners themselves are tested in tests/runners.
+runner takes longer than most plans. Runners themselves are tested in tests/runners.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_fo
 from runners.tasks import Compile, Compiled, Generate, Generated, Measure, WorkerSetup
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
-"""They leave room on a busy machine."""
+"""High enough for a busy machine."""
 PLAN_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Task: what becomes of `plan`? `number` tells problems apart: the workers of the latest one are kept."""
+    """Task: evaluate `plan`. `number` distinguishes problems: the workers of the latest one are kept."""
 
     number: int
     setup: WorkerSetup
@@ -46,7 +46,7 @@ class Bench:
         self._number = 0
 
     def __call__(self, task: Check, report: Report) -> Answer:
-        """An Outcome."""
+        """Return an Outcome."""
         from runners.compile_worker import CompileWorker  # here, because it loads pyopencl
         from runners.device_worker import DeviceWorker
 
@@ -73,7 +73,7 @@ def _pool() -> tuple[WorkerPool, Path, Iterator[int]]:
 
 
 def outcomes_of(device: DeviceInfo, found: Problem, plans: Iterable[Plan], limits: Limits = LIMITS) -> list[Outcome]:
-    """What becomes of `plans` on an OpenCL device, in their order."""
+    """Return the outcomes of `plans` on an OpenCL device, in their order."""
     pool, folder, numbers = _pool()
     number, reference = next(numbers), folder / "reference.npz"
     save_reference(found.reference, reference)

@@ -1,7 +1,7 @@
-"""A real browser for tests: Chromium without a window, driven over a pipe by the Chrome DevTools Protocol.
+"""A real browser for tests: Chromium without a window, controlled over a pipe by the Chrome DevTools Protocol.
 
-The protocol is JSON with a zero byte behind each message, on the descriptors 3 and 4 of the browser: no port, no driver
-of a matching version, no package. https://chromedevtools.github.io/devtools-protocol describes the messages.
+The protocol is JSON with a zero byte after each message, on the descriptors 3 and 4 of the browser. It needs no port,
+no driver of a matching version, no package. https://chromedevtools.github.io/devtools-protocol describes the messages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 WAIT_S = 300.0
-"""A machine that has much else to do is no fault of the page."""
+"""Long, since the machine may be busy."""
 _START = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
 )
@@ -54,8 +54,8 @@ class BrowserFault(AssertionError):
 
 @dataclass
 class Browser:
-    """One page. `errors` are exceptions, messages of the console and of the browser; `requests` every address
-    loaded.
+    """One page. `errors` are exceptions, messages of the console and of the browser; `requests` are all loaded
+    addresses.
     """
 
     process: subprocess.Popen[bytes]
@@ -85,7 +85,7 @@ class Browser:
         raise BrowserFault(f"{method}: no answer")
 
     def run(self, expression: str) -> Any:
-        """The value of a JavaScript expression (a promise is waited for)."""
+        """Return the value of a JavaScript expression; wait for a promise."""
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise BrowserFault(
@@ -94,7 +94,7 @@ class Browser:
         return answer["result"].get("value")
 
     def until(self, expression: str, limit_s: float = WAIT_S) -> float:
-        """Wait until an expression is true; the seconds that it took."""
+        """Wait until an expression is true; return the seconds that it took."""
         begin_s = time.monotonic()
         while not self.run(expression):
             if time.monotonic() - begin_s > limit_s:
@@ -103,25 +103,25 @@ class Browser:
         return time.monotonic() - begin_s
 
     def open(self, address: str) -> None:
-        """Go to a page; what was seen before is forgotten."""
+        """Go to a page; clear `errors` and `requests`."""
         self.errors.clear()
         self.requests.clear()
         self.call("Page.navigate", url=address)
 
     def look(self, width: int, height: int = 900, scheme: str = "light", media: str = "", mobile: bool = False) -> None:
-        """The size of the window in pixels, and what the reader prefers."""
+        """Set the size of the window in pixels, and the reader's preferences."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         self.call(
             "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
         )
 
     def screenshot(self, path: Path, whole: bool = True) -> None:
-        """A PNG of the page, or of what is in the window."""
+        """Write a PNG of the page, or of the visible part."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
         path.write_bytes(base64.b64decode(data))
 
     def pdf(self) -> bytes:
-        """The page in print."""
+        """Return the printed page."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Browser:
 
 
 def chromium() -> str:
-    """The browser's program; a test that asks for it is skipped where there is none."""
+    """Return the browser's program; skip the test if there is none."""
     found = next((path for name in NAMES if (path := shutil.which(name)) and _starts(path)), None)
     if found is None:
         pytest.skip("no Chromium here: `apt-get install chromium`")
@@ -167,7 +167,7 @@ def chromium() -> str:
 
 
 def _starts(path: str) -> bool:
-    """Some systems have a program of this name that only says where to get the real one."""
+    """Return whether the program works: some systems have one that only says where to get the real one."""
     said = subprocess.run(
         [path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S
     )
@@ -176,7 +176,7 @@ def _starts(path: str) -> bool:
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser with an empty page and a profile of its own, which disappears with it."""
+    """Yield a browser with an empty page and its own profile, which is removed at the end."""
     program = chromium()
     to_browser, from_browser = os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

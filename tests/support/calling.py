@@ -1,4 +1,4 @@
-"""Tuned functions in a process of their own, which loads the driver: `ran_calls` starts it, it runs one of `CHECKS`."""
+"""Tuned functions in a separate process, which loads the driver: `ran_calls` starts it, it runs one of `CHECKS`."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from tests.support.written import TURNED, textured
 Values = dict[str, NDArray[Any]]
 FLAT = scop("for (i = 0; i < 14; i++) for (j = 0; j < 7; j++) A[i * 7 + j] = A[i * 7 + j] + B[i * 7 + j] * 2;",
             "double A[100], B[100];")
-"""Its arrays are matrices with a few elements more than the program gives them."""
+"""Its arrays are matrices with a few more elements than in the program."""
 
 
 def ran_calls(check: str, device: str, folder: Path, all_cases: bool,
               **environment: str) -> subprocess.CompletedProcess[str]:
-    """A process that runs `CHECKS[check]` on `device`, for gemm or for all `cases`; its cache is in `folder`."""
+    """Run `CHECKS[check]` on `device` in a process, for gemm or for all `cases`; its cache is in `folder`."""
     words = f"from tests.support.calling import run_check; run_check({check!r}, {device!r}, {all_cases})"
     paths = f"{environment.pop('PYTHONPATH', '')}:{ROOT}".lstrip(":")
     return subprocess.run([sys.executable, "-c", words], cwd=folder, capture_output=True, text=True, timeout=300,
@@ -53,14 +53,14 @@ def ran_calls(check: str, device: str, folder: Path, all_cases: bool,
 
 
 def run_check(check: str, device: str, all_cases: bool) -> None:
-    """The entry of that process."""
+    """The entry point of that process."""
     found = find_device(device)
     CHECKS[check](found, [*(cases(found) if all_cases else ()), case(problem("gemm"), found)])
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem and a plan as a function, with what it is called with."""
+    """A problem and a plan as a function, with its arguments."""
 
     found: Problem
     function: TunedFunction
@@ -70,12 +70,12 @@ class Case:
         return self.function(**given, **more)
 
     def values(self) -> Values:
-        """New arrays by name, as the program has them."""
+        """Return new arrays by name, in the program's shapes."""
         values = initial_values(self.found)
         return {a.name: as_declared(a, values[a.name]).copy() for a in self.found.program.arrays if a.role != "temp"}
 
     def wrong(self, results: Any) -> str | None:
-        """What is wrong with the results of a call."""
+        """Return what is wrong with the results of a call."""
         outputs, program = self.found.program.outputs, self.found.program
         several = results if isinstance(results, tuple) else (results,)
         got = {a.name: as_modelled(a, np.asarray(value)) for a, value in zip(outputs, several, strict=True)}
@@ -85,7 +85,7 @@ class Case:
 
 def case(found: Problem, device: DeviceInfo, change: Callable[[Plan], Plan] = lambda plan: plan,
          **placement: str) -> Case:
-    """The default plan of a problem with a change, its arrays placed elsewhere by name."""
+    """Return the default plan of a problem with a change, its arrays placed elsewhere by name."""
     plan = change(default_plan(found.program, device.target))
     if placement:
         plan = replace(plan, placement=cast(Any, tuple(sorted(placement.items()))))
@@ -95,7 +95,7 @@ def case(found: Problem, device: DeviceInfo, change: Callable[[Plan], Plan] = la
 
 
 def cases(device: DeviceInfo) -> list[Case]:
-    """All memories, scalars and types; launches in a loop of the host; several kernels; arrays in one dimension."""
+    """Return cases with all memories, scalars and types; host loops; several kernels; one-dimensional arrays."""
     flat = read_problem(write_c(FLAT), Compilation(), None, None, {}, 1)
     assert any(array.elements != array.own_elements for array in flat.program.arrays)
     return [case(mixed(), device), case(mixed(), device, A="texture", B="texture", e="texture"),
@@ -120,7 +120,7 @@ def on_numpy(device: DeviceInfo, several: Sequence[Case]) -> None:
 
 
 def on_opencl(device: DeviceInfo, several: Sequence[Case]) -> None:
-    """pyopencl's arrays are used where they lie, on their queue or the one that is given."""
+    """pyopencl's arrays are used in place, on their own queue or the given one."""
     import pyopencl as cl
     import pyopencl.array as arrays
 
@@ -141,7 +141,7 @@ def on_opencl(device: DeviceInfo, several: Sequence[Case]) -> None:
 
 
 def _refused_by_opencl(one: Case, given: dict[str, Any], context: Any, device: DeviceInfo) -> None:
-    """What gemm on pyopencl's arrays does not take."""
+    """gemm refuses these arguments for pyopencl's arrays."""
     import pyopencl as cl
     import pyopencl.array as arrays
     from pyopencl.tools import ImmediateAllocator, MemoryPool
@@ -191,7 +191,7 @@ def in_threads(device: DeviceInfo, several: Sequence[Case]) -> None:
 
 @dataclass(frozen=True)
 class OnGpu:
-    """An array of the double of a GPU, as libraries show theirs; `stream` and `strides` may be there."""
+    """An array of the mock GPU, with the interface of array libraries; `stream` and `strides` are optional."""
 
     value: NDArray[Any]
     address: int
@@ -204,7 +204,7 @@ class OnGpu:
 
 
 class ByDlpack:
-    """The same by DLPack alone: a capsule with a `DLManagedTensor` in memory of its own."""
+    """The same with DLPack alone: a capsule with a `DLManagedTensor` in its own memory."""
 
     def __init__(self, one: OnGpu) -> None:
         from runners.gpu.given import _Tensor
@@ -225,7 +225,7 @@ class ByDlpack:
 
 
 def on_gpu(device: DeviceInfo, several: Sequence[Case]) -> None:
-    """Arrays of others are used where they lie."""
+    """Arrays of other libraries are used in place."""
     from runners.cuda.bindings import open_api
 
     api = open_api(foreign_streams=True)
@@ -260,7 +260,7 @@ def on_gpu(device: DeviceInfo, several: Sequence[Case]) -> None:
 
 
 def _given_back(device: DeviceInfo) -> None:
-    """What a function holds on the device goes with it; results are there when a call returns."""
+    """The objects of a function on the device are freed with it; results are ready when a call returns."""
     log = Path("calls")
     os.environ["CUDA_DOUBLE_LOG"] = str(log)
     one = case(mixed(), device, A="texture")

@@ -1,4 +1,4 @@
-"""The independent reference of the camera pipe: in Python's integers, on the coordinates that are asked for."""
+"""The independent reference of the camera pipe: in Python's integers, at the requested coordinates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def mean(a: Array, b: Array) -> Array:
 
 
 def steadier(one: tuple[Array, Array], other: tuple[Array, Array], a: Array, b: Array) -> Array:
-    """`a` where the first pair differs less, else `b`."""
+    """Return `a` if the first pair differs less, else `b`."""
     return np.where(np.abs(one[0] - one[1]) < np.abs(other[0] - other[1]), a, b)
 
 
@@ -45,7 +45,7 @@ def full(even: tuple[Plane, Plane], odd: tuple[Plane, Plane]) -> Plane:
 
 
 def camera(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
-    """The finished image of `inputs["raw"]`."""
+    """Return the finished image of `inputs["raw"]`."""
     raw = inputs["raw"].astype(np.int64) & 1023
 
     def shifted(y: Array, x: Array) -> Array:
@@ -71,7 +71,7 @@ def camera(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
 
 
 def _developed(rgb: tuple[Plane, Plane, Plane], size: tuple[int, ...]) -> Array:
-    """Colours, tones and sharpness of a demosaicked image."""
+    """Return a demosaicked image with its colours, tones and sharpness."""
     p = camera_pipe
     y, x = (a - 1 for a in pixels((size[0] + 2, size[1] + 2)))
     given = [f(y, x) for f in rgb]

@@ -1,6 +1,6 @@
-"""Hand-made SCoPs with updates: what has gone wrong once, and what could.
+"""Hand-made SCoPs with updates: former bugs, and likely ones.
 
-Declarations and body. Many arrays are exactly as large as what is touched, or nearly so.
+Declarations and body. Many arrays have exactly or nearly the size of their touched part.
 """
 
 from __future__ import annotations

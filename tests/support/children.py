@@ -1,4 +1,4 @@
-"""What a test changes in the child processes that it starts: `sitecustomize` waits for the import of a module there."""
+"""Changes of modules in child processes of tests: `sitecustomize` waits for the import of a module there."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.support.paths import ROOT
 
 
 def changed_children(folder: Path, text: str) -> Mapping[str, str]:
-    """Environment variables of processes that run `text` when they start."""
+    """Return environment variables of processes that run `text` when they start."""
     folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(ROOT)!r})\n{text}")
     return {"PYTHONPATH": str(folder)}
 
 
 class Hook(importlib.abc.MetaPathFinder):
-    """Finds the module `name` as usual, once, and changes it when it has been imported."""
+    """Finds the module `name` as usual, once, and changes it after its import."""
 
     def __init__(self, name: str, change: Callable[[Any], None]) -> None:
         self._name, self._change = name, change

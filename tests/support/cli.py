@@ -15,7 +15,7 @@ Antune: TypeAlias = Callable[..., int]
 
 
 def antune_command(monkeypatch: pytest.MonkeyPatch, *first: str) -> Antune:
-    """`antune` with `first` before all other words."""
+    """Return `antune` with `first` before all other words."""
 
     def call(*words: object) -> int:
         monkeypatch.setattr(sys, "argv", ["antune", *first, *map(str, words)])

@@ -1,4 +1,4 @@
-"""Real Dask schedulers and workers in processes of their own, for tests."""
+"""Real Dask schedulers and workers in separate processes, for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 
 
 def wait_until(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Wait until `condition` holds; fails the test when that takes too long."""
+    """Wait until `condition` holds; fail the test if that takes too long."""
     until = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < until, f"waited {patience_s:g} s until {what}"
@@ -29,7 +29,7 @@ def wait_until(condition: Callable[[], bool], what: str, patience_s: float = PAT
 
 
 def marked(mark: str) -> list[int]:
-    """All processes that were started under `mark`, wherever they are now."""
+    """Return all processes that were started with `mark`."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -41,7 +41,7 @@ def marked(mark: str) -> list[int]:
 
 @dataclass
 class TestCluster:
-    """A scheduler and its workers; `mark` is in the environment of all of them and of what they start."""
+    """A scheduler and its workers; `mark` is in the environment of all of them and of their children."""
 
     __test__ = False
     folder: Path
@@ -55,7 +55,7 @@ class TestCluster:
         return str(self.folder / "scheduler.json")
 
     def start(self, *words: str, name: str, root: Path | None = None) -> subprocess.Popen[bytes]:
-        """`python WORDS`; what it says goes to NAME.log."""
+        """Start `python WORDS`; its output goes to NAME.log."""
         environment = os.environ | {MARK: self.mark, "PYTHONPATH": str(root or self.root),
                                     "DASK_TEMPORARY_DIRECTORY": str(self.folder)}
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -72,12 +72,12 @@ class TestCluster:
         return process
 
     def worker(self, device: str, name: str, root: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start `antune worker` for one device; it is there some seconds later."""
+        """Start `antune worker` for one device; it joins some seconds later."""
         return self.start("-m", "antune.cli", "worker", self.file, "--device", device, "--compilers", "1", name=name,
                           root=root)
 
     def ready(self, *names: str) -> None:
-        """Wait until the workers called `names` have joined."""
+        """Wait until the workers `names` have joined."""
         for name in names:
             wait_until(partial(self._joined, name), f"worker {name} has joined")
 
@@ -85,14 +85,14 @@ class TestCluster:
         return b"Registered to" in (self.folder / f"{name}.log").read_bytes()
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill what `start` returned, with all of its session."""
+        """Kill a process of `start`, with its whole session."""
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def close(self) -> list[int]:
-        """End everything in good order; the processes that were still there after that are killed and returned."""
-        for process in reversed(self.processes):  # the scheduler last: workers say goodbye to it
+        """End everything in order; kill and return the processes that remain after that."""
+        for process in reversed(self.processes):  # the scheduler last: workers sign off from it
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -110,7 +110,7 @@ class TestCluster:
 
 @contextmanager
 def cluster_of(folder: Path, devices: Sequence[str]) -> Iterator[TestCluster]:
-    """A scheduler with one worker per entry of `devices`, called w0, w1, ..."""
+    """Yield a scheduler with one worker per entry of `devices`, called w0, w1, ..."""
     folder.mkdir(parents=True, exist_ok=True)
     cluster = TestCluster(folder)
     try:

@@ -1,6 +1,6 @@
-"""Random SCoPs whose conditions and subscripts depend on data, as C programs that print what they compute.
+"""Random SCoPs whose conditions and subscripts depend on data, as C programs that print their results.
 
-All values are natural numbers, so that remainders are good subscripts and mean the same in C and in Python.
+All values are natural numbers, so that remainders are valid subscripts and are the same in C and in Python.
 """
 
 from __future__ import annotations
@@ -57,37 +57,37 @@ class Branches:
     statements: int = 0
 
     def pick(self, *options: str) -> str:
-        """One of `options`."""
+        """Return one of `options`."""
         return options[int(self.rng.integers(len(options)))]
 
     def chance(self, one_in: int) -> bool:
-        """True once in so many times."""
+        """Return True once in `one_in` times."""
         return bool(self.rng.integers(one_in) == 0)
 
     def subscript(self, iterators: str, depth: int) -> str:
-        """A subscript of an array of 16 elements; now and then one that depends on data."""
+        """Return a subscript of an array of 16 elements, which sometimes depends on data."""
         if depth and self.chance(4):
             return f"{self.element(iterators, depth - 1)} % 16"
         first, second = (self.pick(*iterators) if iterators else "1" for _ in range(2))
         return self.pick(first, f"{first} + {second}", f"{first} + 3", f"{first} * {second} % 16", "2")
 
     def element(self, iterators: str, depth: int = 1, names: str = "AAxysm") -> str:
-        """An array element or scalar, of one of `names`."""
+        """Return an array element or scalar, of one of `names`."""
         name = self.pick(*names)
         return name + "".join(f"[{self.subscript(iterators, depth)}]" for _ in SHAPES[name])
 
     def value(self, iterators: str) -> str:
-        """A right-hand side."""
+        """Return a right-hand side."""
         one, two = self.element(iterators), self.element(iterators)
         return self.pick(one, f"{one} % 5 + {two} % 3", f"({one} % 2 ? {two} : 4)", self.pick(*iterators, "1"))
 
     def test(self, iterators: str) -> str:
-        """A condition that depends on data."""
+        """Return a condition that depends on data."""
         one, two = (self.element(iterators, names="Axyyyy") for _ in range(2))
         return self.pick(f"{one} > {two}", f"{one} % 2", f"{one} % 3 == {two} % 3")
 
     def condition(self, iterators: str) -> str:
-        """One or two conditions, of which some are affine."""
+        """Return one or two conditions, some of which are affine."""
         def simple() -> str:
             affine = f"{self.pick(*iterators)} < {self.pick(*iterators, '3')}" if iterators else "1 < 2"
             return self.pick(self.test(iterators), self.test(iterators), affine)
@@ -97,14 +97,14 @@ class Branches:
                          f"!({first} || {second})", f"!({first} && !({second}))")
 
     def assign(self, iterators: str) -> None:
-        """A statement."""
+        """Add a statement."""
         self.statements += 1
         target, op = self.element(iterators, names="AAAAxsm"), self.pick("=", "=", "+=", "++")
-        value = self.value(iterators) if op == "=" else f"({self.value(iterators)}) % 7"  # nothing grows fast
+        value = self.value(iterators) if op == "=" else f"({self.value(iterators)}) % 7"  # no value grows fast
         self.lines.append(f"{target}++;" if op == "++" else f"{target} {op} {value};")
 
     def block(self, iterators: str, nested: int) -> None:
-        """One or two parts; `nested` branches and loops are still allowed inside each other."""
+        """Add one or two parts; `nested` branches and loops are still allowed inside each other."""
         for _ in range(1 + self.chance(2)):
             kind = self.pick("assign", "branch", "branch", "loop")
             if self.statements >= MOST or not nested or kind == "assign":
@@ -115,7 +115,7 @@ class Branches:
                 self.loop(iterators, nested - 1)
 
     def branch(self, iterators: str, nested: int) -> None:
-        """An `if`, perhaps with an `else`."""
+        """Add an `if`, possibly with an `else`."""
         self.lines.append(f"if ({self.condition(iterators)}) {{")
         self.block(iterators, nested)
         if self.chance(2):
@@ -124,7 +124,7 @@ class Branches:
         self.lines.append("}")
 
     def loop(self, iterators: str, nested: int) -> None:
-        """The next inner loop."""
+        """Add the next inner loop."""
         iterator = "ijk"[len(iterators)]
         self.lines.append(f"for ({self.pick(*LOOPS[iterator])}) {{")
         self.block(iterators + iterator, nested)
@@ -132,14 +132,14 @@ class Branches:
 
 
 def branching_text(seed: int) -> str:
-    """A C program with a SCoP in its function `f`."""
+    """Return a C program with a SCoP in its function `f`."""
     scop = Branches(np.random.default_rng(seed))
     scop.loop("", 4)
     return BEGIN + "\n".join(scop.lines) + END
 
 
 def run_program(text: str) -> tuple[Values, Values]:
-    """Compile and run a program of `branching_text`; all elements before and after its SCoP."""
+    """Compile and run a program of `branching_text`; return all elements before and after its SCoP."""
     with tempfile.TemporaryDirectory(prefix="antune-test-") as folder:
         source, binary = Path(folder, "program.c"), Path(folder, "program")
         source.write_text(text)

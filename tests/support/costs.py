@@ -1,4 +1,4 @@
-"""The examples of the papers whose cost models there are, as data flow, and the devices that they name."""
+"""The examples in the papers of the cost models, as data flow, and their devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CPU: CostDevice = cost_device(Target("CPU", "opencl", 4096, (4096, 4096, 4096), 
 
 
 def kwhz_program(size: Sequence[int] = (1536, 2560)) -> Program:
-    """Sioutas et al. 2020, section 3: K of three channels, H, W of both, Z of five rows of W."""
+    """Return the program of Sioutas et al. 2020, section 3: K of three channels, H, W of both, Z of five rows of W."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     image, k, h, w, z = hl.ImageParam(hl.Float(32), 2, "E"), hl.Func("K"), hl.Func("H"), hl.Func("W"), hl.Func("Z")
     k[x, y, c] = image[x, y] + image[x + 1, y] + image[x + 2, y] + hl.f32(c)
@@ -34,12 +34,14 @@ def kwhz_program(size: Sequence[int] = (1536, 2560)) -> Program:
 
 
 def kwhz() -> Dataflow:
-    """The data flow of it."""
+    """Return the data flow of this program."""
     return dataflow(kwhz_program())
 
 
 def blur(width: int = 4096, height: int = 4096) -> Dataflow:
-    """Jangda & Guha 2020, section 4: rows of the mean of columns, two stages of an image with three colours."""
+    """Return the program of Jangda & Guha 2020, section 4: means of columns, then of rows, of an image with three
+    colours.
+    """
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     image, columns, rows = hl.ImageParam(hl.Float(32), 3, "image"), hl.Func("columns"), hl.Func("rows")
     columns[x, y, c] = (image[x, y, c] + image[x, y + 1, c] + image[x, y + 2, c]) / 3.0

@@ -1,4 +1,4 @@
-"""Runs at the start of a test's child processes: spoils the name of the CPU when pyopencl is imported."""
+"""Runs at the start of a test's child processes: changes the name of the CPU when pyopencl is imported."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ def install() -> None:
 
 
 def spoil(pyopencl: Any, name: str) -> None:
-    """From now on the devices of PoCL are listed with the CPU `name`; with "crash" every build for them ends the
-    process.
-    """
+    """List PoCL's devices with the CPU `name` from now on; with "crash", every build for them ends the process."""
     platforms = pyopencl.get_platforms
     done: list[int] = []
 
@@ -47,7 +45,9 @@ def spoil(pyopencl: Any, name: str) -> None:
 
 
 def rename(device: Any, name: str) -> None:
-    """What PoCL found at its start is the end of its version: `... HSTR: pthread-x86_64-unknown-linux-gnu-znver3`."""
+    """Change the name that PoCL found at its start: the end of its version, `... HSTR:
+    pthread-x86_64-unknown-linux-gnu-znver3`.
+    """
     from pathlib import Path
 
     from runners.opencl.cpu_name import find_pointer, lasting_string
@@ -55,5 +55,5 @@ def rename(device: Any, name: str) -> None:
     given = device.version.strip().rpartition("-gnu-")[2]
     with Path("/proc/self/mem").open("rb", buffering=0) as memory:
         place = find_pointer(memory, device.int_ptr, given.encode() + b"\0")
-    if place is not None:  # at a CPU that it does not know, too
+    if place is not None:  # on an unknown CPU, too
         ctypes.c_void_p.from_address(place).value = lasting_string(name)

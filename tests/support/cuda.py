@@ -1,7 +1,7 @@
-"""Runs CUDA text on the host: a few lines of C++ stand for the words of CUDA, threads run one after the other.
+"""Runs CUDA text on the host: a few lines of C++ define CUDA's names, threads run in sequence.
 
-Only for kernels without barriers. What the words mean is from the CUDA C++ Programming Guide: texture coordinates that
-are not normalised, nearest texel.
+Only for kernels without barriers. Semantics are those of the CUDA C++ Programming Guide: texture coordinates that are
+not normalised, nearest texel.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Image(ctypes.Structure):
 
 
 def run_on_host(variant: Variant, arrays: dict[str, NDArray[Any]], folder: Path) -> None:
-    """Run a variant of one launch without scalars; `arrays` are changed as the kernel changes them."""
+    """Run a variant of one launch without scalars; `arrays` are changed as by the kernel."""
     [kernel], [launch] = variant.kernels, variant.host
     assert isinstance(launch, Launch) and not kernel.scalars and "__syncthreads" not in variant.source
     library = _compiled(variant.source, folder)

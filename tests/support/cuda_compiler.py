@@ -1,4 +1,4 @@
-"""NVIDIA's compilers, where they are installed."""
+"""NVIDIA's compilers, if they are installed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def translator(kind: type[Nvrtc | Nvcc]) -> Translator:
 
 
 def check_spills(source: str, capability: Capability) -> None:
-    """The text compiles, and nothing is spilled, but for a pair of registers where the compiler keeps far fewer than
-    there are (255), so that more warps run: its own choice (NVRTC 13 for sm_80).
+    """Check that the text compiles without spills, except for a pair of registers if the compiler uses far fewer than
+    255.
+
+    It does so for more resident warps (NVRTC 13 for sm_80).
     """
     _, log = translator(Nvrtc).translate(source, capability)
     found = parse_ptxas(log)

@@ -1,8 +1,8 @@
-"""The runners of CUDA and HIP without a GPU: doubles of their drivers, and kernels compiled for the host.
+"""The runners of CUDA and HIP without a GPU: mocks of their drivers, and kernels compiled for the host.
 
-Real are the runner, its worker processes, the binding of the driver API with every argument that it passes, and the
-generated text. Pretended are the driver (tests/cuda_double/libcuda.c says what it checks; libamdhip64.c gives it HIP's
-names) and the compiler: the text is compiled by the host's C++ compiler with tests/cuda_double/words.hpp before it.
+The runner, its worker processes, the binding of the driver API with all its arguments, and the generated text are real.
+The driver is a mock (tests/cuda_double/libcuda.c describes its checks; libamdhip64.c gives it HIP's names), and so is
+the compiler: the host's C++ compiler compiles the text after tests/cuda_double/words.hpp.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ FOLDER = TESTS / "cuda_double"
 DYNAMIC = re.compile(r"extern __shared__ __align__\((16|32)\) unsigned char antune_shared\[\];")
 KERNEL = re.compile(r"__global__(?: __launch_bounds__\(\w+\))?\s+void (\w+)\(([^)]*)\)")
 RENAMED = re.compile(r"^#define (\w+) (antune_\w+)$", re.MULTILINE)
-"""The macro that gives a template's kernel the name that a runner knows it by."""
+"""The macro that gives a template's kernel its name in a runner."""
 NULL_POINTER = "((volatile int *)(size_t)16)[i] = 1;"
-ILLEGAL_ADDRESS = "double_fail(700);"  # as a GPU takes it: this process can do nothing more, but it lives
+ILLEGAL_ADDRESS = "double_fail(700);"  # as on a GPU: this process is alive, but its context is lost
 UNUSABLE = ("cuda-bindings is not installed" if find_spec("cuda") is None else
             "there is no C++ compiler" if shutil.which("c++") is None else None)
 WATCHED = "CUDA_DOUBLE_RACES"
-"""The environment variable with which kernels are compiled so that races are found (tests/cuda_double/shadow.hpp)."""
+"""The environment variable that compiles kernels with race detection (tests/cuda_double/shadow.hpp)."""
 LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
 
 
 def found_in(said: Path) -> list[str]:
-    """What the double, which was told to write to the file `said` (CUDA_DOUBLE_LOG), found wrong."""
+    """Return the errors that the mock found and wrote to the file `said` (CUDA_DOUBLE_LOG)."""
     wrong = ("race in", "diverges at", "without some lanes")
     return [line for line in said.read_text().splitlines() if any(words in line for words in wrong)]
 
 
 def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
-    """Make the double below `folder`; the answer is what LD_LIBRARY_PATH must be."""
+    """Build the mock in `folder`; return the value of LD_LIBRARY_PATH."""
     source = FOLDER / f"{library.partition('.')[0]}.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{library}", "-o", str(folder / library), str(source),
                     "-ldl"], check=True)
@@ -64,7 +64,7 @@ def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
 
 @contextmanager
 def pretended(folder: Path, library: str = "libcuda.so.1") -> Iterator[Path]:
-    """Processes that start now find the double of `library`; it is made below `folder`."""
+    """Let processes that start now find the mock of `library`; it is built in `folder`."""
     build_driver(folder, library)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LD_LIBRARY_PATH", str(folder))
@@ -74,14 +74,15 @@ def pretended(folder: Path, library: str = "libcuda.so.1") -> Iterator[Path]:
 
 
 def translate_for_host(self: object, text: str, capability: object) -> tuple[bytes, str]:
-    """In place of NVRTC's: an image that the double loads, and a log like that of `ptxas -v`. Raises BuildError."""
+    """Replace NVRTC's translation: return an image for the mock, and a log like that of `ptxas -v`. Raises BuildError.
+    """
     del self, capability
     for own, name in RENAMED.findall(text):
         text = re.sub(rf"\b{own}\b", name, text)
     names = [name for name, _ in KERNEL.findall(text)]
     with tempfile.TemporaryDirectory(prefix="host-kernels-") as folder:
         library = _library(Path(folder), "\n".join(['#include "words.hpp"', DYNAMIC.sub("", text), *wrappers(text)]))
-    # 255 registers are as many as there are; kernels that spill with fewer would be compiled again
+    # 255 registers are the maximum; kernels that spill with fewer would be compiled again
     log = "".join(f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
                   f"    0 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads\n"
                   f"ptxas info    : Used 255 registers\n" for name in names)
@@ -89,7 +90,7 @@ def translate_for_host(self: object, text: str, capability: object) -> tuple[byt
 
 
 def _library(folder: Path, text: str) -> bytes:
-    """The shared library of C++ `text`. Raises BuildError."""
+    """Return the shared library of C++ `text`. Raises BuildError."""
     source, made, library = folder / "kernels.cpp", folder / "kernels.o", folder / "kernels.so"
     source.write_text(text)
     watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
@@ -102,12 +103,12 @@ def _library(folder: Path, text: str) -> bytes:
 
 
 def hip_for_host(self: object, text: str, architecture: str) -> bytes:
-    """In place of hiprtc's. Raises BuildError."""
+    """Replace hiprtc's translation. Raises BuildError."""
     return translate_for_host(self, text, architecture)[0]
 
 
 def wrappers(text: str) -> list[str]:
-    """A function per kernel that takes its parameters from where a launch has put them."""
+    """Return a function per kernel that reads its parameters from a launch's buffer."""
     found = []
     for name, parameters in KERNEL.findall(text):
         kinds = [re.sub(r"\b(const|__restrict__)\b", "", p).rsplit(maxsplit=1) for p in parameters.split(",")]
@@ -124,9 +125,7 @@ def wrappers(text: str) -> list[str]:
 
 
 def probing_for_host(folder: Path) -> Mapping[str, str]:
-    """Environment variables of processes that compile for the host wherever CUDA's compiler is loaded, as `antune
-    devices` does.
-    """
+    """Return environment variables of processes that compile for the host, including probes of `antune devices`."""
     return changed_children(folder, """
 from tests.support.children import after_import
 def change(module):
@@ -145,7 +144,7 @@ after_import("runners.hip.compiler", change_hip)
 
 
 def pretend() -> None:
-    """From now on this process compiles for the host. (NVRTC itself crashes when it meets the double.)"""
+    """Let this process compile for the host. (NVRTC itself crashes with the mock.)"""
     from runners.cuda.compiler import Nvrtc
     from runners.hip.compiler import Hiprtc
 
@@ -159,7 +158,7 @@ def lower_for_host(program: Program, plan: Plan, target: Target) -> Variant:
 
 
 def hostile_for_host(program: Program, plan: Plan, target: Target) -> Variant:
-    """The hand-written kernels of tests/support/runners.py, likewise; a null pointer is what it is on a GPU."""
+    """The hand-written kernels of tests/support/runners.py, likewise; a null pointer fails as on a GPU."""
     variant = lower_by_hand(program, plan, target)
     kernels = tuple(
         replace(k, text=replace(k.text, after=k.text.after.replace(NULL_POINTER, ILLEGAL_ADDRESS)))
@@ -174,7 +173,7 @@ if "runners.worker_main" in sys.modules:
 
 def measured(found: Problem, device: DeviceInfo, plans: list[Plan], folder: Path,
              lower: object = lower_for_host) -> dict[int, Outcome]:
-    """The outcomes of `plans`, by their place."""
+    """Return the outcomes of `plans`, by their place."""
     runner = DeviceRunner(found, device, LIMITS, folder, 1, lower)  # type: ignore[arg-type]  # both are of type Lower
     try:
         return dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))

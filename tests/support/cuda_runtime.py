@@ -1,7 +1,7 @@
-"""The runtime library of CUDA, or HIP, on the host, as far as exports call it: memory is the host's, threads run one
-after the other.
+"""The runtime library of CUDA, or HIP, on the host, as far as exports need it: memory is the host's, threads run in
+sequence.
 
-Only for kernels without barriers. It shows that an export copies, binds and launches what it should; a GPU is stricter.
+Only for kernels without barriers. It tests the copies, bindings and launches of an export; a GPU is stricter.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _LAUNCH = re.compile(r"(\w+)<<<(dim3\([^)]*\)), (dim3\([^)]*\)), 0>>>\((.*)\);")
 
 
 def build_on_host(folder: Path, suffix: str = "cu") -> None:
-    """Build the self-check of a CUDA export with the host's compilers, or of one to HIP, which has the suffix `hip`."""
+    """Build the self-check of an export to CUDA, or to HIP (suffix `hip`), with the host's compilers."""
     (source,) = [path for path in folder.glob(f"*.{suffix}") if path.stem != "kernels"]
     kernels = (folder / f"kernels.{suffix}").read_text()
     assert "__syncthreads" not in kernels or set(re.findall(r"__launch_bounds__\((\d+)\)", kernels)) == {"1"}

@@ -1,4 +1,4 @@
-"""Small definitions, one per feature of the language, with what numpy says they are."""
+"""Small definitions, one per feature of the language, with their results by numpy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def expected_declared_types() -> list[NDArray[Any]]:
 
 
 def ranges_of_funcs(hl: Any) -> Wanted:
-    """A histogram over what a Func stores, which its definition keeps below 8."""
+    """A histogram of a Func's values, which its definition keeps below 8."""
     x, y, image = hl.Var("x"), hl.Var("y"), hl.Buffer(PHOTO[0])
     level, shifted, histogram, r = hl.Func("level"), hl.Func("shifted"), hl.Func("histogram"), hl.RDom([(0, 4), (0, 3)])
     level[x, y] = hl.i32(image[x, y]) % 7

@@ -1,4 +1,4 @@
-"""Right code with one thing changed in its text."""
+"""Correct code with one change in its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generator.variant import Variant
 
 
 def edited(change: Callable[[str], str], program: Program, plan: Plan, target: Target) -> Variant:
-    """The right code with `change` applied to every kernel."""
+    """Return the correct code with `change` applied to every kernel."""
     variant = lower(program, plan, target)
     return replace(
         variant, kernels=tuple(replace(k, text=replace(k.text, after=change(k.text.after))) for k in variant.kernels)
@@ -21,7 +21,7 @@ def edited(change: Callable[[str], str], program: Program, plan: Plan, target: T
 
 
 def without_barrier(number: int, text: str) -> str:
-    """Without the barrier of this number."""
+    """Remove the barrier of this number."""
     parts = text.split("barrier(CLK_LOCAL_MEM_FENCE);")
     assert len(parts) > number + 1
     rest = parts[number].rstrip() + ";" + parts[number + 1]
@@ -29,7 +29,7 @@ def without_barrier(number: int, text: str) -> str:
 
 
 def replaced(old: str, new: str, number: int, text: str) -> str:
-    """With `new` in the place of the occurrence of `old` of this number."""
+    """Replace the occurrence of `old` of this number by `new`."""
     parts = text.split(old)
     assert len(parts) > number + 1, f"{old} is not there so often"
     return new.join([old.join(parts[:number + 1]), old.join(parts[number + 1:])])

@@ -1,4 +1,4 @@
-"""Stored runs without a search, and what exported C programs are built and run with."""
+"""Stored runs without a search, and helpers to build and run exported C programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ AGREES = "selfcheck: ok: the results of the exported function agree with the seq
 
 
 def timed(ms: float, plan: Plan) -> Timed:
-    """A timed outcome whose kernels have equal shares."""
+    """Return a timed outcome whose kernels have equal shares."""
     kernels = tuple(KernelTime(k.statements, ms / len(plan.kernels), (("occupancy", 0.5),)) for k in plan.kernels)
     return Timed(ms, 0.9 * ms, 1.1 * ms, (ms, 0.9 * ms, 1.1 * ms), ms + 1, kernels, plan.digest, False, SPENT)
 
@@ -48,7 +48,7 @@ def timed(ms: float, plan: Plan) -> Timed:
 def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: Sequence[Change] = (),
                target: Target = GPU, function: str | None = None, device: tuple[str, str] = POCL,
                here: DeviceInfo | None = None) -> Path:
-    """A run in `folder`: the default plan takes 4 ms, each changed plan 1 ms less than the one before.
+    """Store a run in `folder`: the default plan takes 4 ms, each changed plan 1 ms less than the previous one.
 
     `device` is a name and a platform as antune calls it; `here` is a real one instead, which can check plans.
     """
@@ -69,12 +69,12 @@ def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: S
 
 
 def suite_run(folder: Path, name: str, *changes: Change, target: Target = GPU, device: tuple[str, str] = POCL) -> Path:
-    """A run of a program of the suite at its smallest size."""
+    """Store a run of a program of the suite at its smallest size."""
     return stored_run(folder, SUITE / f"{name}.c", ("MINI_DATASET",), changes, target, device=device)
 
 
 def with_failures(folder: Path) -> Path:
-    """A run of gemm with an outcome of several kinds."""
+    """Store a run of gemm with outcomes of several kinds."""
     file = SUITE / "gemm.c"
     options = RunOptions(str(file), Compilation(defines=("MINI_DATASET",)), Budget(evaluations=9))
     problem = read_problem(file, options.compilation, None, None, {}, 0)
@@ -94,14 +94,15 @@ def with_failures(folder: Path) -> Path:
 
 
 def placed(memory: str, *arrays: str) -> Change:
-    """Puts arrays into other memory."""
+    """Return a change that moves arrays to other memory."""
     return lambda plan: replace(plan, placement=tuple((name, memory) for name in sorted(arrays)))  # type: ignore[misc]  # the placement is a word
 
 
 def pocl_environment(folder: Path) -> Mapping[str, str]:
-    """An environment in which a C program finds PoCL, from the system or from the packages of this installation, and
-    Intel's CPU runtime where that is installed. Skips where PoCL runs nothing in a C program, and Intel's runtime is
-    not there: PoCL's compiler may not know the CPU, which antune repairs in Python only.
+    """Return an environment in which a C program finds PoCL, and Intel's CPU runtime if it is installed.
+
+    PoCL is the system's or that of this installation's packages. Skips the test if neither works in a C program: PoCL's
+    compiler may not know the CPU, which antune only repairs in Python.
     """
     environment = {**os.environ, "POCL_CACHE_DIR": str(folder)}
     seen = survey()
@@ -127,7 +128,7 @@ def pocl_environment(folder: Path) -> Mapping[str, str]:
 
 
 def intel_library() -> Path | None:
-    """Intel's CPU runtime, which can read images; None where it is not installed."""
+    """Return Intel's CPU runtime, which can read images; None if it is not installed."""
     try:
         files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:
@@ -136,13 +137,13 @@ def intel_library() -> Path | None:
 
 
 def need_compiler() -> None:
-    """Skip where no C program can be built."""
+    """Skip the test if no C program can be built."""
     if not shutil.which("make") or not shutil.which("cc"):
         pytest.skip("make or cc is missing")
 
 
 def schema_text() -> str:
-    """The schema of what is written as T4."""
+    """Return the schema of T4 files."""
     return resources.files("experiments.exports").joinpath("t4_schema.json").read_text(encoding="utf-8")
 
 
@@ -153,13 +154,13 @@ def exported(run: Path, kind: Kind, folder: Path, number: int | None = None, siz
 
 
 def ran(folder: Path, environment: Mapping[str, str], *command: str) -> subprocess.CompletedProcess[str]:
-    """What a command came to that was run in `folder`."""
+    """Run a command in `folder` and return the result."""
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=120, text=True, env=dict(environment),
                           check=False)
 
 
 def checked(folder: Path, environment: Mapping[str, str]) -> str:
-    """The output of `make check`, which must not fail; nor may the compiler of the kernels count warnings."""
+    """Return the output of `make check`, which must not fail; the compiler of the kernels must not count warnings."""
     done = ran(folder, environment, "make", "check", STRICT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "generated." not in done.stderr

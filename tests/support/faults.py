@@ -1,16 +1,16 @@
 """Faults in lowered kernels: every kernel that differs from a given one in one place.
 
-    barrier dropped       a barrier is gone
-    plain update          an atomic update is an ordinary one
-    condition dropped     what was guarded runs always
-    only full tiles       partial tiles run as if they were full
-    limit dropped         a subscript that was kept inside its array is not
-    choice dropped        `c ? a : b` is `a`
-    number changed        a size, an offset or a bound is larger by one
-    element shifted       a subscript is larger by one
-    first value changed   registers start from another number
-    fewer lanes           a shuffle combines half of the threads
-    other lane            a thread receives the value of the next lane
+    barrier dropped         a barrier is removed
+    plain update            an atomic update becomes an ordinary one
+    condition dropped       guarded code always runs
+    only full tiles         partial tiles run as if they were full
+    limit dropped           the limit of a subscript is removed
+    choice dropped          `c ? a : b` becomes `a`
+    number changed          a size, an offset or a bound is increased by one
+    element shifted         a subscript is increased by one
+    first value changed     registers start from another number
+    fewer lanes             a shuffle combines half of the threads
+    other lane              a thread receives the value of the next lane
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from generator.target import LANES
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kernel with a fault: its kind, what it was before and is now."""
+    """A kernel with a fault: its kind, and the changed part before and after."""
 
     kind: str
     before: object
@@ -35,7 +35,7 @@ class Fault:
 
 
 def faults(kernel: LoweredKernel) -> Iterator[Fault]:
-    """All kernels with one fault."""
+    """Yield all kernels with one fault."""
     for kind, before, after, body in _in_nodes(kernel.body):
         yield Fault(kind, before, after, replace(kernel, body=body))
 
@@ -51,7 +51,7 @@ def _in_nodes(nodes: Nodes) -> Iterator[Changed]:
 
 
 def _at(node: Node) -> Iterator[Changed]:
-    """Changes of one node and of what is in it."""
+    """Yield changes of one node and of its parts."""
     match node:
         case Barrier():
             yield "barrier dropped", node, (), ()
@@ -97,7 +97,8 @@ def _in_assignment(node: Assign | Atomic) -> Iterator[Changed]:
 
 
 def _expressions(expr: Expr, inside: bool) -> Iterator[tuple[str, Expr, Expr, Expr]]:
-    """(kind, part before, part after, whole after); numbers count in subscripts (`inside`) and conditions only."""
+    """Yield (kind, part before, part after, whole after); numbers change only in subscripts (`inside`) and conditions.
+    """
     for kind, after in _replacements(expr, inside):
         yield kind, expr, after, after
     parts = children(expr)

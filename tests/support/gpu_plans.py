@@ -1,4 +1,4 @@
-"""Random plans with what only spaces of GPUs offer, for devices that run on CPUs."""
+"""Random plans with features of GPUs' spaces, for devices on CPUs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from generator.target import Target
 from tests.support.space_plans import random_plans
 
 THREADS = 64
-"""In a block at most: CPUs take long for more that wait for each other."""
+"""The maximum number of threads of a block: CPUs take long for more threads that wait for each other."""
 
 
 def gpu_plans(program: Program, target: Target, level: LevelName, count: int, seed: int) -> list[Plan]:
-    """Random plans of the space of a GPU with the limits of `target`, changed so that kernels often have several points
-    per thread in runs, vector accesses and tiles ahead; those that cannot be lowered are left out.
+    """Return random plans of a GPU's space with the limits of `target`, changed for more features of GPUs.
+
+    Kernels often have several points per thread in runs, vector accesses and tiles ahead; plans that cannot be lowered
+    are left out.
     """
     rng, found = np.random.default_rng(seed), []
     for plan in random_plans(program, replace(target, shares_host_cores=False), level, count, seed):
@@ -35,8 +37,9 @@ def gpu_plans(program: Program, target: Target, level: LevelName, count: int, se
 
 
 def _changed(kernel: KernelPlan, timed: bool, rng: np.random.Generator) -> KernelPlan:
-    """The kernel with fewer threads and more points along x; one that runs several time steps (`timed`) has no runs,
-    vectors and tiles ahead.
+    """Return the kernel with fewer threads and more points along x.
+
+    A kernel with several time steps (`timed`) has no runs, vectors and tiles ahead.
     """
     if not kernel.tile or kernel.walk or kernel.diagonals:
         return kernel

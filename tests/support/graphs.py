@@ -1,4 +1,4 @@
-"""Random expressions whose parts are used again and again, in the pipeline language and, step by step, in numpy."""
+"""Random expressions whose parts are used repeatedly, in the pipeline language and, step by step, in numpy."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ REAL = ("+", "-", "*", "min", "max", "select")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operation on values so far; the operands count from the last one backwards."""
+    """An operation on earlier values; the operands count from the last one backwards."""
 
     name: str
     operands: tuple[int, int, int]
 
 
 def graphs(names: Sequence[str] = tuple(MAKERS), most: int = 40) -> st.SearchStrategy[list[Step]]:
-    """Any operations, most of them on recent values: as trees most of these are long."""
+    """Return any operations, most of them on recent values: most of these are long as trees."""
     operand = st.integers(0, 3)
     step = st.builds(Step, st.sampled_from(tuple(names)), st.tuples(operand, operand, operand))
     return st.lists(step, min_size=2, max_size=most)
 
 
 def drawn(rng: np.random.Generator, names: Sequence[str] = tuple(MAKERS), count: int = 30) -> list[Step]:
-    """The same, for tests that want many at once."""
+    """Draw one, for tests that need many at once."""
     made = []
     for _ in range(count):
         a, b, c = map(int, rng.integers(0, 4, 3))
@@ -53,7 +53,7 @@ def drawn(rng: np.random.Generator, names: Sequence[str] = tuple(MAKERS), count:
 
 
 def expression(steps: Sequence[Step], leaves: Sequence[hl.Expr]) -> hl.Expr:
-    """The last value, as an expression."""
+    """Return the last value, as an expression."""
     values = list(leaves)
     for step in steps:
         a, b, c = (values[-1 - operand % len(values)] for operand in step.operands)
@@ -62,7 +62,7 @@ def expression(steps: Sequence[Step], leaves: Sequence[hl.Expr]) -> hl.Expr:
 
 
 def computed(steps: Sequence[Step], leaves: Sequence[Array], kind: Type) -> Array:
-    """The last value, computed once per step."""
+    """Return the last value, computed once per step."""
     values = list(leaves)
     with np.errstate(all="ignore"):
         for step in steps:

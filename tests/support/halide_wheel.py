@@ -1,7 +1,7 @@
-"""One definition under two languages: ours, and Halide's own Python package (extra `peers`), with the same inputs.
+"""One definition in two languages: antune's, and Halide's own Python package (extra `peers`), with the same inputs.
 
-A case is a function of the module `hl` that returns the outputs it wants, each with its extents. What it makes is
-compared: integers must be equal, real numbers nearly.
+A case is a function of the module `hl` that returns its outputs, each with its extents. The results are compared:
+integers must be equal, real numbers nearly.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Case: TypeAlias = Callable[[Any], Wanted]
 
 
 def wheel() -> Any:
-    """Halide's Python module; without it the test is skipped."""
+    """Return Halide's Python module; skip the test without it."""
     return pytest.importorskip("halide", reason="Halide's Python package is not installed (extra `peers`)")
 
 
 def values(hl: Any, case: Case) -> list[NDArray[Any]]:
-    """All values of all outputs, as `realize` computes them under the language `hl`."""
+    """Return all values of all outputs, as `realize` computes them in the language `hl`."""
     found: list[NDArray[Any]] = []
     for output, sizes in case(hl):
         result = output.realize(list(sizes))
@@ -41,7 +41,7 @@ def values(hl: Any, case: Case) -> list[NDArray[Any]]:
 
 
 def agree(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]], rtol: float = 1e-5) -> None:
-    """The same number of arrays, of the same types and shapes, and with the same values."""
+    """Check that there are equally many arrays, with the same types and shapes, and equal values."""
     assert [(a.dtype.kind, a.itemsize, a.shape) for a in one] == [(a.dtype.kind, a.itemsize, a.shape) for a in other]
     for a, b in zip(one, other, strict=True):
         if a.dtype.kind == "f":
@@ -51,7 +51,7 @@ def agree(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]], rtol: floa
 
 
 def as_in_halide(case: Case, rtol: float = 1e-5) -> list[NDArray[Any]]:
-    """The values of `case` under our language, after Halide's have been found to be the same."""
+    """Return the values of `case` in antune's language, after comparing them with Halide's."""
     found = values(ours, case)
     agree(found, values(wheel(), case), rtol)
     return found
@@ -59,7 +59,7 @@ def as_in_halide(case: Case, rtol: float = 1e-5) -> list[NDArray[Any]]:
 
 @dataclass
 class Recording:
-    """Halide's module, as far as a file knows; it keeps the images and Funcs that the file asks for."""
+    """The part of Halide's module that a file needs; it keeps the images and Funcs that the file makes."""
 
     module: Any
     images: dict[str, Any] = field(default_factory=dict)
@@ -69,12 +69,13 @@ class Recording:
         return getattr(self.module, name)
 
     def ImageParam(self, kind: Any, dimensions: int, name: str) -> Any:  # Halide's name
-        """An image, known by its name afterwards."""
+        """Return an image, and keep it by its name."""
         self.images[name] = self.module.ImageParam(kind, dimensions, name)
         return self.images[name]
 
     def random_float(self, seed: int) -> Any:
-        """Our random numbers, by their formula (docs/pipelines.md): of a definition over `x`, `y` and `z`."""
+        """Return antune's random numbers by their formula (docs/pipelines.md), for a definition over `x`, `y` and `z`.
+        """
         hl = self.module
         state = hl.cast(hl.UInt(64), 0x9E3779B9)
         for word in (seed, *map(hl.Var, "xyz"), 0x9E3779B9, 0x3C6EF372, 0xDAA66D2B):
@@ -83,14 +84,15 @@ class Recording:
         return hl.cast(hl.Float(32), state >> hl.cast(hl.UInt(64), 8)) * 2.0**-24
 
     def Func(self, *arguments: Any) -> Any:  # Halide's name
-        """A Func, which is stored: without a schedule all is inlined, which takes for ever to compile."""
+        """Return a Func, and keep it to store it: without a schedule all is inlined, which takes too long to compile.
+        """
         self.funcs.append(self.module.Func(*arguments))
         return self.funcs[-1]
 
 
 def file_in_halide(file: Path, arguments: Mapping[str, int], sizes: Sequence[int],
                    inputs: Mapping[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch) -> list[NDArray[Any]]:
-    """What the pipeline of a file computes under Halide's package: `build` with those of `arguments` that it has."""
+    """Return the results of a file's pipeline in Halide's package: `build` with those of `arguments` that it has."""
     recording = Recording(wheel())
     _forget_helpers(file)
     with monkeypatch.context() as patch:
@@ -111,13 +113,13 @@ def file_in_halide(file: Path, arguments: Mapping[str, int], sizes: Sequence[int
 
 
 def _forget_helpers(file: Path) -> None:
-    """Have the modules beside `file` imported anew: they know one language only."""
+    """Import the modules beside `file` again: they are bound to one language."""
     for helper in {path.stem for path in file.parent.glob("*.py")} & set(sys.modules):
         del sys.modules[helper]
 
 
 def as_in_c(case: Case) -> list[NDArray[Any]]:
-    """The values of `case` under our language, after sequential C has agreed with the interpreter."""
+    """Return the values of `case` in antune's language, after comparing sequential C with the interpreter."""
     for output, sizes in case(ours):
         outputs = output.outputs() if isinstance(output, ours.Pipeline) else [output]
         reference = problem_of(outputs, sizes, "case").reference

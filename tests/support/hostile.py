@@ -1,7 +1,7 @@
-"""Hostile variants of `B[i] = a * A[i]`, and workers whose device gets lost: what a search must survive.
+"""Hostile variants of `B[i] = a * A[i]`, and workers that lose their device: a search must survive them.
 
-Every Plan names its fault and carries a number of its own that is in its code, its statements and its messages, so that
-a result that went to another Plan is noticed.
+Every Plan has a name of its fault and a unique number that is in its code, its statements and its messages, so that a
+result that went to another Plan is noticed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Check = Callable[[Outcome, int], bool]
 
 @dataclass(frozen=True)
 class Fault:
-    """A kernel body (with `{n}`, the number of the Plan) and what must become of it. `runs`: launches per run."""
+    """A kernel body (with `{n}`, the number of the Plan) and its expected outcome. `runs`: launches per run."""
 
     body: str
     expected: Check
@@ -67,7 +67,7 @@ def _crashed(phase: str, words: str) -> Check:
 
 
 def _failed(outcome: Outcome, _number: int) -> bool:
-    """Where the specification leaves open what happens: anything but a success."""
+    """Anything but a success, if the specification does not define the result."""
     return not isinstance(outcome, Timed)
 
 
@@ -117,23 +117,23 @@ HOSTILE = tuple(name for name in FAULTS if name != "good")
 
 
 def hostile_plan(fault: str, number: int, folder: str = "") -> Plan:
-    """The Plan with `number` that has `fault`; `folder` holds the pipe that nobody writes to."""
+    """Return the Plan with `number` that has `fault`; `folder` holds the pipe that has no writer."""
     return Plan(ScheduleChoice(), (KernelPlan(("S0",), (64,), (64,)),),
                 parameters=(("fault", fault), ("number", number), ("path", folder)))
 
 
 def fault_of(plan: Plan) -> str:
-    """The name of its fault."""
+    """Return the name of its fault."""
     return str(dict(plan.parameters)["fault"])
 
 
 def number_of(plan: Plan) -> int:
-    """Its number."""
+    """Return its number."""
     return int(dict(plan.parameters)["number"])
 
 
 def as_expected(plan: Plan, outcome: Outcome) -> bool:
-    """Whether `outcome` is what must become of `plan`, and belongs to it and no other."""
+    """Return whether `outcome` is the expected one of `plan`, and belongs to no other plan."""
     number = number_of(plan)
     if not FAULTS[fault_of(plan)].expected(outcome, number):
         return False
@@ -144,7 +144,7 @@ def as_expected(plan: Plan, outcome: Outcome) -> bool:
 
 
 def lower_hostile(program: Program, plan: Plan, target: Target) -> Variant:
-    """A stand-in for the lowering, which may be hostile itself."""
+    """A replacement for the lowering, which may itself be hostile."""
     del program, target
     match fault_of(plan):
         case "endless lowering":
@@ -154,14 +154,14 @@ def lower_hostile(program: Program, plan: Plan, target: Target) -> Variant:
             while True:
                 hoard.append(bytearray(b"x" * (64 << 20)))
         case "terabyte lowering":
-            bytearray(1000 * TERABYTE)  # more than any machine promises
+            bytearray(1000 * TERABYTE)  # more than any machine has
         case "killed lowering":
             os.kill(os.getpid(), 9)
     return variant_of(plan)
 
 
 def variant_of(plan: Plan, size: int = 4096) -> Variant:
-    """The code of `plan`."""
+    """Return the code of `plan`."""
     fault, number = FAULTS[fault_of(plan)], number_of(plan)
     body = fault.body.format(n=number)
     before = fault.before.replace("{path}", str(dict(plan.parameters)["path"]))
@@ -176,19 +176,19 @@ def variant_of(plan: Plan, size: int = 4096) -> Variant:
 
 
 class Lost:
-    """A device after its context was lost: every call fails, for as long as the process lives."""
+    """A device after its context was lost: every call fails, until the process ends."""
 
     def __init__(self, error: type[Exception]) -> None:
-        """`error`: what the driver's binding makes of it."""
+        """`error`: the exception type of the driver's binding."""
         self._error = error
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever is called."""
+        """Raise the error for any call."""
         raise self._error(f"{name} failed: CONTEXT_LOST")
 
 
 def make_fragile_compile_worker(setup: WorkerSetup) -> Handler:
-    """A compile worker that some Plans rob of its context for good."""
+    """Return a compile worker that loses its context for some Plans, permanently."""
     worker = CompileWorker(setup)
 
     def handler(task: Any, report: Report) -> Answer:
@@ -204,7 +204,7 @@ def make_fragile_compile_worker(setup: WorkerSetup) -> Handler:
 
 
 def make_fragile_device_worker(setup: WorkerSetup) -> Handler:
-    """A device worker that some Plans rob of its context for good."""
+    """Return a device worker that loses its context for some Plans, permanently."""
     worker = DeviceWorker(setup)
 
     def lose(error: type[Exception]) -> None:

@@ -16,15 +16,15 @@ from generator.target import Target
 from tests.support.suite import small_problem
 
 WIDER: Mapping[str, str] = MappingProxyType({"camera_pipe": "80x16", "stencil_chain": "80x12"})
-"""Sizes at which a warp has several points along x, of those that have not at their small size."""
+"""Sizes at which a warp has several points along x, for pipelines without them at their small size."""
 
 
 def hybrid_problem(name: str) -> Problem:
-    """The pipeline at a small size."""
+    """Return the pipeline at a small size."""
     found = pipeline(name)
     return small_problem(replace(found, small=WIDER.get(name, found.small)))[0]
 
 
 def hybrid_plan(name: str, program: Program, target: Target) -> Plan:
-    """The start plan with half of the tiles in registers."""
+    """Return the start plan with half of the tiles in registers."""
     return start_plans(program, target, tiled_stages(name))[-1]

@@ -56,14 +56,16 @@ PROGRAMS = {
 
 @lru_cache
 def program(name: str) -> Program:
-    """One of PROGRAMS."""
+    """Return one of PROGRAMS."""
     return program_of(scop(PROGRAMS[name], ARRAYS))
 
 
 def random_walk_plan(
     found: Program, rng: np.random.Generator, preferred: Preferences = MappingProxyType({})
 ) -> Plan | None:
-    """A plan of a random walk through the O3 space, with small tiles and random kernels; None: there is no walk."""
+    """Return a plan of a random walk through the O3 space, with small tiles and random kernels; None if there is no
+    walk.
+    """
     space = make_o3_space(partial(kernel_shapes, found), O3(found), TARGET, reductions=reducible(found))
     walk = OptimizationGraph().walk(space, prefer(preferred, uniform(rng)))
     if walk is None:
@@ -74,10 +76,10 @@ def random_walk_plan(
 
 
 def random_kernels(found: Program, schedule: Hyperplanes, rng: np.random.Generator) -> tuple[KernelPlan, ...]:
-    """Random plans of all kernels, without shared copies, whose barriers skewed loops seldom allow. Raises IllegalPlan.
+    """Return random plans of all kernels, without shared copies, whose barriers skewed loops rarely allow.
 
     As in the space, skewed loops have no tiles inside, and a thread runs one tile of a wavefront. In most kernels a
-    thread runs one point: isl takes long for several.
+    thread runs one point, since isl takes long for several. Raises IllegalPlan.
     """
     kernels = []
     for shape in kernel_shapes(found, schedule):
@@ -91,14 +93,14 @@ def random_kernels(found: Program, schedule: Hyperplanes, rng: np.random.Generat
 
 
 def _small(nest: LoopNest, rng: np.random.Generator) -> LoopNest:
-    """With tiles of a few points, so that small programs have several."""
+    """Return the nest with tiles of a few points, so that small programs have several."""
     sizes = tuple(int(rng.integers(1, 5)) for _ in nest.wavefront)
     return replace(nest, parts=tuple(_small(part, rng) for part in nest.parts), wavefront=sizes)
 
 
 def random_rows(found: Program, rng: np.random.Generator) -> Hyperplanes:
-    """Rows that need not be legal: iterators in any order, sometimes mixed, for all statements together or each
-    alone.
+    """Return rows that need not be legal: iterators in any order, sometimes mixed, for all statements together or
+    separately.
     """
     names = [s.name for s in found.statements]
     together = bool(rng.integers(2))
@@ -127,7 +129,7 @@ def _random_row(found: Program, group: tuple[str, ...], depth: int, rng: np.rand
 
 
 def check(found: Program, plan: Plan, rng: np.random.Generator) -> str:
-    """Run a plan in Python: `right`, or why it is refused. Fails where the result is wrong."""
+    """Run a plan in Python; return `right`, or why it is refused. Fails if the result is wrong."""
     try:
         memory = run_plan(found, plan, rng)
     except IllegalPlan as error:
@@ -137,7 +139,7 @@ def check(found: Program, plan: Plan, rng: np.random.Generator) -> str:
 
 
 def processor_s() -> float:
-    """Seconds of processor time of this process and of the children that it waited for: isl runs in some."""
+    """Return seconds of processor time of this process and of its finished children: isl runs in some."""
     return sum(os.times()[:4])
 
 
@@ -151,16 +153,15 @@ class BruteForce:
 
     names: tuple[str, ...]
     outer: tuple[tuple[Vector, ...], ...]
-    """Per statement its vectors in the rows of the place, without constants."""
+    """Per statement, its vectors in the rows of the place, without constants."""
     dims: int
     pairs: frozenset[Pair]
 
     def rows(self, parallel: bool) -> set[Row]:
-        """All legal rows (or parallel ones) with coefficients in [-2, 2] and another direction for each statement, but:
+        """Return all legal (or parallel) rows with coefficients in [-2, 2] and a new direction for each statement, but:
 
-        - of vectors of a statement that are the same up to the rows outside, only the simplest, and none that leaves
-          holes;
-        - constants are the least that are legal, and at most 4; a multiple of a row is no other row;
+        - of vectors of a statement that are equal up to the outer rows, only the simplest, and none that leaves holes;
+        - constants are the least legal ones, and at most 4; multiples of a row are not included;
         - of a row and its negative, if both are legal, only the one that begins with a positive number.
         """
         own = [list(self._vectors(number)) for number in range(len(self.names))]
@@ -171,7 +172,7 @@ class BruteForce:
                 or next(c for v in row for c in v[:-1] if c) > 0}
 
     def _vectors(self, number: int) -> Iterator[Vector]:
-        """Another direction in all ways that differ, the simplest first."""
+        """Yield new directions in all different ways, the simplest first."""
         basis = np.array(self.outer[number], float).reshape(-1, self.dims)
         seen = set()
         for vector in sorted(product(REACH, repeat=self.dims), key=_complexity):
@@ -181,7 +182,7 @@ class BruteForce:
                 yield vector
 
     def legal(self, vectors: tuple[Vector, ...], parallel: bool, most: int) -> Row | None:
-        """The row with these vectors and the least constants (`most` at most); None if it is not legal."""
+        """Return the row with these vectors and the least constants (`most` at most); None if it is not legal."""
         least, greatest = -NO_BOUND, NO_BOUND  # of the second statement's constant minus the first's
         for (first, before), (second, after) in self.pairs:
             a, b = self.names.index(first), self.names.index(second)
@@ -198,7 +199,7 @@ class BruteForce:
         return tuple((*v, c) for v, c in zip(vectors, (max(0, -shift), max(0, shift)), strict=False))
 
     def promise(self, row: Row) -> int:
-        """How many statements can have a parallel loop right inside `row` (with coefficients in [-2, 2])."""
+        """Return how many statements can have a parallel loop directly inside `row` (with coefficients in [-2, 2])."""
         below = self.inside(row)
         groups = strongly_connected(self.names, {(a, b) for (a, _), (b, _) in below.pairs if a != b})
         return sum(len(group) for group in groups if below.restricted(group)._any_parallel())
@@ -215,7 +216,7 @@ class BruteForce:
         )
 
     def inside(self, row: Row) -> BruteForce:
-        """One loop further in."""
+        """Return the state one loop further inside."""
         vectors = dict(zip(self.names, row, strict=True))
         kept = {
             ((a, x), (b, y)) for (a, x), (b, y) in self.pairs if _at(vectors[a], (*x, 1)) == _at(vectors[b], (*y, 1))
@@ -224,14 +225,14 @@ class BruteForce:
         return replace(self, outer=outer, pairs=frozenset(kept))
 
     def restricted(self, names: tuple[str, ...]) -> BruteForce:
-        """The same for some of the statements."""
+        """Return the same for some of the statements."""
         outer = tuple(self.outer[self.names.index(name)] for name in names)
         return replace(self, names=names, outer=outer,
                        pairs=frozenset(pair for pair in self.pairs if all(name in names for name, _ in pair)))
 
 
 def brute_force(found: Program, place: NestPath) -> BruteForce:
-    """The rows of a program of one or two statements, all of as many iterators, inside `place`."""
+    """Return the rows inside `place` for a program of one or two statements, all with the same number of iterators."""
     names = tuple(s.name for s in found.statements)
     (dims,) = {len(s.iterators) for s in found.statements}
     question = BruteForce(names, ((),) * len(names), dims, frozenset(conflicts(found, set())))
@@ -249,12 +250,12 @@ def _complexity(vector: Vector) -> tuple[int, int, int, list[int]]:
 
 
 def _without_holes(rows: Iterable[Vector]) -> bool:
-    """Whether one row, or two of two numbers, take all integer values."""
+    """Return whether one row, or two of two numbers, take all integer values."""
     first, *more = rows
     return abs(round(np.linalg.det(np.array([first, *more])))) == 1 if more else gcd(*first) == 1
 
 
 def one(names: tuple[str, ...], *rows: tuple[int, ...], wavefront: tuple[int, ...] = (),
         parts: tuple[LoopNest, ...] = ()) -> LoopNest:
-    """A nest in which all statements have the same rows, constants apart."""
+    """Return a nest in which all statements have the same rows, except for constants."""
     return LoopNest(names, tuple((row,) * len(names) for row in rows), parts, wavefront)

@@ -17,7 +17,7 @@ __all__ = ["Device", "Memory", "assign", "evaluate", "run_original"]
 
 
 def run_original(program: Program) -> Memory:
-    """The program in its original order."""
+    """Run the program in its original order."""
     memory = Memory(program)
     statements = {s.name: s for s in program.statements}
     for name, values in original_order(program):
@@ -34,7 +34,7 @@ class Device:
         self.kernels = {kernel_name(number): Machine(k, self.memory) for number, k in enumerate(kernels)}
 
     def run(self, operations: tuple[HostOp, ...], names: Mapping[str, int]) -> None:
-        """The host program."""
+        """Run the host program."""
         for operation in operations:
             match operation:
                 case Launch(kernel, _, iterators):

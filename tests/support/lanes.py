@@ -27,17 +27,17 @@ class Chain:
 
     @property
     def program(self) -> Program:
-        """Nothing was run for it."""
+        """Its program, which needs no run."""
         return program_of([self.output], self.sizes)
 
     @property
     def problem(self) -> Problem:
-        """With images of random numbers and the results."""
+        """Its problem, with images of random numbers and the results."""
         return problem_of([self.output], self.sizes, "chain")
 
 
 def three_stages(width: int = 300, height: int = 9) -> Chain:
-    """Each stage reads neighbours of the one before: along y, along x, along both."""
+    """Return stages that read neighbours of the previous one: along y, along x, along both."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.Int(32), 2, "image")
     one, two, out = hl.Func("one"), hl.Func("two"), hl.Func("out")
@@ -48,7 +48,8 @@ def three_stages(width: int = 300, height: int = 9) -> Chain:
 
 
 def random_chain(rng: np.random.Generator, dims: int, far: int, kinds: tuple[hl.Type, ...] = WHOLE) -> Chain:
-    """Two to five stages; each reads one to three earlier ones, or the image, up to `far` points away along x."""
+    """Return two to five stages; each reads one to three earlier ones, or the image, up to `far` points away along x.
+    """
     names = [hl.Var(name) for name in "xyz"[:dims]]
     while True:
         image = hl.ImageParam(hl.Int(32), dims, "image")
@@ -62,14 +63,14 @@ def random_chain(rng: np.random.Generator, dims: int, far: int, kinds: tuple[hl.
         try:
             program_of([chain.output], chain.sizes)
             return chain
-        except InputError:  # an index below 0: another one
+        except InputError:  # an index below 0: try another one
             continue
 
 
 def _sum(
     rng: np.random.Generator, names: list[hl.Var], image: hl.ImageParam, found: list[hl.Func], far: int
 ) -> hl.Expr:
-    """Elements of the last stage and of others."""
+    """Return a sum of elements of the last stage and of others."""
     total = hl.cast(hl.Int(32), hl.i32(int(rng.integers(1, 9))))
     for number in range(int(rng.integers(1, 4))):
         sources: list[hl.Func | hl.ImageParam] = [image, *found]
@@ -85,7 +86,7 @@ def _sum(
 
 
 def split_plan(program: Program, block: tuple[int, ...], points: tuple[int, ...], tenths: int) -> Plan:
-    """All stages in the tiles of warps, so many tenths of them in registers."""
+    """Return a plan with all stages in the tiles of warps, `tenths` of them in registers."""
     arrays = sorted(a.name for a in program.arrays if a.role == "temp")
     names = tuple(sorted(s.name for s in program.statements))
     tile = tuple(b * p for b, p in zip(block, points, strict=True))
@@ -94,13 +95,14 @@ def split_plan(program: Program, block: tuple[int, ...], points: tuple[int, ...]
 
 
 def with_tenths(plan: Plan, tenths: int) -> Plan:
-    """The same with so many tenths in registers."""
+    """Return the same plan with `tenths` in registers."""
     return replace(plan, kernels=tuple(replace(kernel, in_registers=tenths) for kernel in plan.kernels))
 
 
 def row_chain(rng: np.random.Generator) -> Chain:
-    """Two to four stages, each of which reads rows of the one before twice as fast, half as fast (one of them: tiles of
-    two rows repeat that), or at distances.
+    """Return two to four stages, each of which reads rows of the previous one.
+
+    It reads them twice as fast, half as fast (only one stage: tiles of two rows repeat that), or at distances.
     """
     x, y = hl.Var("x"), hl.Var("y")
     while True:
@@ -120,5 +122,5 @@ def row_chain(rng: np.random.Generator) -> Chain:
         try:
             program_of([chain.output], chain.sizes)
             return chain
-        except InputError:  # an index below 0: another one
+        except InputError:  # an index below 0: try another one
             continue

@@ -37,7 +37,7 @@ def lens_blur(
 
 
 def depths(left: Array, right: Array, near: tuple[Array, Array], slices: int, levels: int) -> Array:
-    """Per element (y, x) of the grid `near`: the slice of the least smoothed cost."""
+    """Return, per element (y, x) of the grid `near`, the slice of the least smoothed cost."""
     z = np.arange(slices)
 
     def costs(y: Array, x: Array) -> Array:
@@ -63,12 +63,12 @@ def depths(left: Array, right: Array, near: tuple[Array, Array], slices: int, le
 
 
 def between(one: Plane, other: Plane) -> Plane:
-    """The mean of two."""
+    """Return the mean of two."""
     return Plane(lambda y, x: (one(y, x) + other(y, x)) / 2)
 
 
 def uniform(seed: int, coordinates: tuple[Any, ...]) -> NDArray[np.float32]:
-    """The random numbers from 0 to 1 that docs/pipelines.md defines for a seed and coordinates."""
+    """Return the random numbers from 0 to 1 that docs/pipelines.md defines for a seed and coordinates."""
     state: Any = np.uint64(0x9E3779B9)
     for word in (seed, *coordinates, 0x9E3779B9, 0x3C6EF372, 0xDAA66D2B):
         low = np.asarray(word).astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
@@ -79,6 +79,6 @@ def uniform(seed: int, coordinates: tuple[Any, ...]) -> NDArray[np.float32]:
 
 
 def offsets(values: Array, reach: int) -> Array:
-    """Cut off to integers, and limited."""
+    """Return the values truncated to integers, and limited."""
     found: Array = np.clip(np.trunc(values).astype(int), -reach, reach)
     return found

@@ -1,5 +1,5 @@
-"""What Halide's tutorial teaches in its lessons 1 to 14, as short pipelines of our own. Files and schedules that only
-print or compile have no result; where a lesson is about a schedule, it is given and must change nothing.
+"""Lessons 1 to 14 of Halide's tutorial, as short pipelines. Files and schedules that only print or compile have no
+result; if a lesson is about a schedule, the schedule is given and must change nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def l02_brighten_an_image(hl: Any) -> Wanted:
 
 
 def l03_look_at_values(hl: Any) -> Wanted:
-    """The lesson is about text for people; what is computed stays what it is."""
+    """The lesson prints text; the computed values do not change."""
     wave, x, y = hl.Func("wave"), hl.Var("x"), hl.Var("y")
     wave[x, y] = hl.sin(hl.f32(x) * 0.25) + hl.f32(y)
     wave.compute_root()
@@ -117,7 +117,7 @@ def l09_histograms_and_sums(hl: Any) -> Wanted:
 
 
 def l10_to_l11_with_parameters(hl: Any) -> Wanted:
-    """What these lessons compile ahead of time: an image and a number that come later."""
+    """These lessons compile ahead of time: the image and the number are given later."""
     x, y = hl.Var("x"), hl.Var("y")
     image, offset, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.UInt(8), "offset"), hl.Func("out")
     out[x, y] = image[x, y] + offset
@@ -127,7 +127,7 @@ def l10_to_l11_with_parameters(hl: Any) -> Wanted:
 
 
 def l12_a_pipeline_for_gpus(hl: Any) -> Wanted:
-    """A table of levels, a sharpened image through it."""
+    """A table of levels, and a sharpened image through it."""
     x, y, c, i = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("i")
     edge, table = hl.BoundaryConditions.repeat_edge(hl.Buffer(COLOURS)), hl.Func("table")
     wide, blur, sharp, out = hl.Func("wide"), hl.Func("blur"), hl.Func("sharp"), hl.Func("out")
@@ -154,7 +154,7 @@ def l13_tuples(hl: Any) -> Wanted:
 
 
 def l14_types(hl: Any) -> Wanted:
-    """What operands of two types make, and what does not fit."""
+    """The types of operations on two types, and errors."""
     x, image = hl.Var("x"), hl.Buffer(COLOURS[0, 0])
     kinds = [hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16), hl.UInt(32), hl.Int(32), hl.Float(32), hl.Float(64)]
     made = []

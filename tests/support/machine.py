@@ -1,10 +1,10 @@
-"""One launch of a lowered kernel in Python: blocks and threads in random order, and all that a device leaves open
-checked.
+"""One launch of a lowered kernel in Python: blocks and threads in random order, with checks of everything that a device
+leaves open.
 
-Within one launch no element of global memory may be touched by two threads if one of them writes it, but for atomic
+Within one launch, no element of global memory may be touched by two threads if one of them writes it, except for atomic
 updates by the same operator; the same holds for shared memory between two barriers. Every subscript must exist, all
-threads of a block (of a sub-group, where these wait for themselves alone) must reach every barrier and shuffle,
-integers are never divided by 0, and registers and shared memory that nobody wrote yet hold garbage.
+threads of a block (of a sub-group, if sub-groups synchronize separately) must reach every barrier and shuffle, integers
+are never divided by 0, and registers and shared memory contain garbage before the first write.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from tests.support.values import Number, common, compiled, operate, wrap
 
 Names: TypeAlias = dict[str, int]
 Event: TypeAlias = tuple[Node, Any] | None
-"""The Barrier, the Shuffle (with the thread's value) or the Receive (with its value and the lane that it asks) at which
-a thread waits; None at its end.
+"""The Barrier, the Shuffle (with the thread's value) or the Receive (with its value and the requested lane) at which a
+thread waits; None at its end.
 """
 Running: TypeAlias = Generator[Event, Number, None]
 Step: TypeAlias = Callable[[Names, "DeviceMemory"], None]
@@ -52,13 +52,13 @@ MANY = -1  # several threads
 
 
 class Uses:
-    """Who touched which elements how, since the last time when all of them met."""
+    """Which threads touched which elements, and how, since all of them last met."""
 
     def __init__(self) -> None:
         self.elements: dict[Element, dict[str, int]] = {}
 
     def note(self, element: Element, mode: str, thread: int) -> None:
-        """`thread` reads, writes, exchanges or updates (`mode` is the operator) an element."""
+        """Record that `thread` reads, writes, exchanges or updates (`mode` is the operator) an element."""
         uses = self.elements.setdefault(element, {})
         for other, who in uses.items():
             together = mode == other and mode not in ("write", "=")
@@ -67,7 +67,7 @@ class Uses:
 
 
 class DeviceMemory(Memory):
-    """Global memory, the shared memory of the block that runs, and the registers of the thread that runs."""
+    """Global memory, the shared memory of the running block, and the registers of the running thread."""
 
     def __init__(self, program: Program, rng: np.random.Generator) -> None:
         super().__init__(program)
@@ -80,7 +80,7 @@ class DeviceMemory(Memory):
         self.whole = dict(self.types), dict(self.extents)
 
     def enter(self, lowered: LoweredKernel) -> None:
-        """Before a launch: what shared arrays and registers are called, and how large they are."""
+        """Prepare a launch: names and sizes of shared arrays and registers."""
         self.everywhere, self.shared, self.registers = Uses(), {}, {}
         self.types, self.extents = (
             dict(self.whole[0]),
@@ -94,7 +94,7 @@ class DeviceMemory(Memory):
         self.declared = {node.name for node in walk(lowered.body) if isinstance(node, Declare)}
 
     def load(self, array: str, index: tuple[int, ...], mode: str = "read") -> Number:
-        """The value of an element; `mode` other than "read": as a part of an atomic update."""
+        """Return the value of an element; `mode` other than "read": as a part of an atomic update."""
         held = self._held(array)
         if held is None:
             self._note_array(array, index, mode)
@@ -114,20 +114,22 @@ class DeviceMemory(Memory):
         held[self.check(array, index)] = wrap(self.types[array], value)
 
     def _note(self, array: str, index: tuple[int, ...], mode: str) -> None:
-        """Sub-groups that wait for themselves alone never see each other's shared memory in order."""
+        """Record a use; sub-groups that synchronize separately never see each other's shared memory in order."""
         if array in self.shared:
             self.in_team.note((array, index), mode, self.thread)
             if self.team >= 0:
                 self.in_block.note((array, index), mode, self.team)
 
     def copy(self) -> int:
-        """The thread waits for its copies that go on by themselves: they are done at last."""
+        """Wait for the thread's asynchronous copies: they are done now."""
         for names, step in self.begun.pop(self.thread, []):
             step(names, self)
         return 0
 
     def _note_array(self, array: str, index: tuple[int, ...], mode: str) -> None:
-        """Threads of a block (its number, if barriers of the kernel are for arrays, too) see each other's writes behind
+        """Record a use of global memory.
+
+        Threads of a block (its number, if barriers of the kernel are for arrays, too) see each other's writes after
         such a barrier, those of other blocks never.
         """
         self.everywhere.note((array, index), mode, self.thread if self.block < 0 else self.block)
@@ -135,11 +137,11 @@ class DeviceMemory(Memory):
             self.between.note((array, index), mode, self.thread)
 
     def garbage(self, kind: str) -> Number:
-        """Any value."""
+        """Return any value."""
         return wrap(kind, int(self.rng.integers(4)) and int(self.rng.integers(-2**40, 2**40)))
 
     def _held(self, array: str) -> dict[Element, Number] | None:
-        """What holds a shared array or a register; None for global memory."""
+        """Return the storage of a shared array or a register; None for global memory."""
         if array in self.shared:
             return self.shared[array]
         assert array not in self.declared or array in self.registers, f"{array} is used before its declaration"
@@ -156,7 +158,7 @@ class Machine:
         self.body = self._waiting(lowered.body, memory)
 
     def launch(self, names: Names, memory: DeviceMemory) -> None:
-        """All blocks, in random order."""
+        """Run all blocks, in random order."""
         memory.enter(self.lowered)
         blocks = list(product(*(range(n) for n in reversed(self.lowered.grid))))
         for number in memory.rng.permutation(len(blocks)):
@@ -164,7 +166,7 @@ class Machine:
             self.block(names | at, memory, int(number))
 
     def block(self, names: Names, memory: DeviceMemory, number: int) -> None:
-        """The threads of a block, or of each of its sub-groups if only these wait for each other, in a random order."""
+        """Run the threads of a block, or of each of its sub-groups if only these synchronize, in a random order."""
         threads = list(product(*(range(n) for n in self.sizes)))
         nodes = list(walk(self.lowered.body))
         apart = Barrier() not in nodes and any(
@@ -182,7 +184,7 @@ class Machine:
             )
 
     def _together(self, names: Names, memory: DeviceMemory, threads: Sequence[tuple[int, ...]], first: int) -> None:
-        """Threads that wait for each other, numbered from `first` on, in a new random order whenever all have met."""
+        """Run threads that synchronize, numbered from `first` on, in a new random order after each meeting."""
         indices = thread_names(len(self.sizes))
         running = [self.body(names | dict(zip(indices, t, strict=True)), memory) for t in threads]
         registers: list[dict[str, dict[Element, Number]]] = [{} for _ in threads]
@@ -204,7 +206,7 @@ class Machine:
             answers = _answers(reached[0][0], [event[1] for event in reached if event])
 
     def _waiting(self, nodes: tuple[Node, ...], memory: DeviceMemory) -> Waiting:
-        """`nodes` as a generator that yields where threads meet."""
+        """Return `nodes` as a generator that yields where threads meet."""
         parts: list[tuple[Waiting | None, Step | None]] = []
         for node in nodes:
             meets = any(isinstance(inner, Barrier | Shuffle | Receive) for inner in walk((node,)))
@@ -220,7 +222,7 @@ class Machine:
         return run
 
     def _meeting(self, node: Node, memory: DeviceMemory) -> Waiting:
-        """A node in which threads meet."""
+        """Return a node in which threads meet."""
         match node:
             case For(iterator, start, condition, step, body):
                 inner, begin, goes_on = self._waiting(body, memory), memory.function(start), memory.function(condition)
@@ -252,7 +254,7 @@ class Machine:
         raise AssertionError(f"threads do not meet in {node}")
 
     def _step(self, node: Node, memory: DeviceMemory) -> Step:
-        """A node in which threads do not meet."""
+        """Return a node in which threads do not meet."""
         match node:
             case For(iterator, start, condition, step, body):
                 return _loop(iterator, memory.function(start), memory.function(condition), step,
@@ -288,7 +290,9 @@ def _advance(running: Running, answer: Any) -> Event:
 
 
 def _answers(node: Node, values: list[Any]) -> list[Any]:
-    """What the threads get where they meet: of a shuffle, the combined value of the lanes around, or that of one."""
+    """Return the values for the threads where they meet: for a shuffle, the combined value of the lanes, or that of
+    one.
+    """
     if isinstance(node, Receive):
         assert len(values) % LANES == 0 and all(0 <= lane < LANES for _, lane in values), "lanes that do not exist"
         return [values[k - k % LANES + lane][0] for k, (_, lane) in enumerate(values)]
@@ -305,7 +309,7 @@ def _answers(node: Node, values: list[Any]) -> list[Any]:
 
 
 def _receive(node: Node, variable: Load, source: Load, lane: Any) -> Waiting:
-    """Variables without sizes: what one of them is in another lane."""
+    """Variables without sizes: the value of one of them in another lane."""
     return _wait(node, lambda n, m: (m.load(source.array, ()), lane(n, m)),
                  lambda _names, m, value: m.store(variable.array, (), value))
 
@@ -325,7 +329,7 @@ def _loop(iterator: str, start: Any, condition: Any, step: int, body: list[Step]
             for part in body:
                 part(names, memory)
             names[iterator] += step
-        del names[iterator]  # a loop of the same name around it would not go on
+        del names[iterator]  # an outer loop of the same name could not continue
 
     return run
 
@@ -351,7 +355,7 @@ def _assign(target: Load, op: str, value: tuple[str, Any], memory: DeviceMemory)
 
 
 def _copy(target: Load, source: Load, lanes: int, memory: DeviceMemory) -> Step:
-    """Neighbours in a row, which begin at a multiple of their number in both arrays."""
+    """Copy adjacent elements of a row, which begin at a multiple of their number in both arrays."""
     places = [[memory.function(i) for i in load.index] for load in (target, source)]
 
     def run(names: Names, memory: DeviceMemory) -> None:

@@ -1,4 +1,4 @@
-"""Arrays of a Program in Python, and statements that run on them one after the other."""
+"""Arrays of a Program in Python, and statements that run on them in sequence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Element: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class Memory:
-    """Elements of arrays; those that nobody wrote yet hold a value that depends on their place."""
+    """Elements of arrays; those not yet written have a value that depends on their place."""
 
     def __init__(self, program: Program) -> None:
         self.extents = {array.name: array.extents for array in program.arrays}
@@ -22,7 +22,7 @@ class Memory:
         self._functions: dict[int, tuple[Expr, Compiled]] = {}
 
     def check(self, array: str, index: tuple[int, ...]) -> Element:
-        """The element, which must exist."""
+        """Return the element, which must exist."""
         extents = self.extents[array]
         assert len(index) == len(extents), (array, index)
         for i, n in zip(index, extents, strict=True):
@@ -30,12 +30,12 @@ class Memory:
         return array, index
 
     def load(self, array: str, index: tuple[int, ...]) -> Number:
-        """The value of an element."""
+        """Return the value of an element."""
         element = self.check(array, index)
         found = self.values.get(element)
         if found is None:
             code = sum((7 * k + 3) * (i + 11) for k, i in enumerate(index)) + sum(map(ord, array))
-            found = wrap(self.types[array], code * code % PRIME | 1)  # odd: a product of integers does not soon vanish
+            found = wrap(self.types[array], code * code % PRIME | 1)  # odd: integer products do not become 0 soon
         return found
 
     def store(self, array: str, index: tuple[int, ...], value: Number) -> None:
@@ -43,28 +43,28 @@ class Memory:
         self.values[self.check(array, index)] = wrap(self.types[array], value)
 
     def global_values(self, program: Program) -> dict[Element, Any]:
-        """What the program's own arrays hold, temporary ones left out."""
+        """Return the contents of the program's arrays, without temporary ones."""
         visible = {array.name for array in program.arrays if array.role != "temp"}
         return {element: value for element, value in self.values.items() if element[0] in visible}
 
     def compiled(self, expr: Expr) -> Compiled:
-        """`expr` as a function of names and a memory like this one; remembered."""
+        """Return `expr` as a function of names and a memory like this one; cached."""
         if id(expr) not in self._functions:  # the value keeps the expression, and so its id
             self._functions[id(expr)] = expr, compiled(expr, self.types)
         return self._functions[id(expr)][1]
 
     def function(self, expr: Expr) -> Function:
-        """The same without its type."""
+        """Return the same without its type."""
         return self.compiled(expr)[1]
 
 
 def evaluate(expr: Expr, names: Names, memory: Memory) -> int:
-    """The value of an expression."""
+    """Return the value of an expression."""
     return memory.function(expr)(names, memory)  # type: ignore[no-any-return]  # a function made from text
 
 
 def assign(body: Assignment | Assign, names: Names, memory: Memory) -> None:
-    """Execute one assignment, whatever its guard."""
+    """Execute one assignment, ignoring its guard."""
     kind, function = memory.compiled(body.value)
     value = function(names, memory)
     index = tuple(evaluate(i, names, memory) for i in body.target.index)
@@ -75,7 +75,7 @@ def assign(body: Assignment | Assign, names: Names, memory: Memory) -> None:
 
 
 def execute(body: Assignment, names: Names, memory: Memory) -> None:
-    """Execute one assignment if its guard holds; values that it names are computed when C computes them."""
+    """Execute one assignment if its guard holds; its named values are computed when C computes them."""
     known = dict(names)
     for number, (name, value) in enumerate(body.lets):
         if number == body.before_guard and body.guard is not None and not evaluate(body.guard, known, memory):

@@ -1,4 +1,4 @@
-"""A program with arrays of all element types: what may lie where depends on them."""
+"""A program with arrays of all element types, on which possible memories depend."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ void mix(double A[9][11][37], float B[11][37], int c[37], unsigned int d[9], dou
 
 @lru_cache(maxsize=2)
 def mixed(swap: str = "") -> Problem:
-    """The program above; `swap` "a->b" changes its text."""
+    """Return the program above; `swap` "a->b" changes its text."""
     old, _, new = swap.partition("->")
     with TemporaryDirectory() as folder:
         file = Path(folder) / "mix.c"

@@ -1,7 +1,7 @@
-"""Random affine loop nests as C text, and what they do when gcc runs them: the oracle of the front end.
+"""Random affine loop nests as C text, and their execution by gcc: the oracle of the front end.
 
 Every line exists twice: plain C for the front end, and a version that logs each statement instance and each array
-element it touches. Nothing of our own model takes part in the logging.
+element it touches. The logging does not depend on antune's model.
 """
 
 from __future__ import annotations
@@ -54,24 +54,24 @@ class Nest:
     temporaries: int = 0
 
     def line(self, plain: str, logged: str | None = None) -> None:
-        """One line of both texts."""
+        """Add one line to both texts."""
         self.plain.append(plain)
         self.logged.append(plain if logged is None else logged)
 
     def pick(self, *options: str) -> str:
-        """One of `options`."""
+        """Return one of `options`."""
         return options[self.rng.integers(len(options))]
 
     def number(self, low: int, high: int) -> int:
-        """An integer in low..high."""
+        """Return an integer in low..high."""
         return int(self.rng.integers(low, high + 1))
 
     def outer(self) -> str:
-        """An iterator in scope, or a constant."""
+        """Return an iterator in scope, or a constant."""
         return self.pick(*self.iterators, *self.iterators, str(self.number(0, 3)))
 
     def bound(self, low: int, high: int) -> str:
-        """An affine loop bound: a constant, an outer iterator plus something, the smaller or larger of two."""
+        """Return an affine loop bound: a constant, an outer iterator plus an offset, the smaller or larger of two."""
         constant = str(self.number(low, high))
         if not self.iterators:
             return constant
@@ -80,7 +80,7 @@ class Nest:
                          f"({near} > {constant} ? {near} : {constant})", f"({self.outer()}) / 2 + {self.number(0, 2)}")
 
     def condition(self) -> str:
-        """An affine condition over the iterators in scope."""
+        """Return an affine condition over the iterators in scope."""
         def simple() -> str:
             left, right = self.outer(), self.outer()
             return self.pick(f"{left} < {right} + 1", f"{left} + {right} > {self.number(0, 6)}", f"{left} % 2 == 0",
@@ -90,7 +90,7 @@ class Nest:
         return self.pick(first, f"{first} && {second}", f"{first} || {second}", f"!({first} && ({second}))")
 
     def index(self, array: str) -> tuple[str, ...]:
-        """Affine subscripts that stay inside `array`."""
+        """Return affine subscripts that stay inside `array`."""
         if array == "A":
             first, second, c = self.outer(), self.outer(), self.number(-2, 2) + 50
             return (self.pick(f"{first} + {second} + {c}", f"{first} - {second} + {c}", f"2 * {first} + {second} + {c}",
@@ -100,14 +100,14 @@ class Nest:
                      for o, c in ((self.outer(), self.number(-1, 1)) for _ in ARRAYS[array]))
 
     def element(self, kind: str) -> Text:
-        """An access to an array element or scalar."""
+        """Return an access to an array element or scalar."""
         name = self.pick("A", "A", "A", "B", "B", "C", "s", *self.scalars)
         subscripts = self.index(name) if name in ("A", "B", "C") else ()
         padded = (*subscripts, *(str(NONE),) * (3 - len(subscripts)))
         return Text(name + "".join(f"[{i}]" for i in subscripts), f"note('{kind}', \"{name}\", {', '.join(padded)})")
 
     def value(self, depth: int = 2) -> Text:
-        """A right-hand side; both branches of a data-dependent choice count as read."""
+        """Return a right-hand side; both branches of a data-dependent choice count as read."""
         choice = self.number(0, 8) if depth else self.number(0, 2)
         if choice < 2:
             return self.element("R")
@@ -129,7 +129,7 @@ class Nest:
         return Text(f"({left.plain} {op} {right.plain})", f"({left.logged} {op} {right.logged})")
 
     def assign(self) -> None:
-        """A statement on a line of its own."""
+        """Add a statement on a separate line."""
         self.statements += 1
         if self.number(0, 5) == 0 and self.iterators:
             self.temporaries += 1
@@ -152,7 +152,7 @@ class Nest:
         self.line(plain, f"{{ {start}; (void)({value}); {read or '0'}; {write}; }}")
 
     def header(self, it: str) -> str:
-        """A loop header; every one of them ends."""
+        """Return a loop header; all of these loops end."""
         low, high, step = self.bound(-2, 1), self.bound(3, 6), self.number(1, 3)
         start = self.pick(it, f"int {it}")
         if self.number(0, 2):
@@ -164,7 +164,7 @@ class Nest:
         return f"for ({start} = {high}; {test}; {down}) {{"
 
     def block(self, depth: int, parts: int) -> None:
-        """A few statements, loops and branches."""
+        """Add a few statements, loops and branches."""
         before = list(self.scalars)
         for _ in range(parts):
             kind = self.number(0, 5)
@@ -177,7 +177,7 @@ class Nest:
         self.scalars = before
 
     def loop(self, depth: int) -> None:
-        """A loop with a body."""
+        """Add a loop with a body."""
         it = "ijk"[depth]
         self.line(self.header(it))
         self.iterators.append(it)
@@ -186,7 +186,7 @@ class Nest:
         self.line("}")
 
     def branch(self, depth: int) -> None:
-        """An `if`, perhaps with an `else`."""
+        """Add an `if`, possibly with an `else`."""
         self.line(f"if ({self.condition()}) {{")
         self.block(depth, 1)
         if self.number(0, 1):
@@ -206,9 +206,9 @@ class Event:
 
 
 def nest_texts(seed: int) -> tuple[str, str]:
-    """A C file with a SCoP, and the C program that logs what the SCoP does.
+    """Return a C file with a SCoP, and the C program that logs its execution.
 
-    From a seed, because evenly drawn nests are larger than those that hypothesis' own choices make.
+    They depend on a seed, because uniformly drawn nests are larger than those that hypothesis draws.
     """
     nest = Nest(np.random.default_rng(seed))
     nest.plain += PLAIN_HEAD.splitlines()
@@ -222,7 +222,7 @@ def nest_texts(seed: int) -> tuple[str, str]:
 
 
 def run_logged(text: str) -> list[Event]:
-    """Compile and run a logging program; its statement instances in order of execution."""
+    """Compile and run a logging program; return its statement instances in order of execution."""
     with tempfile.TemporaryDirectory(prefix="antune-test-") as folder:
         source, binary = Path(folder, "log.c"), Path(folder, "log")
         source.write_text(text)

@@ -1,7 +1,8 @@
-"""What the PolyBench programs must compute, said a second time in numpy: linear algebra, stencils, recurrences.
+"""The expected results of the PolyBench programs, computed independently in numpy: linear algebra, stencils,
+recurrences.
 
-Each function takes the values at the entry of the SCoP and returns everything that it writes. Where there is a
-formula it is used (a factorisation, a solve, an einsum), so that the loops of the sources are not repeated here.
+Each function takes the values at the entry of the SCoP and returns everything that it writes. If there is a formula it
+is used (a factorisation, a solve, an einsum), so that the loops of the sources are not repeated here.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def doitgen(d: Data) -> Result:
 
 
 def _lower(new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
-    """The lower triangle of `new`, the rest of `old`."""
+    """Return the lower triangle of `new`, with the rest of `old`."""
     merged: NDArray[Any] = np.tril(new) + np.triu(old, 1)
     return merged
 
@@ -105,7 +106,7 @@ def cholesky(d: Data) -> Result:
 
 
 def _factors(matrix: NDArray[Any]) -> NDArray[Any]:
-    """L and U in one matrix, by rank-one updates of what is left of it."""
+    """Return L and U in one matrix, by rank-one updates of the remaining matrix."""
     a = matrix.astype(np.float64)
     for k in range(len(a)):
         a[k + 1:, k] /= a[k, k]
@@ -168,7 +169,7 @@ def deriche(d: Data) -> Result:
 
 
 def floyd_warshall(d: Data) -> Result:
-    """Paths of twice as many edges at a time, until nothing gets shorter."""
+    """Combine paths, doubling their number of edges, until none becomes shorter."""
     path, shorter = None, d["path"]
     while path is None or (path != shorter).any():
         path = shorter
@@ -177,7 +178,7 @@ def floyd_warshall(d: Data) -> Result:
 
 
 def nussinov(d: Data) -> Result:
-    """R. Nussinov et al., "Algorithms for loop matchings", 1978: by length of the part instead of by rows."""
+    """R. Nussinov et al., "Algorithms for loop matchings", 1978: by the length of the part instead of by rows."""
     bases, table = d["seq"].astype(int), d["table"].copy()
     for length in range(1, len(bases)):
         for i in range(len(bases) - length):
@@ -228,7 +229,7 @@ def fdtd_2d(d: Data) -> Result:
 
 
 def _alternate(d: Data, update: Callable[[NDArray[Any]], NDArray[Any]]) -> Result:
-    """A to B and back: `update` gives the new inner elements."""
+    """Update A to B and back: `update` returns the new inner elements."""
     a, b = d["A"].copy(), d["B"].copy()
     inner = (slice(1, -1),) * a.ndim
     for _ in range(STEPS):
@@ -255,7 +256,7 @@ def heat_3d(d: Data) -> Result:
 
 
 def seidel_2d(d: Data) -> Result:
-    """All elements of a wave front 2 i + j at once: none of them needs another one."""
+    """Compute all elements of a wave front 2 i + j at once: they are independent of each other."""
     a = d["A"].copy()
     rows, columns = np.meshgrid(*(np.arange(1, n - 1) for n in a.shape), indexing="ij")
     for _ in range(STEPS):

@@ -1,4 +1,5 @@
-"""Orders of a program's instances by brute force: which pairs must not change places, and what other orders compute."""
+"""Orders of a program's instances by brute force: the pairs that must stay in order, and the results of other orders.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from tests.support.programs import Instance, Pair, original_order, pairs
 
 
 def conflicts(program: Program, relaxed: set[str]) -> set[Pair]:
-    """(earlier, later): instances that touch one element, which one of them may write.
+    """Return (earlier, later): instances that touch one element, which one of them may write.
 
-    Left out are pairs of the same statement in `relaxed`.
+    Pairs of the same statement in `relaxed` are left out.
     """
     touched: dict[Instance, dict[Element, bool]] = defaultdict(dict)  # whether it may be written
     for statement in program.statements:
@@ -29,7 +30,7 @@ def conflicts(program: Program, relaxed: set[str]) -> set[Pair]:
 
 
 def reachable(links: Iterable[Pair]) -> set[Pair]:
-    """The transitive closure."""
+    """Return the transitive closure."""
     after: dict[Instance, set[Instance]] = defaultdict(set)
     for a, b in links:
         after[a].add(b)
@@ -47,7 +48,7 @@ def reachable(links: Iterable[Pair]) -> set[Pair]:
 
 
 def extension(program: Program, links: Iterable[Pair], rng: np.random.Generator) -> list[Instance]:
-    """All instances in a random order that respects `links`."""
+    """Return all instances in a random order that respects `links`."""
     left: dict[Instance, int] = dict.fromkeys(original_order(program), 0)
     after: dict[Instance, list[Instance]] = defaultdict(list)
     for a, b in links:
@@ -67,7 +68,7 @@ def extension(program: Program, links: Iterable[Pair], rng: np.random.Generator)
 
 
 def run_in(program: Program, order: Sequence[Instance]) -> Memory:
-    """The program with its instances in another order."""
+    """Run the program with its instances in another order."""
     memory, statements = Memory(program), {s.name: s for s in program.statements}
     for name, values in order:
         body, names = statements[name].body, dict(zip(statements[name].iterators, values, strict=True))
@@ -76,7 +77,7 @@ def run_in(program: Program, order: Sequence[Instance]) -> Memory:
 
 
 def differences(program: Program, found: Memory, expected: Memory) -> dict[Element, tuple[object, object]]:
-    """The elements of the program's own arrays that differ: (found, expected)."""
+    """Return the elements of the program's arrays that differ: (found, expected)."""
     initial = Memory(program)
     names = {array.name for array in program.arrays if array.role != "temp"}
     elements = {e for memory in (found, expected) for e in memory.values if e[0] in names}

@@ -1,4 +1,4 @@
-"""Runs for tests of the report, made through the store without measuring anything, of any size; and single results."""
+"""Runs of any size for tests of the report, made through the store without measurements; and single results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ANTS = 10
 
 
 def made_run(directory: Path, evaluations: int, valid: bool = True) -> Store:
-    """A finished run of so many evaluations with plausible outcomes; without `valid` every one fails."""
+    """Return a finished run with plausible outcomes; without `valid` every one fails."""
     rng = np.random.default_rng(7)
     store = create_store(reserve(directory, "abc"), toy_info(), REFERENCE, "1.0")
-    store._db.execute("PRAGMA synchronous = OFF")  # nobody will miss it after a power cut
+    store._db.execute("PRAGMA synchronous = OFF")  # durability is not needed
     store.add_batch(0, 1, [Evaluation(0, 0, 0, DEFAULT, walk_to_json(Walk((), DEFAULT)))])
     store.add_result(0, outcome(rng, DEFAULT, 60.0, valid), 0.1)
     for iteration, first in enumerate(range(1, evaluations + 1, ANTS), 1):
@@ -40,7 +40,7 @@ def made_run(directory: Path, evaluations: int, valid: bool = True) -> Store:
 
 
 def walk(rng: np.random.Generator) -> Walk:
-    """A random walk of seventeen decisions, three of which make its plan."""
+    """Return a random walk of seventeen decisions, three of which make its plan."""
     tile, block, unroll = (int(rng.choice(options)) for options in (TILES, BLOCKS, UNROLLS))
     others = [Choice(Decision(f"{name} {number}", ("S0",)), int(rng.integers(count)))
               for name, number, count in [("order", n, n + 2) for n in range(7)] + [("memory", n, 3) for n in range(7)]]
@@ -52,7 +52,7 @@ def walk(rng: np.random.Generator) -> Walk:
 
 
 def outcome(rng: np.random.Generator, plan: Plan, base_ms: float, valid: bool) -> Outcome:
-    """Mostly timed; every tenth fails in one of two ways."""
+    """Return a mostly timed outcome; every tenth fails in one of two ways."""
     spent, kind = Durations(0.01, 0.1, 0.02, 0.05), float(rng.random())
     if not valid or kind < 0.07:
         return CompileFailed(f"out of registers: {int(rng.integers(10_000))} needed <b>&", spent)
@@ -76,6 +76,6 @@ def result(number: int, outcome: Outcome, elapsed_s: float = 0.0, **choices: Opt
 
 
 def walks(results: list[Result]) -> list[tuple[Choice, ...]]:
-    """The choices of results that `result` made."""
+    """Return the choices of results of `result`."""
     asked = [one.evaluation for one in results]
     return [choices_from_json(one.walk) for one in asked if isinstance(one, Evaluation)]

@@ -1,4 +1,4 @@
-"""Where things are in this repository."""
+"""Folders of this repository."""
 
 from __future__ import annotations
 

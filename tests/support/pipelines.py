@@ -1,7 +1,7 @@
-"""Independent references of the pipeline suite: each written in numpy, after the definition, not after the program.
+"""Independent references of the pipeline suite: each written in numpy from the definition, not from the program.
 
-Every function takes the inputs by name (last coordinate first, as the program's arrays) and the extents of the output,
-and returns the output in the same order of dimensions.
+Every function takes the inputs by name (last coordinate first, like the program's arrays) and the extents of the
+output, and returns the output in the same order of dimensions.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MARGIN = 3
 
 
 def total(terms: Iterable[Array]) -> Array:
-    """The sum of arrays."""
+    """Return the sum of arrays."""
     return reduce(np.add, terms)
 
 
 def at_edge(image: Array, y: Array, x: Array) -> Array:
-    """`image[y, x]` (first two axes) with coordinates limited to the image."""
+    """Return `image[y, x]` (first two axes) with coordinates limited to the image."""
     picked: Array = image[np.clip(y, 0, image.shape[0] - 1)[:, None], np.clip(x, 0, image.shape[1] - 1)[None, :]]
     return picked
 
@@ -37,7 +37,7 @@ def planes(image: Array) -> Array:
 
 
 def gray(image: Array) -> Array:
-    """The brightness of (y, x, c)."""
+    """Return the brightness of (y, x, c)."""
     result: Array = F(0.299) * image[..., 0] + F(0.587) * image[..., 1] + F(0.114) * image[..., 2]
     return result
 
@@ -191,7 +191,7 @@ def bilateral_upsample(
 
 
 def upsampling_maps(inputs: Inputs, cells: tuple[int, ...], spatial: int, bins: int, margin: int) -> Array:
-    """The affine map of colours of every cell, by least squares."""
+    """Return the affine map of colours of every cell, by least squares."""
     low, made = planes(inputs["low"]), planes(inputs["low_result"])
     left, right = np.zeros((*cells, 4, 4)), np.zeros((*cells, 4, 3))
     for cell_y, cell_x in np.ndindex(*cells[:2]):
@@ -211,9 +211,9 @@ def upsampling_maps(inputs: Inputs, cells: tuple[int, ...], spatial: int, bins: 
 
 
 class Plane:
-    """A function on the whole grid of integers, computed where it is asked: `f(y, x)` for index arrays of one shape.
+    """A function on the whole grid of integers, computed on demand: `f(y, x)` for index arrays of one shape.
 
-    What is computed is kept: a box around all that was asked for so far.
+    Values are cached: those of a box around all previous requests.
     """
 
     def __init__(self, function: Callable[[Array, Array], Array]) -> None:
@@ -222,7 +222,7 @@ class Plane:
         self.values = np.zeros((0, 0))
 
     def __call__(self, y: Array, x: Array) -> Array:
-        """The values at these coordinates."""
+        """Return the values at these coordinates."""
         low, high = np.array([y.min(), x.min()]), np.array([y.max(), x.max()])
         if (low < self.low).any() or (high > self.high).any():
             if self.values.size:
@@ -236,30 +236,30 @@ class Plane:
 
 
 def half(f: Plane, taps: Mapping[int, float]) -> Plane:
-    """The separable filter with `taps` at every second element."""
+    """Return the separable filter with `taps` at every second element."""
     across = Plane(lambda y, x: total(w * f(y, 2 * x + k) for k, w in taps.items()))
     return Plane(lambda y, x: total(w * across(2 * y + k, x) for k, w in taps.items()))
 
 
 def double(f: Plane) -> Plane:
-    """Between two elements their mean."""
+    """Interpolate between two elements by their mean."""
     across = Plane(lambda y, x: (f(y, x // 2) + f(y, (x + 1) // 2)) / 2)
     return Plane(lambda y, x: (across(y // 2, x) + across((y + 1) // 2, x)) / 2)
 
 
 def clamped(image: Array) -> Plane:
-    """An image (y, x, ...) with repeated edges."""
+    """Return an image (y, x, ...) with repeated edges."""
     return Plane(lambda y, x: image[np.clip(y, 0, image.shape[0] - 1), np.clip(x, 0, image.shape[1] - 1)])
 
 
 def pixels(size: tuple[int, ...]) -> tuple[Array, Array]:
-    """The coordinates y and x of an output."""
+    """Return the coordinates y and x of an output."""
     rows, columns = np.mgrid[:size[1], :size[0]]
     return np.asarray(rows), np.asarray(columns)
 
 
 def up(f: Plane) -> Plane:
-    """Three quarters of the nearer element, one quarter of the other one."""
+    """Return three quarters of the nearer element plus one quarter of the other one."""
     def along(values: Callable[[Array], Array], n: Array) -> Array:
         t = ((n % 2) * 2 + 1) / 4
         one, other = values((n + 1) // 2), values((n - 1) // 2)

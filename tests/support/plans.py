@@ -1,4 +1,4 @@
-"""Random plans of any program, and what their kernels compute in Python, with every check of the interpreter."""
+"""Random plans of any program, and the results of their kernels in Python, with all checks of the interpreter."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, Tr
 
 
 def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
-    """The kernels of a plan, in launch order. Raises IllegalPlan."""
+    """Return the kernels of a plan, in launch order. Raises IllegalPlan."""
     return lowered_program(program, plan, dialect).kernels
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
              kernels: Sequence[LoweredKernel] | None = None, target: Target = TARGET) -> Memory:
-    """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad
-    kernel.
+    """Return the results of a plan; `kernels` may replace its own.
+
+    Raises IllegalPlan, or AssertionError for a bad kernel.
     """
     variant = lower(program, plan, target)
     own = tuple(kernels or lowered_kernels(program, plan, target.dialect))
@@ -46,8 +47,9 @@ def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
 
 
 def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:
-    """Random topological orders of the components, cut at random, at every depth; once in a while without asking
-    whether the parts share a loop. Raises IllegalPlan.
+    """Return a partition in random topological orders of the components, cut at random, at every depth.
+
+    It sometimes does not check whether the parts share a loop. Raises IllegalPlan.
     """
     return Partition(_groups(program, reductions, (), rng, bool(rng.integers(6) == 0)), reductions)
 
@@ -86,7 +88,7 @@ def _share_a_loop(program: Program, reductions: tuple[str, ...], path: Path, nam
 
 
 def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
-    """A ScheduleChoice or a Partition with some of the reductions. Raises IllegalPlan."""
+    """Return a ScheduleChoice or a Partition with some of the reductions. Raises IllegalPlan."""
     small = {s.name for s in program.statements if ELEMENT_BYTES[program.array(s.body.target.array).type] < 4}
     reductions = tuple(name for name in reducible(program) if rng.integers(20 if name in small else 4) in (1, 2, 3))
     if rng.integers(3) == 0:
@@ -96,7 +98,7 @@ def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
 
 
 def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generator) -> KernelPlan:
-    """All decisions of a kernel; blocks of at most 64 threads, often with sizes that are no powers of two."""
+    """Return random decisions of a kernel; blocks have at most 64 threads, and sizes often are not powers of two."""
     block = [int(rng.choice([1, 1, 2, 3, 4, 5])) for _ in range(dims)]
     long = dims > 0 and rng.integers(3) == 0
     if long:
@@ -129,14 +131,14 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
 
 
 def _run(tile: tuple[int, ...], block: tuple[int, ...]) -> int:
-    """Neighbours in a row: all points of a thread along x, half of them, or one, by the other sizes."""
+    """Return adjacent elements in a row: all points of a thread along x, half of them, or one, by the other sizes."""
     points = tile[-1] // block[-1] if tile else 1
     runs = [run for run in (1, 2, 3) if points % run == 0]
     return runs[sum((*tile, *block)) % len(runs)]
 
 
 def random_plan(program: Program, rng: np.random.Generator) -> Plan:
-    """A plan that fits the program. Raises IllegalPlan."""
+    """Return a plan that fits the program. Raises IllegalPlan."""
     schedule = random_schedule(program, rng)
     kernels = [random_kernel(part.statements, len(part.parallel), rng)
                for part in schedule_kernels(program, schedule).kernels]
@@ -144,7 +146,7 @@ def random_plan(program: Program, rng: np.random.Generator) -> Plan:
 
 
 def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
-    """What a kernel is made of, for counting what tests reach."""
+    """Return the features of a kernel, to count the coverage of tests."""
     nodes = list(walk(kernel.body))
     found = {f"atomic {node.operator}" for node in nodes if isinstance(node, Atomic)}
     found |= {f"register of {len(node.sizes)} dimensions" for node in nodes if isinstance(node, Declare)}

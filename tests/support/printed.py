@@ -1,4 +1,4 @@
-"""What C programs print, as they are and with what the front end makes of their SCoP."""
+"""The output of C programs, in their original form and with the SCoP that the front end read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.programs import write_c
 
 
 def printed(text: str, folder: Path) -> str:
-    """What a C program prints, compiled without liberties."""
+    """Return the output of a C program, compiled without unsafe optimizations."""
     (folder / "run.c").write_text(text, encoding="utf-8")
     subprocess.run([find_compiler(), "-w", "-O1", "-ffp-contract=off", "-fno-builtin", "run.c", "-o", "run", "-lm"],
                    cwd=folder, check=True)
@@ -22,7 +22,7 @@ def printed(text: str, folder: Path) -> str:
 
 
 def as_read(text: str, folder: Path) -> str:
-    """The program with what the front end makes of its SCoP."""
+    """Return the program with its SCoP as the front end read it."""
     source = read_scop(write_c(text, folder), Compilation())
     writer = c_generator.CGenerator()
     inside = "\n".join(writer._generate_stmt(item) for item in source.items)

@@ -31,11 +31,11 @@ int main(void) {
   return (int)b[3][3];
 }
 """
-"""A program whose arrays are N x N; N is for the one who compiles it."""
+"""A program whose arrays are N x N; N is defined on compilation."""
 
 
 def write_c(text: str, folder: Path | None = None, name: str = "input.c") -> Path:
-    """A C file that holds `text`, in `folder` or in a new temporary directory."""
+    """Write a C file with `text`, in `folder` or in a new temporary directory."""
     path = (folder or Path(tempfile.mkdtemp(prefix="antune-test-"))) / name
     path.write_text(text)
     return path
@@ -43,10 +43,10 @@ def write_c(text: str, folder: Path | None = None, name: str = "input.c") -> Pat
 
 def program_of(text: str, parameters: Mapping[str, int] | None = None, *, function: str | None = None,
                scop: int | None = None, compilation: Compilation | None = None) -> Program:
-    """The Program of C `text`; array extents must be integer expressions over `parameters`.
+    """Return the Program of C `text`; array extents must be integer expressions over `parameters`.
 
     Raises:
-        InputError: whatever the front end refuses.
+        InputError: the front end refuses it.
     """
     with tempfile.TemporaryDirectory(prefix="antune-test-") as folder:
         source = read_scop(write_c(text, Path(folder)), compilation or Compilation(), function, scop)
@@ -55,37 +55,37 @@ def program_of(text: str, parameters: Mapping[str, int] | None = None, *, functi
 
 
 def extents_of(source: ScopSource, values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Extents as a capture would report them; those behind a pointer are what the accesses need."""
+    """Return extents as a capture would report them; those behind a pointer are the needed ones."""
     unknown = needed_extents(source, {name: values[name] for name in source.parameters}, {})
     return {v.name: tuple(_number(text, values) if text is not None else unknown[v.name][d]
                           for d, text in enumerate(v.extents)) for v in source.variables}
 
 
 def scop(body: str, declarations: str = "double A[16][16], B[16][16], x[64], y[64], s;\nint idx[64];") -> str:
-    """A C file whose function `f(int n)` holds the SCoP `body`, on line 5 of the file and after."""
+    """Return a C file whose function `f(int n)` contains the SCoP `body`, from line 5 of the file on."""
     declarations = declarations.replace("\n", " ")
     return f"{declarations}\nvoid f(int n) {{\n  int i, j, k;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
 def instances(union: Any) -> set[Instance]:
-    """The points of an isl UnionSet."""
+    """Return the points of an isl UnionSet."""
     found: set[Instance] = set()
     union.foreach_point(lambda point: found.add(_instance(point)))
     return found
 
 
 def isl_set(text: str) -> Any:
-    """The isl UnionSet that `text` describes."""
+    """Return the isl UnionSet that `text` describes."""
     return isl.UnionSet(text)
 
 
 def isl_schedule(text: str) -> Any:
-    """The isl Schedule that `text` describes."""
+    """Return the isl Schedule that `text` describes."""
     return isl.Schedule(text)
 
 
 def pairs(union: Any) -> set[Pair]:
-    """The pairs of an isl UnionMap."""
+    """Return the pairs of an isl UnionMap."""
     found: set[Pair] = set()
     listed = union.get_map_list()
     for index in range(listed.n_map()):
@@ -98,20 +98,20 @@ def pairs(union: Any) -> set[Pair]:
 
 
 def access_pairs(program: Program, kind: str) -> set[Pair]:
-    """(instance, element) of all accesses of one kind."""
+    """Return (instance, element) of all accesses of one kind."""
     return {pair for s in program.statements for a in s.accesses if a.kind == kind
             for pair in pairs(isl.UnionMap(a.relation))}
 
 
 def original_order(program: Program) -> list[Instance]:
-    """All instances, in the order of the original schedule."""
+    """Return all instances, in the order of the original schedule."""
     times = {source: time for source, (_, time) in pairs(flat_schedule(isl.Schedule(program.schedule)))}
     assert len(set(times.values())) == len(times), "the original schedule leaves instances unordered"
     return sorted(times, key=lambda instance: times[instance])
 
 
 def flat_schedule(schedule: Any) -> Any:
-    """The isl UnionMap from instances to time vectors of one common length."""
+    """Return the isl UnionMap from instances to time vectors of one common length."""
     return schedule.get_map().intersect_domain(schedule.get_domain())
 
 
@@ -123,6 +123,6 @@ def _instance(point: Any) -> Instance:
 
 
 def _number(text: str, values: Mapping[str, int]) -> int:
-    """The value of a simple C integer expression, whose syntax is Python's too."""
+    """Return the value of a simple C integer expression, whose syntax is also that of Python."""
     tree: Any = ast.parse(text.replace("/", "//"), mode="eval")
     return int(eval(compile(tree, "extent", "eval"), {"__builtins__": {}}, dict(values)))

@@ -45,12 +45,12 @@ def lowered_plan(program: Program, choice: ScheduleChoice, rng: np.random.Genera
 
 
 def check(program: Program, rng: np.random.Generator) -> str:
-    """Lower by a random plan, run, compare; what came of it: `same`, or `isl` where isl itself fails."""
+    """Lower with a random plan, run, and compare; return `same`, or `isl` if isl itself fails."""
     choice = random_choice(rng)
     try:
         plan, variant = lowered_plan(program, choice, rng)
     except IllegalPlan as error:
-        assert "isl " in str(error) or "was given up" in str(error)  # no schedule, no loops, or loops that lose some
+        assert "isl " in str(error) or "was given up" in str(error)  # no schedule, no loops, or incomplete loops
         return "isl"
     kernels = lowered_kernels(program, plan)
     device = Device(program, kernels, rng)

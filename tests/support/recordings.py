@@ -1,4 +1,4 @@
-"""Small recorded files for tests, and where the large ones lie that not every machine has."""
+"""Small recorded files for tests, and the place of large ones, which may be missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUES: Mapping[str, list[Any]] = {"block": [8, 16, 32], "tile": [1, 2, 4], "mod
 
 
 def recorded_space(name: str) -> Path:
-    """A file of the public hub; skips the test where it is absent."""
+    """Return a file of the public hub; skip the test if it is missing."""
     path = SPACES / name
     if not path.exists():
         pytest.skip(f"{path} is absent; ANTUNE_RECORDED_SPACES names a directory with recorded spaces")
@@ -33,7 +33,7 @@ def recorded_space(name: str) -> Path:
 
 
 def entry(block: int, tile: int, mode: str) -> dict[str, Any]:
-    """A made-up measurement; block 32 with tile 4 does not compile, mode b with tile 1 does not run."""
+    """Return an invented measurement; block 32 with tile 4 does not compile, mode b with tile 1 does not run."""
     values = {"block": block, "tile": tile, "mode": mode}
     spent = {"compile_time": 1000.0, "verification_time": 20, "benchmark_time": 50.0, "strategy_time": 0,
              "framework_time": 5.0}
@@ -46,14 +46,14 @@ def entry(block: int, tile: int, mode: str) -> dict[str, Any]:
 
 
 def cache() -> dict[str, Any]:
-    """The contents of a Kernel Tuner cache file; block 8 with tile 4 is no legal configuration."""
+    """Return the contents of a Kernel Tuner cache file; block 8 with tile 4 is not a legal configuration."""
     entries = {f"{b},{t},{m}": entry(b, t, m) for b, t, m in product(*VALUES.values()) if (b, t) != (8, 4)}
     return {"device_name": "Pretended GPU", "kernel_name": "toy", "problem_size": [64, 64], "objective": "time",
             "tune_params_keys": list(KEYS), "tune_params": VALUES, "cache": entries}
 
 
 def t4() -> dict[str, Any]:
-    """The same measurements in the T4 format."""
+    """Return the same measurements in the T4 format."""
     words = {"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime"}
     results = []
     for one in cache()["cache"].values():
@@ -66,7 +66,7 @@ def t4() -> dict[str, Any]:
 
 
 def t1() -> dict[str, Any]:
-    """The T1 description of the space of `cache`."""
+    """Return the T1 description of the space of `cache`."""
     parameters = [{"Name": key, "Type": "int", "Values": str(values)} for key, values in VALUES.items()]
     conditions = [{"Expression": "block > 8 or tile < 4", "Parameters": ["block", "tile"]}]
     return {"General": {"BenchmarkName": "toy"},
@@ -74,7 +74,7 @@ def t1() -> dict[str, Any]:
 
 
 def write(path: Path, data: object, change: Callable[[str], str] = str) -> Path:
-    """Write JSON, gzipped if the name ends in .gz; `change` may spoil its text."""
+    """Write JSON, gzipped if the name ends in .gz; `change` may damage its text."""
     text = change(json.dumps(data)).encode()
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
     return path
@@ -94,7 +94,7 @@ class _Odometer:
 
 
 def all_plans(space: Space) -> list[Plan]:
-    """What every answer to every question leads to; a space that never runs into a dead end."""
+    """Return the plans of all combinations of answers, for a space without dead ends."""
     plans, digits = [], list[int]()
     while True:
         odometer = _Odometer(digits)
@@ -107,7 +107,7 @@ def all_plans(space: Space) -> list[Plan]:
 
 
 def all_walks(space: Space) -> list[Walk]:
-    """Every walk of a space through the optimization graph, each Plan once."""
+    """Return every walk of a space through the optimization graph, each Plan once."""
     unseen, walks = UnseenWalks(space), []
     while (walk := unseen.draw(first)) is not None:
         walks.append(walk)

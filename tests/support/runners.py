@@ -25,7 +25,7 @@ from runners.pool_runner import DeviceRunner
 SIZE = 4096
 QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_repeats=6, time_s=0.3)
 
-# A Plan's unroll factor chooses what the hand-written "lowering" below makes of it.
+# A Plan's unroll factor selects the body in the hand-written "lowering" below.
 GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, CRASH, HANG, WRONG, NAN, ONCE, LOCAL, NO_WRITE, SLEEPY, BUG, \
     HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN, UNDERRUN, SPOILS_INPUT, HALF, STALE = range(1, 25)
 SPIN = "volatile __global float *p = B; while (p[i] != 12345.0f) p[i] = 1.0f;"
@@ -57,12 +57,14 @@ BODIES = {
 
 
 def plan(unroll: int) -> Plan:
-    """A Plan that the hand-written lowering below turns into the body called by `unroll`."""
+    """Return a Plan for which the hand-written lowering below returns the body of number `unroll`."""
     return Plan(ScheduleChoice(), (KernelPlan(("S0",), (64,), (64,), unroll=unroll),))
 
 
 def scale_program(size: int = SIZE) -> Program:
-    """`B[i] = a * A[i]`; H counts the runs: it is no output, so that only the check of the inputs notices."""
+    """Return `B[i] = a * A[i]`; H counts the runs: it is not an output, so only the check of the inputs notices
+    changes.
+    """
     target, source = Load("B", (Name("i"),), 1), Load("A", (Name("i"),), 0)
     statement = Statement("S0", ("i",), f"{{ S0[i] : 0 <= i < {size} }}",
                           Assignment(target, "", Binary("*", Load("a"), source)),
@@ -75,7 +77,7 @@ def scale_program(size: int = SIZE) -> Program:
 
 
 def scale_problem(size: int = SIZE) -> Problem:
-    """The program with data."""
+    """Return the program with data."""
     values = np.linspace(1, 2, size, dtype=np.float32)
     scalar = np.array(3.0, np.float32)
     inputs = {"A": values, "B": np.zeros(size, np.float32), "a": scalar, "H": np.zeros(1, np.int32)}
@@ -83,7 +85,7 @@ def scale_problem(size: int = SIZE) -> Problem:
 
 
 def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
-    """A stand-in for the lowering: hostile kernels that no lowering makes on purpose."""
+    """A replacement for the lowering: hostile kernels that a lowering does not make."""
     kind = plan.kernels[0].unroll
     if kind == ILLEGAL:
         raise IllegalPlan("S0 depends on S0")
@@ -106,13 +108,13 @@ def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
 
 
 def in_parts(source: str) -> KernelText:
-    """The text of a kernel called `k`."""
+    """Return the text of a kernel named `k`."""
     before, _, after = source.partition("k(")
     return KernelText(before, f"({after}")
 
 
 def in_cuda(source: str, size: int) -> str:
-    """One of the kernels above in CUDA C++."""
+    """Return one of the kernels above in CUDA C++."""
     words = {"__kernel": 'extern "C" __global__', "__global ": "", "__local": "__shared__",
              "barrier(CLK_LOCAL_MEM_FENCE)": "__syncthreads()", "get_local_id(0)": "threadIdx.x",
              "get_global_id(0)": "blockIdx.x * 64 + threadIdx.x", "get_global_size(0)": str(size), "NAN": "nanf(\"\")"}
@@ -122,13 +124,13 @@ def in_cuda(source: str, size: int) -> str:
 
 
 def worker_pids(parent: int) -> list[int]:
-    """The worker processes that are children of `parent` (zombies do not count)."""
+    """Return the worker processes that are children of `parent`, without zombies."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, ppid = stat.read_text().rsplit(")", 1)[1].split()[:2]
             command = (stat.parent / "cmdline").read_bytes()
-        except OSError:  # it ended while we looked
+        except OSError:  # it has just ended
             continue
         if int(ppid) == parent and state != "Z" and b"worker_main" in command:
             found.append(int(stat.parent.name))
@@ -136,13 +138,13 @@ def worker_pids(parent: int) -> list[int]:
 
 
 def variables_of(pids: Iterable[int], name: str) -> list[str | None]:
-    """An environment variable as each of these processes was given it."""
+    """Return the initial value of an environment variable of each of these processes."""
     variables = (Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in pids)
     return [dict(entry.decode().partition("=")[::2] for entry in found).get(name) for found in variables]
 
 
 def alive(pid: int) -> bool:
-    """True while the process runs (a zombie does not)."""
+    """Return whether the process is running (not a zombie)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -151,12 +153,12 @@ def alive(pid: int) -> bool:
 
 @lru_cache
 def device_of(platform: str) -> DeviceInfo | None:
-    """The device of a platform, or None when it is not installed; drivers are asked once per process."""
+    """Return the device of a platform, or None if it is not installed; drivers are queried once per process."""
     return next((device for device in list_devices() if device.platform == platform), None)
 
 
 def needed_device(platform: str) -> DeviceInfo:
-    """The device of a platform; skips the test when it is not installed."""
+    """Return the device of a platform; skip the test if it is not installed."""
     if (found := device_of(platform)) is None:
         pytest.skip(f"{platform} is not installed")
     return found
@@ -165,7 +167,7 @@ def needed_device(platform: str) -> DeviceInfo:
 @contextmanager
 def opened(device: DeviceInfo, workdir: Path, limits: Limits = QUICK, workers: int | None = None,
            size: int = SIZE) -> Iterator[DeviceRunner]:
-    """A runner over the scale problem that is closed at the end."""
+    """Yield a runner over the scale problem, and close it at the end."""
     runner = DeviceRunner(scale_problem(size), device, limits, workdir, workers, lower_by_hand)
     try:
         yield runner

@@ -1,4 +1,4 @@
-"""A run in miniature: a one-statement program, a space of a hundred plans, a runner that computes its times."""
+"""A run in miniature: a one-statement program, a space of 140 plans, and a runner that computes their times."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REFERENCE = Reference({"A": np.ones(8), "x": np.array(3.0)}, {"A": np.full(8, 7.
 
 
 def toy_space(_program: object, _target: Target, _options: RunOptions) -> Space:
-    """Tiles, blocks and unrolling of one kernel: 140 plans."""
+    """Return a space of tiles, blocks and unrolling of one kernel: 140 plans."""
 
     def space(chooser: Chooser) -> Plan:
         tile = chooser.choose(Decision("tile", ("S0",)), [32, 64, 128, 256, 512])
@@ -56,7 +56,7 @@ def toy_space(_program: object, _target: Target, _options: RunOptions) -> Space:
 
 
 def toy_outcome(plan: Plan) -> Outcome:
-    """A function of the plan alone: some fail, the best is tile 256, block 32, unroll 4."""
+    """Return an outcome that depends only on the plan: some fail, the best is tile 256, block 32, unroll 4."""
     kernel = plan.kernels[0]
     tile, block = kernel.tile[0], kernel.block[0]
     spent = Durations(0.01, 0.1, 0.02, 0.05)
@@ -71,7 +71,8 @@ def toy_outcome(plan: Plan) -> Outcome:
 
 @dataclass
 class ToyRunner:
-    """Answers in reverse order; `before` runs before each answer and may stop the world, `before_again` in sittings."""
+    """Answers in reverse order; `before` runs before each answer and may end the process, `before_again` in sittings.
+    """
 
     before: Callable[[Job], None] = lambda _job: None
     answer: Callable[[Plan], Outcome] = toy_outcome
@@ -105,7 +106,7 @@ class ToyRunner:
 
 @dataclass
 class Log:
-    """A reporter that remembers."""
+    """A reporter that keeps all messages."""
 
     notes: list[str] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
@@ -123,20 +124,19 @@ class Log:
 
 
 def toy_options(file: Path, evaluations: int = 25, **changes: object) -> RunOptions:
-    """Options of a small run of the colony."""
+    """Return options of a small run of the colony."""
     options = RunOptions(str(file), Compilation(), Budget(evaluations=evaluations), ants=6)
     return replace(options, **changes)  # type: ignore[arg-type]  # tests name real fields
 
 
 def toy_info(file: Path = Path("toy.c")) -> RunInfo:
-    """The facts of a toy run."""
+    """Return the facts of a toy run."""
     return RunInfo(utc_now(), toy_options(file), "abc", "int main;\n", PROGRAM, DEVICE, "cc 1.0",
                    REFERENCE.sequential_ms)
 
 
 def toy_parts(runner: ToyRunner) -> Parts:
-    """Real explorers and store around the toy program, space and runner; no picture, which takes longer than the rest.
-    """
+    """Return the real explorers and store with the toy program, space and runner; without a picture, which is slow."""
 
     def open_runner(_problem: Problem, _place: Place, _limits: Limits, _work: Path) -> ToyRunner:
         return runner
@@ -148,7 +148,7 @@ def toy_parts(runner: ToyRunner) -> Parts:
 
 
 def history(directory: Path) -> list[tuple[int, int, int, str, str, Outcome]]:
-    """What must be the same: who asked what, and what came of it."""
+    """Return the reproducible part of a run: the requests, and their outcomes."""
     with read_store(directory) as store:
         results, walks = store.results(), store.walks()
     entries = [(r.evaluation, replace(r.outcome, durations=Durations())) for r in results]

@@ -1,4 +1,4 @@
-"""Random loop nests that pass values in scalars and small arrays: what expansion is for."""
+"""Random loop nests that pass values in scalars and small arrays, for tests of expansion."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ HEADERS = {"i": ("i = 0; i < 5; i++", "i = 7; i > 0; i -= 2", "i = 1; i < 8; i +
 DECLARATIONS = "double A[32][32], B[32][32], x[64], y[64], s;"
 SCALARS = ("w", "w", "v", "v", "s")
 SMALL = ("p", "p", "y")
-MOST = 9  # statements: what an isl flow analysis costs grows fast with them
+MOST = 9  # statements: the cost of isl's flow analysis grows fast with their number
 
 
 class Passing:
-    """A SCoP under construction: w, v and p end with it, s and y are results; A and B are data."""
+    """A SCoP under construction: w, v and p are local, s and y are results; A and B are data."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.lines, self.set = rng, ["double w, v, p[64];"], set[str]()
 
     def pick(self, *options: str) -> str:
-        """One of `options`."""
+        """Return one of `options`."""
         return options[int(self.rng.integers(len(options)))]
 
     def subscript(self, iterators: str, offset: int) -> str:
-        """A subscript of at most two iterators."""
+        """Return a subscript of at most two iterators."""
         choice = self.pick("one", "one", "sum", "difference", "constant")
         first, second = (self.pick(*iterators) for _ in range(2)) if iterators else ("0", "0")
         return {"one": f"{first} + {offset}", "sum": f"{first} + {second} + {offset + 4}",
                 "difference": f"{first} - {second} + {offset + 8}", "constant": f"{offset}"}[choice]
 
     def small(self, iterators: str) -> str:
-        """An element of a small array, by an inner iterator if any."""
+        """Return an element of a small array, by an inner iterator if there is one."""
         return f"{self.pick(*SMALL)}[{self.pick(*iterators, *iterators[-1:]) if iterators else '0'} + 9]"
 
     def value(self, iterators: str) -> str:
-        """Data, and often what a scalar holds; one that nobody wrote on this path only rarely."""
+        """Return data, often with the value of a scalar; rarely with one that was not written on this path."""
         data = f"B[{self.subscript(iterators, 8)}][{self.subscript(iterators, 9)}]"
         held = self.pick(*sorted(self.set)) if self.set and self.rng.integers(4) else None
         other = held or self.pick("x[0]", "3", self.small(iterators) if self.rng.integers(3) == 0 else "2")
         return self.pick(f"{data} + {other}", f"{other} * {data}", f"{other} - 1", other)
 
     def assign(self, iterators: str) -> None:
-        """A statement."""
+        """Add a statement."""
         target = self.pick("scalar", "scalar", "scalar", "small", "data", "data")
         op = self.pick("=", "=", "=", "+=")
         if target == "data":
@@ -59,7 +59,8 @@ class Passing:
             self.set.add(name)
 
     def loop(self, iterators: str) -> None:
-        """A loop whose body sets what it reads, or (one time in four) may read what an outer loop set."""
+        """Add a loop whose body sets the scalars that it reads, or (one time in four) may read those of an outer loop.
+        """
         it = "ijk"[len(iterators)]
         before = set(self.set)
         self.set = set(before) if self.rng.integers(4) == 0 else set()
@@ -74,7 +75,7 @@ class Passing:
 
 
 def scalar_nest(seed: int) -> str:
-    """The body of a SCoP."""
+    """Return the body of a SCoP."""
     nest = Passing(np.random.default_rng(seed))
     if nest.rng.integers(2):
         nest.lines.append("w = 1; v = 2; s = 3; for (k = 0; k < 30; k++) { p[k] = k; y[k] = x[k]; }")

@@ -1,4 +1,4 @@
-"""What explorers find in synthetic spaces, and outcomes without any structure."""
+"""The results of explorers in synthetic spaces, and outcomes without any structure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.spaces import Kernels, failed, timed
 
 
 def best_found(explorer: Explorer, space: Kernels, budget: int, ants: int = 10) -> float:
-    """The best cost found, as a multiple of the optimum."""
+    """Return the best cost found, as a multiple of the optimum."""
     best = float("inf")
     for _ in range(budget // ants):
         for walk in explorer.ask(ants):
@@ -30,7 +30,7 @@ def mean_found(make: Callable[[Space, int], Explorer], space: Kernels, budget: i
 
 
 def by_digest(plan: Plan) -> Outcome:
-    """A cost without any structure; every fifth plan fails."""
+    """Return a cost without any structure; every fifth plan fails."""
     number = int(plan.digest[:6], 16)
     return failed() if number % 5 == 0 else timed(1.0 + number % 1000)
 
@@ -40,7 +40,7 @@ def always_failed(plan: Plan) -> Outcome:
 
 
 def mostly_failed(plan: Plan) -> Outcome:
-    """Nineteen plans of twenty fail."""
+    """Return failures for nineteen plans of twenty."""
     number = int(plan.digest[:6], 16)
     return failed() if number % 20 else timed(1.0 + number % 1000)
 

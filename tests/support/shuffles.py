@@ -10,7 +10,7 @@ from generator.schedules.partition import Partition
 
 
 def by_shuffles(found: Problem, schedule: ScheduleChoice | Partition) -> Plan:
-    """Blocks of 2 x 64 threads (or 64) for every kernel; those of x combine by shuffles."""
+    """Return a plan with blocks of 2 x 64 threads (or 64) for every kernel; those of x combine by shuffles."""
     plans = []
     for shape in kernel_shapes(found.program, schedule):
         count = len(shape.extents)

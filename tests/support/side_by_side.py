@@ -1,4 +1,4 @@
-"""Suites of programs searched side by side, with the toy runner in the place of a device."""
+"""Suites of programs searched side by side, with the toy runner in place of a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.runs import DEVICE, ToyRunner, toy_parts
 
 @dataclass
 class Shown:
-    """Remembers what it was told."""
+    """Keeps all messages."""
 
     notes: list[str] = field(default_factory=list)
     steps: list[tuple[int, int]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Shown:
 
 def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None,
           parts: Parts | None = None) -> tuple[tuple[Section, ...], Shown]:
-    """The sections of a suite on the toy device, and what was shown."""
+    """Return the sections of a suite on the toy device, and the messages."""
     def find(_name: str | None) -> DeviceInfo:
         return DEVICE
 
@@ -46,5 +46,5 @@ def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None,
 
 
 def figures(entry: Entry) -> Entry:
-    """What a machine's mood does not change."""
+    """Return the part that does not depend on the load of the machine."""
     return replace(entry, measured_at="", load=0.0)

@@ -9,7 +9,7 @@ import pytest
 
 
 def few(cases: Iterable[Any], fast: int | Collection[Any]) -> list[Any]:
-    """Parameters of a test: the first `fast` cases, or those named there, run by default, the others with `-m slow`.
+    """Return parameters of a test: the first `fast` cases, or those in it, run by default, the others with `-m slow`.
 
     A case that is a tuple has a value for each of several parameters.
     """

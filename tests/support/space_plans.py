@@ -1,4 +1,4 @@
-"""Plans from the spaces of all levels: random ones, those a colony begins with, and what a device says of them."""
+"""Plans from the spaces of all levels: random ones, the first ones of a colony, and their results on a device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORESEEN = ("barrier would stand", "loops do not run what they should")
 
 
 def lowered(program: Program, plan: Plan, target: Target) -> Variant | None:
-    """The code of a plan of a space; None where something foreseen is wrong with it."""
+    """Return the code of a plan of a space; None for a foreseen error."""
     try:
         return lower(program, plan, target)
     except IllegalPlan as illegal:
@@ -36,17 +36,17 @@ def lowered(program: Program, plan: Plan, target: Target) -> Variant | None:
 
 
 def random_plans(program: Program, target: Target, level: LevelName, count: int, seed: int) -> list[Plan]:
-    """Plans drawn uniformly, decision by decision, from the space of a level."""
+    """Return plans drawn uniformly, decision by decision, from the space of a level."""
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
     space = PARTS.make_space(program, target, options)
     return [walk.plan for walk in make_explorer("random", space, seed).ask(count)]
 
 
 def failures(found: Problem, selector: str, count: int, seed: int) -> Sequence[str]:
-    """Evaluate the default plan and `count` random ones of every level; what went wrong, in words.
+    """Evaluate the default plan and `count` random ones of every level; return all failures in words.
 
-    A plan may turn out to put a barrier under a condition (the spaces try that for typical sizes only), or to have
-    loops that would not run what they should, which is noticed.
+    A plan may put a barrier under a condition (the spaces test that for typical sizes only), or have incomplete loops,
+    which is detected.
     """
     device = device_named(selector)
     plans: list[Plan] = [default_plan(found.program, device.target)]
@@ -58,7 +58,7 @@ def failures(found: Problem, selector: str, count: int, seed: int) -> Sequence[s
 
 
 def first_walks(program: Program, level: LevelName, target: Target = CPU) -> list[Plan]:
-    """The plans of the walks that a colony begins with."""
+    """Return the plans of a colony's first walks."""
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
     space, starts = PARTS.make_space(program, target, options), PARTS.starts(program, target, options)
     return [walk.plan for walk in PARTS.make_explorer("colony", space, 0, starts).ask(len(starts))]

@@ -17,25 +17,25 @@ from metrics.outcome import Durations, Illegal, KernelTime, MetricValues, Outcom
 
 def timed(total_ms: float, kernels_ms: Mapping[tuple[str, ...], float] | None = None,
           metrics: MetricValues = ()) -> Timed:
-    """A correct variant that takes `total_ms`, with the same metrics for each kernel."""
+    """Return a correct variant that takes `total_ms`, with the same metrics for each kernel."""
     kernels = tuple(KernelTime(statements, ms, metrics) for statements, ms in (kernels_ms or {}).items())
     return Timed(total_ms, total_ms, total_ms, (total_ms,), total_ms, kernels, "code", False, Durations())
 
 
 def failed() -> Outcome:
-    """A failure."""
+    """Return a failure."""
     return Illegal("no", Durations())
 
 
 def chosen(chooser: Chooser, decision: Decision, options: Sequence[int]) -> int:
-    """An answer that is an int."""
+    """Return an answer that is an int."""
     answer = chooser.choose(decision, options)
     assert isinstance(answer, int)
     return answer
 
 
 def plan_of(values: Sequence[int], statements: tuple[str, ...] = ("S",)) -> Plan:
-    """A Plan of one kernel that holds `values` (each from 0)."""
+    """Return a Plan of one kernel that holds `values` (each from 0)."""
     numbers = tuple(value + 1 for value in values)
     return Plan(ScheduleChoice(), (KernelPlan(statements, numbers, numbers),))
 
@@ -52,7 +52,7 @@ class FlatSpace:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """`size` decisions of `size` options; each after the first must not be below the one before it."""
+    """`size` decisions of `size` options; each after the first must not be below the previous one."""
 
     size: int
 
@@ -71,7 +71,7 @@ class Staircase:
 
 @dataclass(frozen=True, slots=True)
 class DeadEnds:
-    """Three decisions of `size` options; only sums divisible by 3 lead to a Plan, found out at the end."""
+    """Three decisions of `size` options; only sums divisible by 3 lead to a Plan, which is decided at the end."""
 
     size: int
 
@@ -92,7 +92,7 @@ class DeadEnds:
 
 @dataclass(frozen=True, slots=True)
 class NoWayOut:
-    """A space in which every road ends."""
+    """A space in which all walks end in a dead end."""
 
     def __call__(self, chooser: Chooser) -> Plan:
         chosen(chooser, Decision("a"), range(3))
@@ -108,7 +108,7 @@ UNROLLS = (1, 2, 4, 8)
 class Kernels:
     """A program of `count` kernels (fused into pairs or not), each with tiles, blocks, unroll and shared memory.
 
-    `reverse` asks the kernels in the opposite order. The cost has one optimum, interactions within a kernel
+    With `reverse`, kernels are decided in the opposite order. The cost has one optimum, interactions within a kernel
     and kernels of different weight; the best program is not fused.
     """
 
@@ -121,7 +121,7 @@ class Kernels:
         return Plan(ScheduleChoice(serialize_sccs=not fused), tuple(sorted(kernels, key=lambda k: k.statements)))
 
     def groups(self, fused: bool) -> list[tuple[str, ...]]:
-        """The statements of each kernel, in the order of the decisions."""
+        """Return the statements of each kernel, in the order of the decisions."""
         width = 2 if fused else 1
         names = [f"S{i}" for i in range(self.count)]
         groups = [tuple(names[i : i + width]) for i in range(0, self.count, width)]
@@ -139,7 +139,7 @@ class Kernels:
         return KernelPlan(statements, tuple(tile), tuple(block), shared=bool(shared), unroll=unroll)
 
     def outcome(self, plan: Plan) -> Timed:
-        """What a Plan of this space costs."""
+        """Return the cost of a Plan of this space."""
         times = {kernel.statements: kernel_ms(kernel) for kernel in plan.kernels}
         return timed(sum(times.values()), times)
 
@@ -150,13 +150,15 @@ class Kernels:
 
 
 def weight(statements: tuple[str, ...]) -> float:
-    """The best time of a kernel; fusing costs a fifth more."""
+    """Return the best time of a kernel; fusion costs a fifth more."""
     total = sum(1.0 + int(name[1:]) for name in statements)
     return total * (1.2 if len(statements) > 1 else 1.0)
 
 
 def kernel_ms(kernel: KernelPlan) -> float:
-    """Best at 128 threads in a 32-wide block, 8 points per thread, unroll 4; shared memory pays for big tiles."""
+    """Return the time: best at 128 threads in a 32-wide block, 8 points per thread, unroll 4; large tiles need shared
+    memory.
+    """
     threads = math.prod(kernel.block)
     points = math.prod(kernel.tile) // threads
     off = abs(math.log2(threads / 128)) + 0.7 * abs(math.log2(points / 8)) + 0.5 * abs(math.log2(kernel.block[0] / 32))
@@ -165,12 +167,12 @@ def kernel_ms(kernel: KernelPlan) -> float:
 
 
 def options_of(walk: Walk) -> tuple[Option, ...]:
-    """The options a walk took."""
+    """Return the options of a walk."""
     return tuple(choice.option for choice in walk.choices)
 
 
 def large_space(_program: object, _target: Target, _options: RunOptions) -> Space:
-    """A hundred thousand plans of one kernel."""
+    """Return a space of a hundred thousand plans of one kernel."""
 
     def space(chooser: Chooser) -> Plan:
         numbers = [chosen(chooser, Decision(name, ("S0",)), range(1, most)) for name, most in

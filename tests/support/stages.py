@@ -1,4 +1,4 @@
-"""Random small image pipelines, and random plans of them that compute stages where they are read."""
+"""Random small image pipelines, and random plans of them that compute stages in their readers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.support.memory import Memory
 from tests.support.plans import random_kernel
 
 MOST = 4000
-"""Elements of all arrays of a pipeline."""
+"""The maximum number of elements of all arrays of a pipeline."""
 SMALL = Target("small", "opencl", 32, (32, 16, 8), 1 << 16, 4, True, True)
 """A device whose blocks are small enough for the interpreter in Python."""
 
@@ -55,20 +55,20 @@ class Builder:
     count: int = 0
 
     def pick(self, *options: Any) -> Any:
-        """One of `options`."""
+        """Return one of `options`."""
         return options[int(self.rng.integers(len(options)))]
 
     def number(self, low: int, high: int) -> int:
-        """From `low` to `high`."""
+        """Return a number from `low` to `high`."""
         return int(self.rng.integers(low, high + 1))
 
     def func(self, kind: str) -> hl.Func:
-        """A new Func."""
+        """Return a new Func."""
         self.count += 1
         return hl.Func(f"{kind}{self.count}")
 
     def image(self) -> None:
-        """A new input, now and then with repeated edges."""
+        """Add an input, sometimes with repeated edges."""
         kind = self.pick(hl.Float(32), *INTEGERS[:3]) if self.floats else self.pick(*INTEGERS)
         self.count += 1
         image = hl.ImageParam(kind, 2, f"image{self.count}")
@@ -82,21 +82,21 @@ class Builder:
         self.found.append(lambda a, b: bounded[a, b])
 
     def source(self) -> Callable[[Any, Any], Any]:
-        """One of the last values, rather than an early one."""
+        """Return one of the values, preferring later ones."""
         last = len(self.found) - 1
         return self.found[max(self.number(0, last), self.number(0, last))]
 
     def near(self, limit: int = 2) -> Any:
-        """A value at a place near by."""
+        """Return a value at a nearby place."""
         return self.source()(x + self.number(-limit, limit), y + self.number(-limit, limit))
 
     def converted(self, value: Any) -> Any:
-        """`value`, of its own or of another type."""
+        """Return `value`, in its own or another type."""
         kinds = (hl.Float(32), hl.UInt(8), hl.Int(32)) if self.floats else INTEGERS
         return hl.cast(self.pick(*kinds), value) if self.number(0, 1) else value
 
     def combined(self, one: Any, two: Any) -> Any:
-        """Two values made one, of a type in which nothing overflows without a meaning."""
+        """Combine two values, in a type without undefined overflows."""
         if one.type.is_float() or two.type.is_float():
             one, two = hl.f32(one), hl.f32(two)
             return self.pick(one + two, one * two, one - two * 3.0, hl.select(x % 3 == 0, one, two))
@@ -110,7 +110,7 @@ class Builder:
         self.found.append(lambda a, b: func[a, b])
 
     def step(self) -> None:
-        """One more stage."""
+        """Add a stage."""
         kinds = ("point", "point", "stencil", "stencil", "down", "up", "clamped", "tuple", "sum", "update", "table",
                  "histogram", "column", "transposed", "scan", "where", "deep", "swap")
         getattr(self, "_" + self.pick(*kinds))()
@@ -253,7 +253,7 @@ class Builder:
 
 
 def random_pipeline(rng: np.random.Generator, floats: bool) -> Bounds:
-    """A pipeline of up to eight stages with known regions. Raises InputError for one that cannot be."""
+    """Return a pipeline of up to eight stages with known regions. Raises InputError for an impossible one."""
     builder = Builder(rng, floats)
     for _ in range(builder.number(1, 2)):
         builder.image()
@@ -269,7 +269,7 @@ def random_pipeline(rng: np.random.Generator, floats: bool) -> Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A pipeline as a Program; without real numbers, what the numpy interpreter computes from the inputs of
+    """A pipeline as a Program; without real numbers, also the results of the numpy interpreter for the inputs of
     `Memory`.
     """
 
@@ -278,7 +278,7 @@ class Case:
 
 
 def case(seed: int) -> Case:
-    """The pipeline of this seed; of those that some language rule refuses or that are large, the next one."""
+    """Return the pipeline of this seed; if a rule of the language refuses it, or it is too large, the next one."""
     rng, floats = np.random.default_rng(seed), seed % 3 == 0
     while True:
         with suppress(InputError):
@@ -289,7 +289,7 @@ def case(seed: int) -> Case:
 
 
 def results_of(program: Program, bounds: Bounds) -> Mapping[str, NDArray[Any]]:
-    """What the numpy interpreter computes."""
+    """Return the results of the numpy interpreter."""
     memory = Memory(program)
     images = {id(image): inputs_of(memory, program, bounds, image) for image in bounds.collected.images}
     values = interpret(bounds, images)
@@ -298,7 +298,7 @@ def results_of(program: Program, bounds: Bounds) -> Mapping[str, NDArray[Any]]:
 
 
 def inputs_of(memory: Memory, program: Program, bounds: Bounds, image: Image) -> NDArray[Any]:
-    """The data of an image as `memory` has it."""
+    """Return the data of an image in `memory`."""
     shape = tuple(extent for _, extent in reversed(bounds.regions[id(image)]))
     kind: Type = image.type
     data = np.zeros(shape, kind.numpy)
@@ -310,7 +310,7 @@ def inputs_of(memory: Memory, program: Program, bounds: Bounds, image: Image) ->
 
 
 def values_of(memory: Memory, name: str, program: Program) -> NDArray[Any]:
-    """An array of integers as `memory` has it."""
+    """Return an array of integers in `memory`."""
     array = program.array(name)
     found = np.zeros(array.extents, NUMPY_TYPES[array.type])
     for index in np.ndindex(*array.extents):
@@ -319,7 +319,7 @@ def values_of(memory: Memory, name: str, program: Program) -> NDArray[Any]:
 
 
 def random_stages(program: Program, rng: np.random.Generator) -> Stages:
-    """Any of the possible stages, anyhow."""
+    """Choose some of the possible stages and their places at random."""
     share = int(rng.integers(1, 5))
     kinds: tuple[Where, ...] = ("inline", "block")
     chosen: dict[str, Where] = {}
@@ -336,7 +336,7 @@ def random_stages(program: Program, rng: np.random.Generator) -> Stages:
 
 
 def random_sets(program: Program, chosen: Collection[str], rng: np.random.Generator) -> tuple[tuple[str, ...], ...]:
-    """Arrays that share kernels, pair by pair, wherever that is legal."""
+    """Return arrays that share kernels, pair by pair, if that is legal."""
     able = [array for array in sharable(program) if array not in chosen]
     found: tuple[tuple[str, ...], ...] = ()
     for one, two in combinations(able, 2):
@@ -354,7 +354,7 @@ def random_sets(program: Program, chosen: Collection[str], rng: np.random.Genera
 
 
 def any_plan(program: Program, rng: np.random.Generator) -> Plan:
-    """Stages at random with kernels of odd sizes, as no space offers them. Raises IllegalPlan."""
+    """Return random stages with kernels of odd sizes, which no space offers. Raises IllegalPlan."""
     schedule = random_stages(program, rng)
     kernels = []
     for one in kernels_of(program, schedule):
@@ -366,7 +366,7 @@ def any_plan(program: Program, rng: np.random.Generator) -> Plan:
 
 
 def in_steps(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
-    """The same for blocks that walk down their tiles."""
+    """Return the same for blocks that walk along their tiles."""
     d = len(kernel.tile) - 2
     walk = kernel.block[d] * int(rng.integers(1, 3))
     tile = (*kernel.tile[:d], walk * int(rng.integers(2, 5)), *kernel.tile[d + 1:])
@@ -374,7 +374,7 @@ def in_steps(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
 
 
 def offered_plans(program: Program, target: Target, count: int, seed: int) -> list[Plan]:
-    """Plans drawn decision by decision from the space `pipeline`."""
+    """Return plans drawn decision by decision from the space `pipeline`."""
     options = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
     space = PARTS.make_space(program, target, options)
     return [walk.plan for walk in make_explorer("random", space, seed).ask(count)]

@@ -1,5 +1,5 @@
-"""Tuned functions on streams that wait for nothing, with the double of a driver that does all as late as it may; and
-beside other contexts.
+"""Tuned functions on independent streams, with a mock driver that does all work as late as possible; and with other
+contexts.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tests.support.calling import ByDlpack, Case, OnGpu, case
 from tests.support.mixed import mixed
 
 LATE = ("default first", "default last")
-"""What CUDA_DOUBLE_LATE may be."""
+"""The values of CUDA_DOUBLE_LATE."""
 
 
 def own_stream() -> int:
-    """A new stream that waits for no other."""
+    """Return a new stream that waits for no other."""
     from cuda.bindings import driver as cuda
 
     status, made = cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
@@ -48,7 +48,7 @@ def finished(stream: int) -> None:
 
 
 class Later(ByDlpack):
-    """An array whose contents are complete in the order of the stream for which a library is asked for it."""
+    """An array whose contents are complete in the order of the stream that a library gives for it."""
 
     def __init__(self, one: OnGpu, source: int) -> None:
         super().__init__(one)
@@ -62,19 +62,20 @@ class Later(ByDlpack):
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays on the double's device that get their contents on a stream, some time."""
+    """Arrays on the mock device that get their contents on a stream, at some later time."""
 
     api: Api
 
     def full(self, value: NDArray[Any]) -> int:
-        """The address of new memory with these contents."""
+        """Return the address of new memory with these contents."""
         address = self.api.allocate(value.nbytes)
         self.api.write(address, np.ascontiguousarray(value))
         return address
 
     def given(self, one: Case, on: int, factor: int = 1, dlpack: str = "", **more: object) -> dict[str, Any]:
-        """The arguments of a call, multiplied, complete on the stream `on`; before, they hold 0. `dlpack`: the array
-        shown by that alone.
+        """Return the arguments of a call, multiplied, complete on the stream `on`; before, they hold 0.
+
+        `dlpack`: the array that only has this interface.
         """
         found: dict[str, Any] = {}
         for name, value in one.values().items():
@@ -91,7 +92,7 @@ class Arrays:
         return found
 
     def wrong(self, one: Case, results: Any, stream: int) -> str | None:
-        """What is wrong with results that are used on this stream."""
+        """Return what is wrong with results that are used on this stream."""
         several = results if isinstance(results, tuple) else (results,)
         places: list[tuple[OnGpu, int]] = [(r, self.api.allocate(r.value.nbytes)) for r in several]
         for result, place in places:
@@ -131,22 +132,22 @@ def in_order(device: DeviceInfo, several: Sequence[Case]) -> None:
 
 
 def _read(one: Case) -> str:
-    """An array that is only read."""
+    """Return an array that is only read."""
     return next((p.name for p in one.function.contract.parameters if p.kind == "read"), "")
 
 
 def _twice(arrays: Arrays, one: Case, stream: int, other: int) -> str | None:
-    """Nothing waits between two calls; the results of the first stay what they are."""
+    """Two calls without waiting: the results of the first do not change."""
     again = arrays.given(one, other, 3)
     results = one.call(arrays.given(one, stream), stream=stream, inplace=True)
     one.call(again, stream=other, inplace=True)
     if other != stream:
-        arrays.api.synchronize()  # they take turns
+        arrays.api.synchronize()  # the calls alternate
     return arrays.wrong(one, results, stream)
 
 
 def _released(device: DeviceInfo, arrays: Arrays, stream: int) -> None:
-    """What a function holds is given back when nothing uses it any more."""
+    """The objects of a function are freed when nothing uses them any more."""
     log = Path("released")
     log.unlink(missing_ok=True)
     one, same = (case(mixed(), device, A="texture") for _ in range(2))
@@ -161,7 +162,7 @@ def _released(device: DeviceInfo, arrays: Arrays, stream: int) -> None:
 
 
 def beside_contexts(device: DeviceInfo, several: Sequence[Case]) -> None:
-    """What is current in a thread stays so, whatever it is and whenever it changes."""
+    """The current context of a thread does not change, whichever it is."""
     from cuda.bindings import driver as cuda
 
     from runners.cuda.bindings import open_api
@@ -181,7 +182,7 @@ def beside_contexts(device: DeviceInfo, several: Sequence[Case]) -> None:
         call(ordinal)
         assert here == [0]
     here[0] = 1
-    thread = threading.Thread(target=call, args=(None,))  # with no context at all
+    thread = threading.Thread(target=call, args=(None,))  # without any context
     thread.start()
     thread.join()
     assert here == [0]

@@ -61,7 +61,7 @@ ODD_SIZES = {
     "trmm": ("M=37", "N=53"),
 }
 
-# The parameters' names, their values in the LARGE dataset, and sizes that divide nothing.
+# The parameters' names, their values in the LARGE dataset, and prime sizes.
 PARAMETERS = {
     "2mm": ("NI NJ NK NL", (800, 900, 1100, 1200), (13, 17, 19, 23)),
     "3mm": ("NI NJ NK NL NM", (800, 900, 1000, 1100, 1200), (13, 17, 19, 23, 29)),
@@ -82,13 +82,13 @@ PARAMETERS = {
 
 @lru_cache(maxsize=64)
 def problem(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Problem:
-    """One of the suite's programs, captured."""
+    """Return one of the suite's programs, captured."""
     return read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
 
 
 @lru_cache(maxsize=64)
 def large_program(name: str) -> Program:
-    """One of the suite's programs at the sizes of the LARGE dataset, without running it."""
+    """Return one of the suite's programs at the sizes of the LARGE dataset, without running it."""
     names, values, _ = PARAMETERS[name]
     source = read_scop(SUITE / f"{name}.c", Compilation(defines=("LARGE_DATASET",)))
     sizes = {parameter.lower(): value for parameter, value in zip(names.split(), values, strict=True)}
@@ -96,14 +96,14 @@ def large_program(name: str) -> Program:
 
 
 def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:
-    """The Problem of a small size, with the output's extents."""
+    """Return the Problem of a small size, with the output's extents."""
     parameters = dict(parse_parameters(parse_size(program.small))) | dict(program.parameters)
     return read_pipeline(program.file, None, parameters, 7), sizes_of(parameters)
 
 
 @lru_cache(maxsize=8)
 def pipeline_program(name: str, size: SizeName = "full") -> Program:
-    """The Program of a pipeline of the suite, which nothing was run for."""
+    """Return the Program of a pipeline of the suite, without running anything."""
     given = pipeline(name)
     parameters = dict(given.parameters_at(size))
     return program_of(load_pipeline(given.file, None, parameters), sizes_of(parameters), name, str(given.file))

@@ -14,15 +14,16 @@ from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 
 _ITERATORS = (("t", "i", "j", "k"), ("begin", "c", "last", "b0"))
-"""Also those that the check and the kernel call something else."""
+"""Including names that the check and the kernel also use."""
 _TYPES = ("float", "int", "float", "int", "short", "unsigned char")
 _EXTENTS = {1: (10, 40), 2: (10, 14), 3: (7, 8)}
 _REACH = {1: 2, 2: 2, 3: 1}
 
 
 def sweeps_text(seed: int, wide: int = 0) -> str:
-    """A C file; most of what it holds is a loop over time as `time_loop` knows them, some are not quite. Arrays are
-    `wide` elements wider than small ones.
+    """Return a C file; most of these contain a loop over time that `time_loop` accepts, some do not.
+
+    Arrays are `wide` elements wider than small ones.
     """
     rng = np.random.default_rng(seed)
     dims = int(rng.choice([1, 2, 2, 2, 3]))
@@ -53,7 +54,7 @@ def sweeps_text(seed: int, wide: int = 0) -> str:
 
 
 def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, iterators: list[str]) -> list[str]:
-    """A nest over the inside of an array, or over one of its sides; some loops run backwards."""
+    """Return a nest over the inside of an array, or over one of its sides; some loops run backwards."""
     target = str(rng.choice(list(names)))
     side = int(rng.integers(len(extents))) if rng.integers(4) == 0 else None
     at = 0 if side is None or rng.integers(2) else extents[side] - 1
@@ -85,7 +86,7 @@ def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, 
 
 @dataclass(frozen=True)
 class _Reads:
-    """What a sweep over `target` may read; on a side, `at` is its place."""
+    """Possible reads of a sweep over `target`; on a side, `at` is its place."""
 
     target: str
     names: str
@@ -97,7 +98,7 @@ class _Reads:
     shift: int
 
     def one(self, rng: np.random.Generator) -> str:
-        """An element: of an array that is written, nearby; of one that is only read; of a list by time."""
+        """Return an element: of an array that is written, nearby; of one that is only read; of a list by time."""
         choice = rng.integers(6)
         if choice == 0:
             return f"w[{self.time} + 2]"
@@ -114,7 +115,7 @@ class _Reads:
 
 
 def time_plan(program: Program, rng: np.random.Generator) -> Plan:
-    """Random steps, sizes (often no powers of two), order and details."""
+    """Return random steps, sizes (often not powers of two), order and details."""
     dims = len(required_time_loop(program).extents)
     block = [int(rng.choice([1, 1, 2, 3])) for _ in range(dims)]
     tile = tuple(b * int(rng.choice([1, 2, 3, 5])) for b in block)
@@ -144,8 +145,9 @@ WARPS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
 
 
 def split_steps_plan(program: Program, rng: np.random.Generator, rows: int = 1) -> Plan:
-    """Tiles of warps partly in registers: random blocks with `rows` threads along x at least, tiles, fractions, steps,
-    order and details.
+    """Return tiles of warps that are partly in registers: random blocks, tiles, fractions, steps, order and details.
+
+    Blocks have at least `rows` threads along x.
     """
     dims = len(required_time_loop(program).extents)
     blocks = [block for block in WARPS[dims] if block[-1] >= rows]

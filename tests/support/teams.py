@@ -1,5 +1,5 @@
-"""A pipeline with stages in boxes and stencils with several time steps per launch, whose tiles belong to blocks,
-sub-groups or threads.
+"""A pipeline with stages in boxes, and stencils with several time steps per launch, with tiles of blocks, sub-groups or
+threads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMES = {
 
 
 def chain() -> Program:
-    """Three stages that read their neighbours in both dimensions."""
+    """Return three stages that read their neighbours in both dimensions."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.Int(32), 2, "image")
     one, two, out = hl.Func("one"), hl.Func("two"), hl.Func("out")
@@ -39,13 +39,13 @@ def chain() -> Program:
 
 
 def chain_plan(level: Level, tile: tuple[int, int] = (8, 64), block: tuple[int, int] = (4, 32)) -> Plan:
-    """Both stages in boxes."""
+    """Return a plan with both stages in boxes."""
     names = tuple(sorted(s.name for s in chain().statements))
     return Plan(Stages((("one", "block"), ("two", "block"))), (KernelPlan(names, tile, block, level=level),))
 
 
 def time_problem(name: str, level: Level, tile: Sequence[int], block: Sequence[int]) -> tuple[Problem, Plan]:
-    """A stencil, and three of its time steps per launch."""
+    """Return a stencil, and a plan with three of its time steps per launch."""
     found = problem(name, ODD_SIZES[name])
     assert len(required_time_loop(found.program).extents) == len(tile)
     names = tuple(sorted(s.name for s in found.program.statements))

@@ -34,13 +34,13 @@ GRID = "ceil({n} / (block_size_x * per_thread))"
 
 
 def vectors(n: int = 1000) -> tuple[Any, Any]:
-    """Two arrays of `n` numbers."""
+    """Return two arrays of `n` numbers."""
     rng = np.random.default_rng(0)
     return rng.random(n, np.float32), rng.random(n, np.float32)
 
 
 def small_sum(text: str = SUM, n: int = 1000, **changes: Any) -> Tunable:
-    """The template of `text`, or another with `changes`."""
+    """Return the template of `text`, or another with `changes`."""
     a, b = vectors(n)
     usual: dict[str, Any] = {
         "parameters": PARAMETERS, "arguments": {"c": output(n), "a": a, "b": b, "n": np.int32(n)},
@@ -49,7 +49,7 @@ def small_sum(text: str = SUM, n: int = 1000, **changes: Any) -> Tunable:
 
 
 def write_t1(folder: Path, n: int = 1000, **changes: Any) -> Path:
-    """A T1 file of the sum, beside its kernel; `changes` are of its KernelSpecification."""
+    """Write a T1 file of the sum, and its kernel; `changes` are of its KernelSpecification."""
     (folder / "add.cl").write_text(SUM)
     vector = {"Type": "float", "MemoryType": "Vector", "Size": "ProblemSize[0]"}
     data = {

@@ -29,7 +29,7 @@ TILES = ((32, 32, (2, 32), 32, 8), (16, 16, (2, 16), 16, 0), (64, 32, (4, 32), 1
 
 
 def float_problem(name: str) -> Problem:
-    """A program of PolyBench with float data, of sizes that no tile divides."""
+    """Return a program of PolyBench with float data, of sizes that no tile divides."""
     return problem(name, (*ODD_SIZES[name], FLOAT))
 
 
@@ -39,8 +39,10 @@ WAYS: tuple[Way, ...] = get_args(Way)
 
 def tensor_plan(program: Program, target: Target, precision: Precision, number: int = 0,
                 way: Way = "at once") -> Plan:
-    """The default plan, all sums of products on tensor cores, with one of TILES. The next tile is fetched `ahead` where
-    registers can take it, and by itself (`later`) where it need not be rounded.
+    """Return the default plan, with all sums of products on tensor cores, and one of TILES.
+
+    The next tile is fetched `ahead` if there are enough registers, and asynchronously (`later`) if it need not be
+    rounded.
     """
     plan = default_plan(program, target)
     shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
@@ -68,15 +70,15 @@ def tensor_plan(program: Program, target: Target, precision: Precision, number: 
 
 
 def lower_for_whole_numbers(program: Program, plan: Plan, target: Target) -> Variant:
-    """The real lowering, for compile workers; the check does not know that factors are rounded, so that results have to
-    be those of float.
+    """The real lowering, for compile workers; the check ignores the rounding of factors, so results must be those of
+    float.
     """
     variant = lower_for_host(program, plan, target)
     return replace(variant, plan=replace(plan, kernels=tuple(replace(k, products="full") for k in plan.kernels)))
 
 
 def sum_of_products(rng: np.random.Generator) -> str:
-    """A C program with a sum of products of some form, of whole numbers that every precision holds."""
+    """Return a C program with a random form of a sum of products, of integers that every precision can represent."""
     m, n, k, b = (int(rng.integers(low, high)) for low, high in ((17, 50), (17, 50), (9, 40), (2, 4)))
     if rng.integers(2):
         m, n, k = (4 * (size // 4) for size in (m, n, k))
@@ -161,7 +163,7 @@ FORMS: Mapping[str, tuple[dict[str, tuple[int, ...]], str]] = {
 
 
 def whole_numbers_in(shapes: Mapping[str, tuple[int, ...]], loops: str) -> str:
-    """A C program whose arrays have these shapes and small whole numbers; it runs `loops`."""
+    """Return a C program whose arrays have these shapes and small integers; it runs `loops`."""
     declared = ", ".join(name + "".join(f"[{size}]" for size in shape) for name, shape in shapes.items())
     filled = "".join(
         f"for (int q = 0; q < {int(np.prod(shape))}; q++) ((float *){name})[q] = (q * {step} + q / 7) % 9 - 4;\n"

@@ -1,4 +1,4 @@
-"""Schedule trees by brute force: where and when a tree runs each instance, and trees with random faults."""
+"""Schedule trees by brute force: place and time of each instance, and trees with random faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Position:
 
 
 def places(tree: Tree, domain: Any) -> dict[Instance, Position]:
-    """Where and when `tree` runs the instances of the isl UnionSet `domain`."""
+    """Return place and time of the instances of the isl UnionSet `domain` in `tree`."""
     return _run(tree, domain, dict.fromkeys(instances(domain), Position()))
 
 
@@ -67,7 +67,7 @@ def respects(found: dict[Instance, Position], dependences: Iterable[Pair]) -> bo
 
 
 def faulty(tree: Tree, rng: np.random.Generator) -> Tree:
-    """`tree` with one random change that may or may not matter."""
+    """Return `tree` with one random change, which may have no effect."""
     spots = list(_spots(tree))
     if not spots:
         return tree
@@ -76,7 +76,7 @@ def faulty(tree: Tree, rng: np.random.Generator) -> Tree:
 
 
 def _spots(tree: Tree) -> Iterator[tuple[int, Any]]:
-    """(node number in preorder, function that changes this node)."""
+    """Yield (node number in preorder, function that changes this node)."""
     for number, node in enumerate(_nodes(tree)):
         if isinstance(node, Sequence) and len(node.children) > 1:
             yield from ((number, _swap) for _ in range(2))
@@ -100,7 +100,7 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
 
 
 def _change_at(tree: Tree, number: int, change: Any) -> tuple[Tree, int]:
-    """Apply `change` to the node with this number; also what is left to count."""
+    """Apply `change` to the node with this number; also return the remaining number."""
     if number == 0:
         return change(tree), -1
     number -= 1
@@ -158,7 +158,7 @@ def _permute(node: Band, rng: np.random.Generator) -> Tree:
 
 
 def _in_parallel(tree: Tree, rng: np.random.Generator) -> Tree:
-    """One member of the outermost bands becomes a block or thread index."""
+    """Make one member of the outermost bands a block or thread index."""
     level = "block" if rng.integers(2) else "thread"
     if isinstance(tree, Band):
         return _mapped(tree, level, int(rng.integers(len(tree.members))))

@@ -1,7 +1,7 @@
-"""Random small SCoPs full of updates: sums, products and minima of all types, in loops of all directions and shapes.
+"""Random small SCoPs with many updates: sums, products and minima of all types, in loops of all directions and shapes.
 
-Subscripts go up and down, with offsets and strides; arrays are often exactly as large as the accesses need. Values stay
-small enough for exact integers and for the tolerance of floating-point comparisons.
+Subscripts increase and decrease, with offsets and strides; arrays often have exactly the needed size. Values stay small
+enough for exact integers and for the tolerance of floating-point comparisons.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ class Scop:
     conversions: bool = True
 
     def pick(self, *options: str) -> str:
-        """One of `options`."""
+        """Return one of `options`."""
         return options[int(self.rng.integers(len(options)))]
 
     def chance(self, one_in: int) -> bool:
-        """True once in so many times."""
+        """Return True once in `one_in` times."""
         return bool(self.rng.integers(one_in) == 0)
 
     @property
     def iterators(self) -> str:
-        """Those of the loops around."""
+        """The iterators of the surrounding loops."""
         return "".join(iterator for iterator, _ in self.loops)
 
     def subscript(self, among: str) -> str:
-        """An affine subscript, not yet shifted to where it begins at 0."""
+        """Return an affine subscript, not yet shifted to start at 0."""
         if not among:
             return "1"
         first, second = self.pick(*among), self.pick(*among)
@@ -73,13 +73,13 @@ class Scop:
                          f"{first} - {second}", f"{first} / 2", f"{first} % 3", "2")
 
     def own_element(self, array: str) -> str:
-        """An element that differs in all iterations of as many loops as it has subscripts."""
+        """Return an element that differs in all iterations of as many loops as it has subscripts."""
         chosen = self.rng.permutation(list(self.iterators))[:DIMENSIONS[array]]
         found = [self.pick(i, i, i, f"{i} + 1", f"-{i}", f"2 * {i}") for i in chosen]
         return self.element(array, "", (*found, "1", "1"))
 
     def element(self, array: str, among: str, subscripts: tuple[str, ...] = (), condition: str = "1") -> str:
-        """An element of `array`, for iterations in which `condition` holds."""
+        """Return an element of `array`, for iterations in which `condition` holds."""
         text = array
         for dim in range(DIMENSIONS[array]):
             index = subscripts[dim] if subscripts else self.subscript(among)
@@ -91,14 +91,14 @@ class Scop:
         return text
 
     def iterations(self) -> Iterator[dict[str, int]]:
-        """All iterations of the loops around."""
+        """Yield all iterations of the surrounding loops."""
         yield from _iterations(tuple(self.loops))
 
     def value(self, target: str) -> str:
-        """What is computed, without the target's array."""
+        """Return an expression without the target's array."""
         others = [name for name in DIMENSIONS if name != target and (name not in self.results or self.chance(6))]
         integer = self.types[target] not in ("float", "double")
-        if integer:  # an integer that takes up real numbers is no reduction; keep those few
+        if integer:  # integers updated by real numbers are not reductions; keep those rare
             others = [n for n in others if self.types[n] not in ("float", "double")
                       or (self.conversions and self.chance(6))] or ["u"]
         one, two = (self.element(self.pick(*others), self.iterators) for _ in range(2))
@@ -109,7 +109,7 @@ class Scop:
                          f"({condition} ? {third} : {two})", f"{one} * ({condition} ? {third} : 2)")
 
     def assign(self) -> None:
-        """A statement, usually an update of an element that does not depend on all iterators."""
+        """Add a statement, usually an update of an element that does not depend on all iterators."""
         self.statements += 1
         array = self.pick(*self.results)
         among = "".join(i for i in self.iterators if not self.chance(3))
@@ -127,7 +127,7 @@ class Scop:
         self.lines.append(f"if ({self.element('u', self.iterators)} % 3) {line}" if self.chance(6) else line)
 
     def loop(self) -> None:
-        """The next inner loop."""
+        """Add the next inner loop."""
         iterator = "ijk"[len(self.loops)]
         head = self.pick(*LOOPS[iterator])
         self.loops.append((iterator, head))
@@ -138,7 +138,7 @@ class Scop:
         self.loops.pop()
 
     def block(self) -> None:
-        """Statements and loops."""
+        """Add statements and loops."""
         before = self.statements
         if self.chance(3) and self.statements < MOST:
             self.assign()
@@ -149,7 +149,7 @@ class Scop:
 
 
 def _value(text: str, at: dict[str, int]) -> int:
-    """The value of a C expression; Python rounds quotients of natural numbers as C does."""
+    """Return the value of a C expression; Python rounds quotients of natural numbers as C does."""
     return int(_code(text.replace("/", "//"))(at))
 
 
@@ -174,9 +174,9 @@ def _iterations(loops: tuple[tuple[str, str], ...]) -> Iterator[dict[str, int]]:
 
 
 def updates_text(seed: int, conversions: bool = True) -> str:
-    """A C file whose function `f` holds a random SCoP.
+    """Return a C file whose function `f` contains a random SCoP.
 
-    `conversions`: integers may take up real numbers, which C does not define for those that do not fit.
+    `conversions`: integers may be updated by real numbers, which is undefined in C if the results do not fit.
     """
     rng = np.random.default_rng(seed)
     types = {name: str(rng.choice(KINDS)) for name in DIMENSIONS}

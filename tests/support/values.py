@@ -1,7 +1,7 @@
 """C expressions as Python functions: integers of C's types that wrap around, and numbers of a prime field as floats.
 
-Floating-point values are residues modulo a prime: sums and products come out the same in every order, and any other
-difference in what is computed shows. Their order is that of the residues, so that minima are the same in every order.
+Floating-point values are residues modulo a prime: sums and products are equal in every order, and all other differences
+are visible. They are ordered by their residues, so that minima are equal in every order.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Elements(Protocol):
-    """What holds the values of arrays; `types` are their C types."""
+    """The values of arrays; `types` are their C types."""
 
     types: dict[str, str]
 
     def load(self, array: str, index: tuple[int, ...]) -> Number:
-        """The value of an element."""
+        """Return the value of an element."""
 
 
 Function: TypeAlias = Callable[[Names, Elements], Any]
@@ -44,7 +44,7 @@ Compiled: TypeAlias = tuple[str, Function]
 
 
 def wrap(kind: str, value: Number) -> Number:
-    """`value` converted to a C type."""
+    """Return `value` converted to a C type."""
     if kind in FLOATING:
         return value if isinstance(value, float) and math.isinf(value) else value % PRIME
     assert isinstance(value, int), "infinity is no integer"
@@ -54,12 +54,12 @@ def wrap(kind: str, value: Number) -> Number:
 
 
 def common(*kinds: str) -> str:
-    """The type of arithmetic on operands of these types (C11 6.3.1.8)."""
+    """Return the type of arithmetic on operands of these types (C11 6.3.1.8)."""
     return max(("int", *(kind for kind in kinds if kind in _RANK)), key=_RANK.index)
 
 
 def operate(kind: str, op: str, left: Number, right: Number) -> Number:
-    """`left op right` in the arithmetic of `kind`."""
+    """Return `left op right` in the arithmetic of `kind`."""
     a, b = wrap(kind, left), wrap(kind, right)
     if op in _COMPARISONS:
         return int(_COMPARISONS[op](a, b))
@@ -77,7 +77,7 @@ def _divide(kind: str, op: str, a: Any, b: Any) -> Number:
 
 
 def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
-    """`expr` as a function; `types` are those of arrays and variables, names are `int`."""
+    """Return `expr` as a function; `types` are those of arrays and variables, names are `int`."""
     match expr:
         case Int(value):
             fits = (kind for kind in ("int", "long", "unsigned long") if wrap(kind, value) == value)
@@ -171,7 +171,7 @@ def _chosen(condition: Function, then: Compiled, otherwise: Compiled) -> Compile
 
 
 def _call(function: str, arguments: list[Compiled]) -> Compiled:
-    """Functions of math.h that are not minima are some function of the field."""
+    """Functions of math.h other than minima are arbitrary functions of the field."""
     own = {"abs": "int", "labs": "long", **BIT_FUNCTIONS}
     kind = own.get(function, "float" if function.endswith("f") else "double")
     parts = [inner for _, inner in arguments]

@@ -1,4 +1,4 @@
-"""A worker process that does what its task says: it works, dies, hangs, eats memory."""
+"""A worker process that follows its task: it works, exits, hangs, or exhausts memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.messages import Answer, Handler, Report
 
 
 def worker(greeting: str) -> Handler:
-    """A worker that does what its task is called; `damage` makes it die on the task that comes next."""
+    """Return a worker that does its task by name; `damage` makes it exit on the next task."""
     damaged = False
 
     def handler(task: str, report: Report) -> Answer:
@@ -21,11 +21,11 @@ def worker(greeting: str) -> Handler:
         if damaged:
             os.kill(os.getpid(), signal.SIGSEGV)
         report("check", 60.0 if task.startswith("eat") else 2.0)
-        if task == "wait":  # for a lock, say: longer than any limit
+        if task == "wait":  # for a lock, for example: longer than any limit
             report("check", None)
             time.sleep(3.0)
             report("check", 2.0)
-        elif task == "parts":  # a wait, and two parts of a phase, of which the second takes too long
+        elif task == "parts":  # a wait, and two parts of a phase, the second of which takes too long
             report("check", None)
             time.sleep(1.0)
             report("check", 2.0)

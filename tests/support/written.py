@@ -1,4 +1,4 @@
-"""A program with an array that one kernel writes and the next reads, and plans in which that reads a texture."""
+"""A program with an array that one kernel writes and the next reads, and plans in which it is read as a texture."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ void turned(float image[40][30], float out[40][30])
 
 
 def textured(plan: Plan) -> Plan:
-    """The second kernel reads the halves as a texture, without a copy in shared memory."""
+    """Let the second kernel read the halves as a texture, without a copy in shared memory."""
     return replace(plan, placement=(("halves", "texture"),),
                    kernels=tuple(replace(k, shared=False, inner_tile=1) for k in plan.kernels))
