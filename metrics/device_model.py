@@ -53,12 +53,12 @@ def device_model(target: Target, capability: Capability | None = None) -> Device
 
 def resident_blocks(threads: int, shared_bytes: int, registers: int | None, device: DeviceModel,
                     carveout: int | None = None) -> int:
-    """How many blocks of `threads` threads one compute unit holds at once: the least of four limits; 0: none.
+    """Return how many blocks of `threads` threads fit on one compute unit at once: the least of four limits; 0: none.
 
     Blocks: the unit's block slots. Warps: its warp slots over the warps of a block. Shared memory: the unit's bytes
-    over the block's, rounded up to a step, the system's part included; `carveout` is the share of the unit's memory in
-    percent that the kernel wants as shared memory (None: all of it), which is rounded up to a size that the hardware
-    has and to what one block needs. Registers (per thread; None: no limit): each warp takes its threads' registers,
+    over the block's, rounded up to a step, including the system's part; `carveout` is the share of the unit's memory in
+    percent that the kernel requests as shared memory (None: all of it), which is rounded up to a size that the hardware
+    has and to the size of one block. Registers (per thread; None: no limit): each warp takes its threads' registers,
     rounded up to a step, from one of the unit's partitions. Source: the CUDA toolkit's cuda_occupancy.h, for caching in
     whole units.
     """
@@ -93,10 +93,10 @@ def _by_registers(registers: int | None, warps: int, device: DeviceModel) -> int
 
 
 def occupancy(facts: KernelFacts, device: DeviceModel, registers: int | None = None) -> float:
-    """Threads resident on a compute unit over the most it can hold, in [0, 1]: 1 = as many threads as can hide latency.
+    """Return the threads resident on a compute unit over their maximum, in [0, 1]: 1 = best hiding of latency.
 
-    `registers` per thread are the compiler's to say; None: they do not limit. 0: a block does not fit at all. On a CPU:
-    the share of the cores that get a block, min(1, blocks / cores).
+    `registers` per thread are reported by the compiler; None: they do not limit. 0: a block does not fit at all. On a
+    CPU: the share of the cores that get a block, min(1, blocks / cores).
     """
     if device.host_cores:
         return min(1.0, facts.blocks / device.units)

@@ -1,12 +1,12 @@
-"""Who is fastest, from times of a few variants that were measured in turns: pure functions over samples.
+"""The fastest of a few variants, from times that were measured in turns: pure functions over samples.
 
-A *sitting* is a process in which the variants were timed round by round, once each per round, so that all of them met
-the same moods of the machine. A variant's level in a sitting is the median, over the rounds, of its time relative to
-the median time of that round: what slows a whole round down cancels, and of what hits single variants the two medians
-bear a lot. (On a busy machine it is essential that the round's middle is a median: relative to the mean, one
-disturbed variant makes all others look fast. docs/benchmarks.md compares ways to choose.) Ratios differ between
-processes, too, where memory and threads come to lie elsewhere. Each sitting therefore counts as one observation of a
-ratio, and the interval of the ratio is that over the sittings.
+A *sitting* is a process in which the variants were timed round by round, once each per round, so that disturbances of
+the machine affect all of them. A variant's level in a sitting is the median, over the rounds, of its time relative to
+the median time of that round: slowdowns of a whole round cancel, and the two medians tolerate many disturbances of
+single variants. (On a busy machine the median of the round is essential: relative to the mean, one disturbed variant
+makes all others look fast. docs/benchmarks.md compares ways to choose.) Ratios also differ between processes, because
+of the places of memory and threads. Each sitting therefore counts as one observation of a ratio, and the interval of
+the ratio is that over the sittings.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SittingTimes: TypeAlias = Mapping[int, Sequence[float]]
 """Milliseconds by variant: one per round, those of a round at the same position."""
 
 ENOUGH_SITTINGS = 6
-"""The fewest that can have a 95 % interval."""
+"""The least number of sittings with a 95 % interval."""
 TIE = 0.01
-"""Nobody cares for a difference that is smaller than this share."""
+"""Differences smaller than this share do not matter."""
 HOPELESS, HOPELESS_SITTINGS = 0.05, 2
-"""A variant that was slower by this share at the least, in this many sittings, need not sit again."""
+"""A variant that was slower by at least this share, in this many sittings, is not measured again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """One variant. Milliseconds are medians over its sittings, the ratios are its time over the winner's.
 
-    Intervals are those of 95 %; with fewer than `ENOUGH_SITTINGS` sittings, they cover what was seen at all. A variant
-    that is `complete` took part in every sitting; only such a one can win.
+    Intervals are those of 95 %; with fewer than `ENOUGH_SITTINGS` sittings, they cover all observations. A variant that
+    is `complete` took part in every sitting; only such a one can win.
     """
 
     number: int
@@ -48,29 +48,30 @@ class Standing:
 
     @property
     def slower(self) -> bool:
-        """Surely slower than the winner."""
+        """Whether it is surely slower than the winner."""
         return self.ratio_low > 1
 
     @property
     def tied(self) -> bool:
-        """As good as the winner, as far as is known: not surely slower by more than `TIE`."""
+        """Whether it is as good as the winner, as far as known: not surely slower by more than `TIE`."""
         return self.complete and self.ratio_low <= 1 + TIE
 
     @property
     def undecided(self) -> bool:
-        """Not surely slower, but it left early: it can neither win nor tie."""
+        """Whether it is not surely slower, but was dropped early: it can neither win nor tie."""
         return not self.complete and self.ratio_low <= 1 + TIE
 
     @property
     def settled(self) -> bool:
-        """More sittings would tell nothing that matters."""
+        """Whether more sittings would not change the result."""
         return self.slower or self.ratio_high <= 1 + TIE
 
 
 def standings(sittings: Sequence[SittingTimes]) -> tuple[Standing, ...]:
-    """All that sat with the winner, the winner first, then by ratio. Empty when none took part in every sitting.
+    """Return all variants that were measured with the winner, the winner first, then by ratio.
 
-    The winner is the one with the lowest level, the median over the sittings; of equals, the lowest number.
+    The winner is the one with the lowest level, the median over the sittings; of equals, the lowest number. Empty if no
+    variant took part in every sitting.
     """
     complete = _everywhere(sittings)
     if not complete:
@@ -84,14 +85,14 @@ def standings(sittings: Sequence[SittingTimes]) -> tuple[Standing, ...]:
 
 
 def decided(sittings: Sequence[SittingTimes]) -> bool:
-    """True when the winner is surely faster than each of its rivals, or not worth telling from it."""
+    """Return whether the winner is surely faster than each rival, or the difference does not matter."""
     rivals = [entry for entry in standings(sittings)[1:] if entry.complete]
     enough = ENOUGH_SITTINGS if rivals else HOPELESS_SITTINGS
     return len(sittings) >= enough and all(entry.settled for entry in rivals)
 
 
 def hopeless(sittings: Sequence[SittingTimes]) -> frozenset[int]:
-    """Those that are so far behind that they need not sit again."""
+    """Return the variants that are too slow to be measured again."""
     if len(sittings) < HOPELESS_SITTINGS:
         return frozenset()
     return frozenset(entry.number for entry in standings(sittings) if entry.ratio_low > 1 + HOPELESS)
@@ -104,7 +105,9 @@ def _everywhere(sittings: Sequence[SittingTimes]) -> list[int]:
 
 
 def _levels(times: SittingTimes, complete: Sequence[int]) -> dict[int, float]:
-    """Of all variants of a sitting: the median over the rounds of log(time / median time of the `complete` ones)."""
+    """Return, for all variants of a sitting, the median over the rounds of log(time / median time of the `complete`
+    ones).
+    """
     centres = [median(row) for row in zip(*([_log(ms) for ms in times[number]] for number in complete), strict=False)]
     return {number: median([_log(ms) - centre for ms, centre in zip(samples, centres, strict=False)])
             for number, samples in times.items() if samples}
@@ -123,7 +126,7 @@ def _standing(sittings: Sequence[SittingTimes], levels: Sequence[dict[int, float
 
 
 def _interval(sittings: Sequence[float], rounds: Sequence[float]) -> Interval:
-    """The interval of the median over the sittings; as long as there are few, it also covers that over all rounds."""
+    """Return the interval of the median over the sittings; if there are few, it also covers that over all rounds."""
     between = median_interval(sittings)
     if len(sittings) >= ENOUGH_SITTINGS:
         return between
@@ -132,14 +135,14 @@ def _interval(sittings: Sequence[float], rounds: Sequence[float]) -> Interval:
 
 
 def _log(ms: float) -> float:
-    """Times below a picosecond count as one: a device's clock may show 0."""
+    """Return the logarithm; times below a picosecond count as one: a device's clock may show 0."""
     return math.log(max(ms, 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio of two times with its 95 % interval; with fewer than `ENOUGH_SITTINGS` sittings it covers what was
-    seen.
+    """A ratio of two times with its 95 % interval; with fewer than `ENOUGH_SITTINGS` sittings it covers all
+    observations.
     """
 
     middle: float
@@ -148,7 +151,7 @@ class Ratio:
 
 
 def ratio_of(sittings: Sequence[SittingTimes], one: int, two: int) -> Ratio | None:
-    """How many times as long variant `one` takes as variant `two`, by the rounds that both had; None without any.
+    """Return the time of variant `one` over that of variant `two`, by their common rounds; None without any.
 
     A sitting counts as one observation: the median, over its rounds, of the ratio of the two times of a round.
     """

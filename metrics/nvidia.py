@@ -1,7 +1,7 @@
 """Limits of a compute unit by the compute capability of an NVIDIA device.
 
-The figures are facts of the CUDA C++ Programming Guide (table "Technical Specifications per Compute Capability" and its
-sections on the architectures) and of cuda_occupancy.h of the CUDA toolkit 12.9, with which a test compares them.
+The figures are from the CUDA C++ Programming Guide (table "Technical Specifications per Compute Capability" and its
+sections on the architectures) and from cuda_occupancy.h of the CUDA toolkit 12.9; a test compares them with it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Capability = tuple[int, int]
 class Generation:
     """The limits of one compute unit, and the granularity of its allocations.
 
-    Threads, blocks and bytes of shared memory per unit (`shared_bytes`) and per block (`block_shared_bytes`, where a
-    kernel asks for more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit
-    each have an equal part of its registers, given to warps in multiples of `register_step`; a launch is accepted as if
-    there were `checked_partitions`. Shared memory is given to blocks in multiples of `shared_step`, and
-    `shared_reserved` bytes of every block belong to the system. `shared_sizes`: what can be split off the first cache
-    as shared memory (empty: it is separate, and always whole). `operations` (a fused multiply-add is two) and
+    Threads, blocks and bytes of shared memory per unit (`shared_bytes`) and per block (`block_shared_bytes`, if a
+    kernel requests more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit
+    each have an equal part of its registers, allocated to warps in multiples of `register_step`; a launch is accepted
+    as if there were `checked_partitions`. Shared memory is allocated to blocks in multiples of `shared_step`, and
+    `shared_reserved` bytes of every block belong to the system. `shared_sizes`: possible sizes of shared memory that is
+    split off the first cache (empty: it is separate, and always whole). `operations` (a fused multiply-add is two) and
     `cache_bytes` per clock.
     """
 
@@ -43,7 +43,7 @@ class Generation:
     cache_bytes: int = 128
 
     def shared_size(self, wanted: int) -> int:
-        """The least size of shared memory of a unit that is not below `wanted` bytes."""
+        """Return the least size of a unit's shared memory that is at least `wanted` bytes."""
         return next((size for size in self.shared_sizes if size >= wanted), self.shared_bytes)
 
 
@@ -57,7 +57,7 @@ _HOPPER = _sizes(0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 
 
 def _maxwell(shared_kib: int, partitions: int = 4, operations: int = 256) -> Generation:
-    """Compute capability 5 and 6: shared memory of its own."""
+    """Return the limits of compute capability 5 and 6, which have separate shared memory."""
     return Generation(2048, 32, shared_kib * KIB, 48 * KIB, 256, partitions=partitions, operations=operations)
 
 

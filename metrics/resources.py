@@ -27,7 +27,8 @@ class Resources:
 
 
 def parse_ptxas(log: str) -> dict[str, Resources]:
-    """The resources per kernel in the output of `ptxas -v`, also as the build log of NVIDIA's OpenCL (-cl-nv-verbose).
+    """Return the resources per kernel in the output of `ptxas -v`, or the build log of NVIDIA's OpenCL
+    (-cl-nv-verbose).
 
     Functions without a line of used registers (device functions) are left out.
     """

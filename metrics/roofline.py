@@ -66,10 +66,10 @@ def bandwidth_for(working_set: float, bandwidths: Sequence[Bandwidth]) -> float:
 
 
 def arithmetic(type_: str, ceilings: Ceilings) -> tuple[str, float] | None:
-    """The type that results of `type_` are computed in at best, with its operations per second; None when that is not
-    known.
+    """Return the fastest type in which results of `type_` can be computed, with its operations per second; None if
+    unknown.
 
-    Integers may come of floating-point numbers of any type: then it is the fastest one.
+    Integers may result from floating-point numbers of any type: then it is the fastest one.
     """
     rates = dict(ceilings.operations_per_s)
     if type_ in rates:

@@ -71,10 +71,10 @@ def kernel_metrics(facts: KernelFacts, device: DeviceModel, resources: Resources
 
 
 def metrics_by_statements(metrics: Metrics) -> Ratings:
-    """The metrics per kernel as outcomes carry them: by statements, in the order of the first kernel that has them.
+    """Return the metrics per kernel for outcomes: by statements, in the order of the first kernel that has them.
 
     Kernels of the same statements (one that is launched from several places) count together, as their times do: the
-    mean, weighted by work. What is not a finite number is left out.
+    mean, weighted by work. Values that are not finite are left out.
     """
     together: dict[tuple[str, ...], list[KernelMetrics]] = {}
     for kernel in metrics.kernels:
@@ -153,10 +153,11 @@ def _operations(facts: KernelFacts) -> float:
 
 
 def intensity(facts: KernelFacts, device: DeviceModel) -> float | None:
-    """Arithmetic intensity x (operations on data per byte of global traffic) as x / (x + balance), in [0, 1).
+    """Return the arithmetic intensity x (operations on data per byte of global traffic) as x / (x + balance), in [0,
+    1).
 
     Traffic is that between a compute unit and its first cache, and so is the device's `balance`: the intensity at which
-    it computes and moves data for equally long. There the metric is 1/2; below it, memory is the limit. None without
+    computing and moving data take equally long. There the metric is 1/2; below it, memory is the limit. None without
     traffic.
     """
     moved = global_bytes(facts, device)
@@ -178,10 +179,10 @@ def block_balance(facts: KernelFacts) -> float:
 
 
 def tail(facts: KernelFacts, device: DeviceModel, registers: int | None = None) -> float | None:
-    """How full the device is over all waves of blocks, in [0, 1]; None where a block does not fit.
+    """Return how full the device is over all waves of blocks, in [0, 1]; None if a block does not fit.
 
-    A wave is what all compute units hold at once. 1 = the last wave is as full as the others; a grid with fewer blocks
-    than a wave holds leaves the rest of the device idle.
+    A wave is the number of blocks on all compute units at once. 1 = the last wave is as full as the others; a grid with
+    fewer blocks than a wave leaves the rest of the device idle.
     """
     wave = device.units * resident_blocks(facts.block_threads, facts.local_bytes, registers, device)
     return facts.blocks / (ceil(facts.blocks / wave) * wave) if wave else None

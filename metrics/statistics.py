@@ -96,12 +96,11 @@ def inefficiency(samples: Sequence[float]) -> float:
 
 
 def series_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
-    """The interval of the median from samples in the order in which they were taken, which may resemble their
-    neighbours.
+    """Return the interval of the median from samples in the order of measurement, which may be correlated.
 
-    Equals `median_interval` when they do not. Else the share of samples below the median is taken as normal with the
-    variance of the fewer independent samples that they are worth (see `inefficiency`), and the interval is never
-    narrower than that of independent ones. It knows of no drift that is slower than the samples lasted.
+    Equals `median_interval` if they are not. Otherwise the share of samples below the median is assumed to be normal,
+    with the variance of fewer independent samples (see `inefficiency`), and the interval is never narrower than that of
+    independent ones. Drift that is slower than the whole measurement is not detected.
     """
     count, factor = len(samples), inefficiency(samples)
     low, _ = interval_ranks(count, level)
@@ -113,7 +112,7 @@ def series_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """The n-th root of the product, through logarithms so that nothing overflows.
+    """Return the n-th root of the product, through logarithms to avoid overflows.
 
     Raises:
         ValueError: there is no value, or one is not positive.

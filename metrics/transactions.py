@@ -26,11 +26,10 @@ class Traffic:
 
 
 def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Traffic:
-    """The traffic of an access to global memory; `block` is x first, warps are consecutive threads of it.
+    """Return the traffic of an access to global memory; `block` is x first, warps are consecutive threads of it.
 
-    All threads take part. Arrays start at a sector. Where the alignment of a block's first element varies (by
-    `spacing`), the result is the mean over all alignments that occur. Threads whose stride is unknown touch a sector
-    each.
+    All threads take part. Arrays start at a sector. If the alignment of a block's first element varies (by `spacing`),
+    the result is the mean over all alignments that occur. Threads whose stride is unknown touch a sector each.
     """
     per_sector = max(1, sector_bytes // access.element_bytes)
     spacing = gcd(access.spacing, per_sector)
@@ -39,7 +38,7 @@ def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
 
 
 def _touched(access: Access, block: tuple[int, ...]) -> tuple[int, ...]:
-    """The element of each thread of a block; threads whose stride is unknown touch what no other one does."""
+    """Return the element of each thread of a block; threads with unknown strides touch separate elements."""
     if access.elements:
         return access.elements
     strides = (far if stride is None else stride for stride, far in zip(access.strides, _APART, strict=False))
@@ -55,10 +54,10 @@ class Request:
 
 
 def request(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Request:
-    """The sectors of a warp's request, the mean over the warps of a block; arguments as of `traffic`.
+    """Return the sectors of a warp's request, the mean over the warps of a block; arguments as of `traffic`.
 
-    `least` is one sector where the whole block touches one element, else what as many neighbours as there are threads
-    in a warp fill.
+    `least` is one sector if the whole block touches one element, else the sectors of as many adjacent elements as there
+    are threads in a warp.
     """
     threads = int(np.prod(block))
     warps = -(-threads // warp)
@@ -69,7 +68,9 @@ def request(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
 
 @lru_cache(maxsize=4096)
 def _sectors(elements: tuple[int, ...], warp: int, per_sector: int, origin: int, spacing: int) -> float:
-    """Sectors that the warps of a block touch, added up; the mean over first elements `origin + k * spacing`."""
+    """Return the sum of the sectors that the warps of a block touch; the mean over first elements `origin + k *
+    spacing`.
+    """
     first = np.array(elements, dtype=np.int64)
     starts = np.arange(origin, per_sector, spacing, dtype=np.int64)
     total = 0
@@ -92,8 +93,8 @@ def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ..
 def passes(access: Access, block: tuple[int, ...], warp: int, banks: int) -> float | None:
     """Return the number of passes of an access to shared memory (1: no bank conflicts); None if a stride is unknown.
 
-    In one pass every bank gives one word of 4 bytes to all threads that want it. As many threads as can have words of
-    their own go together: a warp for 4 bytes, half a warp for 8. The mean over these groups.
+    In one pass every bank gives one word of 4 bytes to all threads that request it. Groups have as many threads as can
+    have separate words: a warp for 4 bytes, half a warp for 8. The mean over these groups.
     """
     if None in access.strides and not access.elements:
         return None

@@ -1,7 +1,7 @@
-"""A Backend: all that antune has to know of a way to reach devices. Each dialect has one, in a file of its own;
-`backends` lists them.
+"""A Backend: everything that antune needs to know about a driver. Each dialect has one, in a separate file; `backends`
+lists them.
 
-What loads a driver is a function here, so that reading a Backend loads nothing.
+Functions load the driver, so that importing a Backend does not load it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNTESTED = "untested on hardware"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A device as it is listed. `repair`: how antune changed its driver in this process; empty if it did not."""
+    """A listed device. `repair`: how antune changed its driver in this process; empty if it did not."""
 
     info: DeviceInfo
     repair: str = ""
@@ -29,7 +29,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The devices that can be used, best first. `obstacle`: why there are none, or not all."""
+    """The usable devices, best first. `obstacle`: why there are none, or not all."""
 
     devices: tuple[Listed, ...]
     obstacle: str = ""
@@ -39,16 +39,16 @@ class Found:
 class Backend:
     """One driver, for devices whose kernels are written in `dialect`.
 
-    `vendor` makes the devices (empty: several do). `required`: antune does not work where its devices cannot be listed.
-    `present`: there are signs of a driver; `absent` is what to say and to do where there are none. `find` lists the
-    devices; it loads the driver, so it runs in a process of its own. `open_compiler` takes a device's key, its target,
-    the problem, a folder for what it compiles and whether its code travels; `open_device` key and problem (see
+    `vendor` makes the devices (empty: several do). `required`: antune does not work if its devices cannot be listed.
+    `present`: there are signs of a driver; `absent` is the message if there are none, with a remedy. `find` lists the
+    devices; it loads the driver, so it runs in a separate process. `open_compiler` takes a device's key, its target,
+    the problem, a folder for compiled kernels and whether its code travels; `open_device` key and problem (see
     `backends`). `open_caller` makes code a function of the caller's process (`calls`).
 
-    `check_compiler` raises InputError where there is no compiler; None: it belongs to the driver. Such a compiler makes
-    code for devices of other machines, too. `check_tensor_cores` raises InputError where the compiler lacks what code
-    for tensor cores needs; None: there is no such code. `tools` are the packages that hold it. `nsight`: NVIDIA's
-    Nsight Compute counts what kernels do. `tested`: it has run on hardware, or on what it is made for.
+    `check_compiler` raises InputError if there is no compiler; None: the driver contains it. Otherwise the compiler can
+    make code for devices of other machines, too. `check_tensor_cores` raises InputError if the compiler lacks something
+    that code for tensor cores needs; None: there is no such code. `tools` are the packages that contain it. `nsight`:
+    NVIDIA's Nsight Compute profiles its kernels. `tested`: it has run on hardware, or on its intended device.
     """
 
     dialect: Dialect
@@ -68,10 +68,10 @@ class Backend:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name for users."""
         return LANGUAGES[self.dialect].title
 
     @property
     def compiles_anywhere(self) -> bool:
-        """True when code is made without the device: by any machine of a cluster."""
+        """Whether code is compiled without the device: by any machine of a cluster."""
         return self.check_compiler is not None

@@ -1,4 +1,4 @@
-"""All backends, by their order in lists of devices; a new one is added here, and everything else finds it."""
+"""All backends, in their order in lists of devices; a new one only needs to be added here."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from runners.hip.backend import HIP
 from runners.opencl.backend import OPENCL
 
 BACKENDS: tuple[Backend, ...] = (CUDA, OPENCL, HIP)
-"""CUDA before OpenCL on the same hardware; what is untested comes last, so that nobody gets it without a wish."""
+"""CUDA before OpenCL on the same hardware; untested backends come last, so that they are never the default."""
 
 
 def backend_named(name: str) -> Backend | None:
-    """The backend of the dialect called `name`, if there is one."""
+    """Return the backend of the dialect `name`, if there is one."""
     return next((backend for backend in BACKENDS if backend.dialect == name), None)
 
 
 def backend_of(key: str) -> Backend:
-    """The backend of the device called `key`. Raises InputError for a key of none."""
+    """Return the backend of the device `key`. Raises InputError if no backend fits."""
     if (backend := backend_named(key.split("/")[0])) is None:
         raise InputError(f"the device {key} belongs to no driver; see `antune devices`")
     return backend
@@ -33,32 +33,32 @@ def backend_of(key: str) -> Backend:
 
 def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
                   travels: bool = True) -> Compiler:
-    """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
+    """Return a Compiler for the device `key`; `problem` is only read if compiling takes launches.
 
-    What it compiles it keeps in `folder`, which several may share (None: nowhere). Code that does not travel is for
-    processes of this machine with the same environment (`opencl.platforms.driver_environment`).
+    Compiled kernels are kept in `folder`, which several processes may share (None: not kept). Code that does not travel
+    is for processes of this machine with the same environment (`opencl.platforms.driver_environment`).
 
     Raises:
-        InputError: the device or its compiler is not there.
+        InputError: the device or its compiler is missing.
     """
     return backend_of(key).open_compiler(key, target, problem, folder, travels)
 
 
 def open_device(key: str, problem: Problem) -> Device:
-    """The device called `key` with the arrays of `problem`.
+    """Return the device `key` with the arrays of `problem`.
 
     Raises:
-        InputError: the device is not there any more.
+        InputError: the device is no longer there.
         LaunchError: the arrays do not fit.
     """
     return backend_of(key).open_device(key, problem)
 
 
 def open_caller(code: Code, target: Target) -> Caller:
-    """`code` as a function of this process on its device, whose limits are `target`.
+    """Return `code` as a function of this process on its device, whose limits are `target`.
 
     Raises:
-        InputError: the device is not there, or does not take the code.
+        InputError: the device is missing, or refuses the code.
     """
     try:
         return backend_of(code.device.key).open_caller(code, target)
@@ -67,14 +67,14 @@ def open_caller(code: Code, target: Target) -> Caller:
 
 
 def check_tensor_cores(dialect: Dialect) -> None:
-    """Raise InputError where this machine cannot compile code for tensor cores in `dialect`."""
+    """Raise InputError if this machine cannot compile code for tensor cores in `dialect`."""
     for backend in BACKENDS:
         if backend.dialect == dialect and backend.check_tensor_cores is not None:
             backend.check_tensor_cores()
 
 
 def usable_compilers() -> tuple[str, ...]:
-    """The dialects that this machine can compile for devices of other machines.
+    """Return the dialects that this machine can compile for devices of other machines.
 
     Raises:
         InputError: there is none; the message says why, for each.

@@ -1,10 +1,10 @@
-"""The road of a batch of Plans through the workers: generate, compile, measure; each code only once.
+"""The steps of a batch of Plans in the workers: generate, compile, measure; each code only once.
 
-Knows processes and answers but no driver. On a device that shares the host's cores nothing is measured until all
-of the batch is compiled, since a timing beside a compiler is worthless; elsewhere the two overlap.
+It handles processes and answers, without any driver. On a device that shares the host's cores, measurements start after
+the whole batch is compiled, since compilers disturb them; elsewhere the two overlap.
 
-Limits come from what earlier batches have shown. The first batch has nothing to go by: its own Plans that have
-compiled tighten the limit of those that are still at it.
+Limits depend on the times of earlier batches. In the first batch, Plans that are already compiled tighten the limit of
+the others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure,
 
 @dataclass(slots=True)
 class _Shared:
-    """The work whose kernels all workers compile: the keys of the shares that are not done."""
+    """The work whose kernels all workers compile: the keys of the unfinished shares."""
 
     key: int
     variant: Variant
@@ -49,7 +49,7 @@ class _Shared:
 
 @dataclass(slots=True)
 class _Work:
-    """One code on its way: what it is doing, under which limits. `jobs` are all jobs that came to it."""
+    """The work on one code: its current phase and limits. `jobs` are all jobs with this code."""
 
     jobs: list[Job]
     limits: Limits
@@ -66,10 +66,9 @@ class Batch:
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
                  known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None],
                  make: Make | None = None, share: int = 1) -> None:
-        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed.
-        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker. `share`: so many
-        compile workers find what the others compiled, and may each compile a part of a Plan's kernels (see
-        `runners.shares`).
+        """`overlap`: measure while other Plans are still being compiled. `limits` are upper limits. `faulty` is told
+        why a plan has no metrics. `make`: generates here, not in a worker. `share`: the number of compile workers that
+        share compiled kernels, and may each compile a part of a Plan's kernels (see `runners.shares`).
         """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
         self._known, self._bounds, self._faulty, self._make = known, bounds, faulty, make
@@ -117,7 +116,7 @@ class Batch:
                 self._on_generated(key, Generated(variant, time.perf_counter() - start))
 
     def _measure_next(self) -> None:
-        """Give every device that is free its next task, in job order."""
+        """Give every idle device its next task, in job order."""
         while self._compiled and self._devices.free and (self._overlap or not self._compilers.unfinished):
             key = min(self._compiled)
             work = self._works[key]
@@ -131,7 +130,7 @@ class Batch:
                 self._on_share(event)
             case Finished(key, value):
                 self._on_answer(key, value)
-            case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
+            case Expired(key, "rate") | Died(key, "rate"):  # the model failed: continue without metrics
                 work = self._works[key]
                 self._rating_failed(
                     work, event.message if isinstance(event, Died) else f"no result after {event.elapsed_s:.0f} s"
@@ -147,13 +146,15 @@ class Batch:
                 assert_never(event)
 
     def _on_share(self, event: Event) -> None:
-        """A worker is done with its share, or failed. After a failure the other shares are given up, as the compilers
-        have no other tasks: the whole limit of a kernel has passed, or compiling the whole tells what is wrong. What
-        workers did for a share that is given up is not in the durations.
+        """A worker has finished its share, or failed.
+
+        After a failure the other shares are dropped, as the compilers have no other tasks: either the limit of a kernel
+        has passed, or compiling the whole code shows the error. The durations do not contain the work on dropped
+        shares.
         """
         shared = self._shared
         if shared is None or event.key not in shared.left:
-            return  # it was given up
+            return  # it was dropped
         shared.left.remove(event.key)
         match event:
             case Finished(_, Warmed(seconds, failed)):
@@ -189,7 +190,7 @@ class Batch:
                 work = self._works[key]
                 work.spent, work.stage = _sum(work.spent, Durations(compile_s=seconds)), "check"
                 self._compiled[key] = value
-                if work.spent.compile_s:  # else nothing was compiled
+                if work.spent.compile_s:  # otherwise nothing was compiled
                     self._compiled_s.append(work.spent.generate_s + work.spent.compile_s)
                     self._tighten()
             case (Timed() | Illegal() | CompileFailed() | LaunchFailed() | TimedOut() | Crashed()
@@ -199,7 +200,7 @@ class Batch:
                 raise TypeError(f"a worker answered {value!r}")
 
     def _on_generated(self, key: int, generated: Generated) -> None:
-        """Reuse a known outcome, join the work on the same code, or go on to compile."""
+        """Reuse a known outcome, join the work on the same code, or compile."""
         work, code_hash = self._works[key], generated.variant.code_hash
         if generated.fault:
             self._rating_failed(work, generated.fault)
@@ -217,13 +218,13 @@ class Batch:
             self._compile(key, generated.variant)
 
     def _compile(self, key: int, variant: Variant) -> None:
-        """Give a code to a worker; but if no other code is on its way, first its kernels to all workers."""
+        """Give a code to a worker; but if it is the only one, first its kernels to all workers."""
         others = any(work.stage in ("generate", "compile") for other, work in self._works.items() if other != key)
         several = () if others else shares(variant, self._share)
         if not several:
             self._compile_whole(key, variant)
             return
-        keys = [-1 - number for number in range(len(several))]  # those of works are not negative
+        keys = [-1 - number for number in range(len(several))]  # keys of works are not negative
         self._shared = _Shared(key, variant, set(keys))
         for share, part in zip(keys, several, strict=True):
             self._compilers.submit(Task(share, Warm(part, self._kernel_s(key)), "compile", None))
@@ -233,7 +234,7 @@ class Batch:
         self._compilers.submit(Task(key, whole, "compile", None))
 
     def _kernel_s(self, key: int) -> float:
-        """The most seconds that a kernel of the work may take to compile."""
+        """Return the maximum time to compile a kernel of the work, in seconds."""
         work = self._works[key]
         return max(work.limits.compile_s - work.lowered_s, 0.0)
 
@@ -245,7 +246,7 @@ class Batch:
         )
 
     def _tighten(self) -> None:
-        """Hold those that are not compiled yet to what the others took."""
+        """Limit the uncompiled works by the times of the others."""
         waiting = {key: work for key, work in self._works.items() if work.stage in ("generate", "compile")}
         seen = replace(self._bounds, compiled_s=tuple(self._compiled_s))
         limits = adapted(self._most, seen, self._compilers.running)
@@ -257,7 +258,7 @@ class Batch:
             self._compilers.tighten(key, work.stage, self._kernel_s(key))
 
     def _finish(self, key: int, outcome: Outcome) -> None:
-        """Record the outcome for every job of this work; only the first one has paid for it."""
+        """Record the outcome for every job of this work; only the first one gets its durations."""
         work = self._works.pop(key)
         outcome = replace(outcome, durations=_sum(work.spent, outcome.durations), device=self._devices.where(key))
         if work.code_hash is not None:
@@ -270,7 +271,7 @@ class Batch:
 
 
 def _limit_s(phase: Phase, limits: Limits) -> float:
-    """The limit that the user knows: it covers this phase and the one before."""
+    """Return the limit that the user knows: it covers this phase and the previous one."""
     return limits.compile_s if phase in ("generate", "compile") else limits.run_s
 
 

@@ -1,7 +1,7 @@
-"""Tuned code as a function on a caller's arrays, in the caller's process: what it takes, and who runs it.
+"""Tuned code as a function on a caller's arrays, in the caller's process: its arguments, and the interface to run it.
 
 A `Caller` belongs to one driver (`backend.Backend.open_caller`). Unlike everything else in this room it runs in the
-process of the user: there is no check of results and no time limit, as for any library.
+process of the user: there is no check of results and no time limit, as in any library.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind: TypeAlias = Literal["scalar", "read", "changed", "made"]
 
 
 class ArgumentError(InputError, ValueError):
-    """An argument of a tuned function that it does not take; the message says what it takes."""
+    """An argument does not fit a tuned function; the message says what it accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class Parameter:
 
     @property
     def words(self) -> str:
-        """What an argument must be, for people."""
+        """A description of a valid argument."""
         return f"an array of {self.dtype} with shape {self.shape}" if self.kind != "scalar" else f"a {self.dtype}"
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a tuned function is called with.
+    """The arguments and results of a tuned function.
 
-    `parameters` in the order of a call: first what is read (these come by position), then what is made. `sizes` are
-    built in: an argument of that name must be equal. `results` are the names of what is returned, in this order.
+    `parameters` in the order of a call: first those that are read (by position), then those that are made. `sizes` are
+    built in: an argument of that name must be equal. `results` are the names of the returned arrays, in this order.
     """
 
     name: str
@@ -79,9 +79,9 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a Caller runs: `variant` does what `program` does, on `device`.
+    """The code of a Caller: `variant` implements `program`, on `device`.
 
-    `numbers`: scalars that kernels take and the caller does not give, since they have to be these.
+    `numbers`: scalars of kernels with fixed values, which the caller does not pass.
     """
 
     program: Program
@@ -91,17 +91,19 @@ class Code:
     numbers: tuple[tuple[str, np.generic], ...] = ()
 
     def given(self, name: str) -> int | None:
-        """The place in the contract of an array that kernels take from the caller; None: the Caller has its memory."""
+        """Return the place in the contract of an array that kernels take from the caller; None: the Caller has its
+        memory.
+        """
         found = self.place(name)
         return None if found is None or self.contract.parameters[found].padded else found
 
     def place(self, name: str) -> int | None:
-        """The place in the contract of the program's array or scalar `name`; None where it is in none."""
+        """Return the place in the contract of the program's array or scalar `name`; None if it has none."""
         return next((k for k, p in enumerate(self.contract.parameters) if p.array.name == name), None)
 
     @property
     def own_arrays(self) -> dict[str, Array]:
-        """The arrays that a Caller makes memory for: those between kernels, and copies with a few elements more."""
+        """The arrays that a Caller allocates: those between kernels, and copies with a few more elements."""
         kernels = self.variant.kernels
         names = {name for k in kernels for name in (*k.arrays, *(placed.array for placed in k.placements))}
         arrays = self.program.with_arrays(self.variant.scratch).arrays
@@ -109,7 +111,7 @@ class Code:
 
 
 class Caller(Protocol):
-    """Runs a Code on arrays. Scalars are numpy values of the right types; arrays of a call come by their names."""
+    """Runs a Code on arrays. Scalars are numpy values of the right types; arrays of a call are passed by name."""
 
     def takes(self, value: object) -> bool:
         """Return whether `value` is an array in the memory of this driver's devices."""
@@ -127,19 +129,19 @@ class Caller(Protocol):
     def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
         """Run on the device's arrays, in the order of the contract (None: to be made), and return them.
 
-        `queue` is the caller's queue or stream (None: that of the arrays). Without `inplace`, changed arrays are
-        copied first. Does not wait.
+        `queue` is the caller's queue or stream (None: that of the arrays). Without `inplace`, changed arrays are copied
+        first. Does not wait.
 
         Raises:
-            ArgumentError: an array is not what the contract says, or lies somewhere else.
+            ArgumentError: an array does not fit the contract, or is in other memory.
         """
 
 
 def contract_of(program: Program, name: str, order: Sequence[str], sizes: Sequence[tuple[str, int]],
                 made: Sequence[str]) -> Contract:
-    """The Contract of a function with parameters in this `order`; results named in `made` come last, by name.
+    """Return the Contract of a function with parameters in this `order`; results named in `made` come last, by name.
 
-    Names that Python or the function itself keeps for something else get a `_` at their end.
+    Names that Python or the function itself reserves get a `_` at their end.
     """
     words = _python_names([*order, *(name for name, _ in sizes)])
     parameters = {array.name: _parameter(array, words[array.name], array.name in made) for array in program.arrays
@@ -167,7 +169,7 @@ def _parameter(array: Array, name: str, made: bool) -> Parameter:
 
 
 def lies_in_host(value: Any) -> bool:
-    """Whether `value` is in the host's memory: numpy's, a number, or another library's that says so."""
+    """Return whether `value` is in the host's memory: numpy's, a number, or another library's array on the host."""
     if isinstance(value, HOST):
         return True
     device = getattr(value, "__dlpack_device__", None)
@@ -175,8 +177,9 @@ def lies_in_host(value: Any) -> bool:
 
 
 def check_host(parameter: Parameter, value: object, changes: bool) -> NDArray[Any]:
-    """A numpy array that is given for `parameter`; `changes`: its elements will be. Raises ArgumentError for anything
-    else.
+    """Return the numpy array that is passed for `parameter`; `changes`: its elements will be changed.
+
+    Raises ArgumentError for anything else.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise wrong(parameter, "one with a mask", "kernels do not know masks; give the values, e.g. with .filled(0)")
@@ -193,7 +196,7 @@ def check_host(parameter: Parameter, value: object, changes: bool) -> NDArray[An
 
 
 def check_form(parameter: Parameter, dtype: object, shape: tuple[int, ...], contiguous: bool) -> None:
-    """Raise ArgumentError unless an array of this form can be given for `parameter`."""
+    """Raise ArgumentError unless an array of this form can be passed for `parameter`."""
     if dtype != parameter.dtype or shape != parameter.shape:
         raise wrong(parameter, f"one of {dtype} with shape {tuple(shape)}", "types and sizes are built in")
     if not contiguous:
@@ -230,8 +233,7 @@ def overlap(places: Sequence[tuple[Parameter, int, int]]) -> None:
 
 
 def code_folder(cache: Path) -> Path:
-    """Where compiled kernels are kept for the next process: a folder that only the user can enter, since what lies
-    there is run.
+    """Return the folder of compiled kernels for later processes; only the user has access, since its code is executed.
 
     Raises:
         InputError: it cannot be made, or it is somebody else's.

@@ -1,10 +1,10 @@
 """A simulated device: the time of a Plan is computed by a function, not measured.
 
-For trying explorers without waiting, and for showing that a stopped and resumed run equals one that was never
-stopped. The function is a landscape worth searching: smooth bowls over the logarithms of tile volume, block size
-and unroll factor, an interaction between shared memory and inner tiles, a kernel's own optimum that depends on
-its statements, and a little ruggedness by hash. A few Plans fail, always in the same way. Metrics are pretended, too:
-they have the names of the static model's and go with parts of the time, as metrics do.
+It is for trying explorers without waiting, and for showing that a stopped and resumed run equals an uninterrupted one.
+The function is a suitable landscape for searches: smooth bowls over the logarithms of tile volume, block size and
+unroll factor, an interaction between shared memory and inner tiles, an optimum of each kernel that depends on its
+statements, and a little ruggedness by hash. A few Plans fail, always in the same way. Metrics are simulated, too: they
+have the names of the static model's metrics and correlate with parts of the time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DeterministicRunner:
     """Returns computed outcomes, at once or after `delay_s` seconds per evaluation."""
 
     def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
-        """The Program only makes the times of two programs differ; where its file lies makes none."""
+        """The Program is only used to make the times of two programs differ; the place of its file has no effect."""
         subject = problem.subject
         self._salt = (replace(subject, file="") if Path(subject.file).is_absolute() else subject).digest
         self._limits, self._delay_s = limits or Limits(), delay_s
@@ -76,7 +76,7 @@ class DeterministicRunner:
             yield job.number, self._outcome(job.plan, None)
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
     def _outcome(self, plan: Plan, best_ms: float | None) -> Outcome:
         return _failure(plan, self._salt, self._limits) or self._timed(plan, best_ms)
@@ -104,7 +104,7 @@ def template_ms(parameters: Parameters, salt: str) -> float:
 
 
 def schedule_factor(schedule: Schedule, salt: str) -> float:
-    """How much a schedule slows the whole program down (1: not at all); which one is best depends on `salt`."""
+    """Return how much a schedule slows the whole program down (1: not at all); the best one depends on `salt`."""
     return 1 + 0.3 * _uniform(salt, "schedule", _decided(schedule))
 
 
@@ -125,11 +125,11 @@ def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
 
 
 def kernel_metrics(kernel: KernelPlan, salt: str) -> MetricValues:
-    """The pretended metrics of one kernel: high occupancy and coalescing go with short times, but do not decide them.
+    """Return the simulated metrics of one kernel: high occupancy and coalescing correlate with short times.
 
-    Occupancy is 1 at the best number of threads and halves with every power of two beside it; loads are as well
-    coalesced as the innermost block extent fills a warp, stores by the square root of that. Only kernels with shared
-    memory have a shared efficiency.
+    Occupancy is 1 at the best number of threads and is halved for every power of two of difference; load coalescing is
+    the share of a warp that the innermost block extent fills, that of stores is its square root. Only kernels with
+    shared memory have a shared efficiency.
     """
     name = ",".join(kernel.statements)
     away = abs(math.log2(math.prod(kernel.block)) - _best_threads(salt, name))
@@ -146,7 +146,7 @@ def _best_threads(salt: str, name: str) -> float:
 
 
 def _memory_cost(kernel: KernelPlan, salt: str, name: str) -> float:
-    """Shared memory pays for some kernels, and then only with a fitting inner tile."""
+    """Return the cost of memory: shared memory is good for some kernels, and only with a suitable inner tile."""
     inner = math.log2(kernel.inner_tile)
     if not kernel.shared:
         return 0.02 * inner
@@ -155,7 +155,7 @@ def _memory_cost(kernel: KernelPlan, salt: str, name: str) -> float:
 
 
 def _coalescing_cost(kernel: KernelPlan) -> float:
-    """The innermost block extent should fill a warp."""
+    """Return the cost of coalescing: the innermost block extent should fill a warp."""
     return 0.25 * max(0.0, 5 - math.log2(kernel.block[-1])) if kernel.block else 0.0
 
 
@@ -186,8 +186,8 @@ def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
 
 
 def _decided(value: object) -> str:
-    """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans
-    alone.
+    """Return `value` without fields that have their defaults, so that a new decision does not change the results of old
+    plans.
     """
     if isinstance(value, tuple):
         return f"({', '.join(_decided(part) for part in value)})"

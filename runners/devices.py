@@ -1,8 +1,9 @@
-"""Which devices this machine has, through all drivers, and which one a user means. Loads no driver into this process.
+"""The devices of this machine, through all drivers, and the selection of one by the user. Loads no driver into this
+process.
 
 A driver may crash when it is loaded, prints to the terminal, starts threads and must see its environment before it is
-imported: all of that happens in child processes, one per driver, at the same time. A device is offered only after it
-has built and run a small kernel there, with the right result (`trial.py`); passes are cached (`trials.py`).
+imported, so it is only loaded in child processes, one per driver, in parallel. A device is only offered after it has
+built and run a small kernel there, with the right result (`trial.py`); passed trials are cached (`trials.py`).
 """
 
 from __future__ import annotations
@@ -33,22 +34,23 @@ INSTALL_INTEL = "`pip install -e \".[intel]\"`"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A device that does not pass its trial: `reason` is what its driver says, `remedy` what to do."""
+    """A device that fails its trial: `reason` is its driver's message, `remedy` what to do."""
 
     device: DeviceInfo
     reason: str
     remedy: str
 
     def __str__(self) -> str:
-        """For an error message."""
+        """Return the text for an error message."""
         return f"{self.device.platform}, {self.device.name}: {'; '.join(self.reason.splitlines())}; {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All devices that work, best first, and those that do not. `obstacles`: why not all devices of a backend can be
-    used (absent: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads
-    it.
+    """All devices that work, best first, and those that do not.
+
+    `obstacles`: why not all devices of a backend can be used (absent: they can). `repairs`: by the key of a device, how
+    its driver is repaired in every process that loads it.
     """
 
     devices: tuple[DeviceInfo, ...]
@@ -58,15 +60,15 @@ class Survey:
 
     @property
     def serves(self) -> bool:
-        """True when there is something to measure on: an interpreter is no device."""
+        """Whether there is a device to measure on; an interpreter does not count."""
         return bool(real(self.devices))
 
 
 def survey(anew: bool = False) -> Survey:
-    """Ask all drivers, and try every device that has not passed its trial yet, or every one `anew`.
+    """Query all drivers, and test every device that has not passed its trial yet, or every one if `anew`.
 
     Raises:
-        InputError: an OpenCL driver crashed or hung while it was asked.
+        InputError: an OpenCL driver crashed or hung during the query.
     """
     with tempfile.TemporaryDirectory(prefix="antune-devices-") as name:
         folder = Path(name)
@@ -89,21 +91,21 @@ def survey(anew: bool = False) -> Survey:
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:
-    """All devices that work, best first (`backends.BACKENDS`): the first one is the default.
+    """Return all devices that work, best first (`backends.BACKENDS`): the first one is the default.
 
     Raises:
-        InputError: an OpenCL driver crashed or hung while it was asked.
+        InputError: an OpenCL driver crashed or hung during the query.
     """
     return survey().devices
 
 
 def real(devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
-    """Those of `devices` that one would tune for: not an interpreter."""
+    """Return those of `devices` that are worth tuning for, without interpreters."""
     return [device for device in devices if NOT_A_DEVICE not in device.platform]
 
 
 def remedy(device: DeviceInfo, working: Sequence[DeviceInfo]) -> str:
-    """What to do about a device that does not work, where those that are `working` do."""
+    """Return the remedy for a device that does not work, if those in `working` do."""
     if device.platform == "PoCL" and shutil.which("ld") is None:
         return "PoCL links every kernel with ld: install binutils, e.g. `apt install binutils`"
     if others := real(working):
@@ -114,7 +116,7 @@ def remedy(device: DeviceInfo, working: Sequence[DeviceInfo]) -> str:
 
 
 def find_device(selector: str | None) -> DeviceInfo:
-    """The device that `selector` means, as `choose` takes it.
+    """Return the device that `selector` selects; see `choose`.
 
     Raises:
         InputError: there is no such device; the message lists those that exist.
@@ -124,15 +126,14 @@ def find_device(selector: str | None) -> DeviceInfo:
 
 
 def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequence[Broken] = ()) -> DeviceInfo:
-    """The one among `devices` that `selector` means; None is the first. Those that are `broken` cannot be chosen.
+    """Return the one of `devices` that `selector` selects; None: the first. Devices in `broken` cannot be chosen.
 
     A selector is a number in the list, `cuda`, `opencl` or `hip` (the dialect), or a part of a platform's or a device's
-    name, upper or lower case; a platform's name goes before a device's. `NAME:1` is the second of those that NAME
-    means.
+    name, upper or lower case; platform names have priority. `NAME:1` is the second device that NAME matches.
 
     Raises:
-        InputError: there is no such device; the message lists those that exist, or says why the one that is meant does
-            not work.
+        InputError: there is no such device; the message lists those that exist, or says why the selected one does not
+            work.
     """
     if selector is not None and (meant := _broken(devices, selector, broken)):
         raise InputError(f"this device does not work: {meant}")
@@ -158,7 +159,7 @@ def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequen
 
 
 def missing_backend(selector: str, devices: Sequence[DeviceInfo]) -> Backend | None:
-    """The backend that `selector` names and none of `devices` belongs to, if it is one that a machine may lack."""
+    """Return the optional backend that `selector` names, if none of `devices` belongs to it."""
     backend = backend_named(re.split("[:/]", selector.lower())[0])
     return backend if backend and not backend.required and not _of(devices, backend.dialect) else None
 
@@ -168,7 +169,7 @@ def _of(devices: Sequence[DeviceInfo], dialect: str) -> list[DeviceInfo]:
 
 
 def _meant(devices: tuple[DeviceInfo, ...], name: str) -> list[DeviceInfo]:
-    """All that a name means, best first, each once."""
+    """Return all devices that a name matches, best first, each once."""
     wanted = name.lower()
     if backend_named(wanted):
         return _of(devices, wanted)
@@ -179,7 +180,7 @@ def _meant(devices: tuple[DeviceInfo, ...], name: str) -> list[DeviceInfo]:
 
 
 def _broken(devices: tuple[DeviceInfo, ...], selector: str, broken: Sequence[Broken]) -> Broken | None:
-    """The broken device that `selector` means, if it means none that works."""
+    """Return the broken device that `selector` matches, if it matches none that works."""
     name, _, number = selector.rpartition(":")
     plain = name if name and (number.isdecimal() or number == "all") else selector
     if _meant(devices, selector) or _meant(devices, plain):
@@ -189,7 +190,7 @@ def _broken(devices: tuple[DeviceInfo, ...], selector: str, broken: Sequence[Bro
 
 
 def make_probe(dialect: Dialect) -> Handler:
-    """Factory that the worker of a backend calls: a driver that crashes costs the devices of its own backend only."""
+    """Factory that the worker of a backend calls: if a driver crashes, only the devices of its own backend are lost."""
     def handler(task: DeviceInfo | None, report: Report) -> Answer:
         backend = backend_named(dialect)
         assert backend is not None
@@ -199,7 +200,7 @@ def make_probe(dialect: Dialect) -> Handler:
 
 
 def _tried(device: DeviceInfo, report: Report) -> Answer:
-    """What is wrong with the device, while nobody is timed on it."""
+    """Return why the device does not work, under the lock that compilers share."""
     from runners.trial import try_device
 
     report("compile", None)
@@ -210,7 +211,7 @@ def _tried(device: DeviceInfo, report: Report) -> Answer:
 
 
 def _failures(pools: Mapping[Dialect, WorkerPool], devices: Sequence[DeviceInfo]) -> dict[str, str]:
-    """The errors of those `devices` that fail their trial, by key; passes are cached."""
+    """Return the errors of those `devices` that fail their trial, by key; passed trials are cached."""
     by_kind = {kind: _of(devices, kind) for kind in pools}
     answers = _ask({kind: (pools[kind], infos) for kind, infos in by_kind.items() if infos})
     failures = {}
@@ -224,10 +225,10 @@ def _failures(pools: Mapping[Dialect, WorkerPool], devices: Sequence[DeviceInfo]
 
 
 def _found(backend: Backend, answers: Sequence[Any] | None) -> Found:
-    """Devices and obstacle; `answers` is what the probe Found, how it failed, or None: there is no driver.
+    """Return devices and obstacle; `answers` is the probe's Found, its failure, or None: there is no driver.
 
     Raises:
-        InputError: antune needs to list these devices.
+        InputError: the devices cannot be listed, but antune requires them.
     """
     if answers is None:
         return Found((), backend.absent)
@@ -243,7 +244,7 @@ def _found(backend: Backend, answers: Sequence[Any] | None) -> Found:
 
 
 def _ask(questions: Mapping[Dialect, tuple[WorkerPool, Sequence[object]]]) -> dict[Dialect, list[Any]]:
-    """What the workers of each pool answer to its questions, in their order; for each that failed, how."""
+    """Return the answers of the workers of each pool, in order; for failures, the error."""
     answers: dict[Dialect, dict[int, Any]] = {kind: {} for kind in questions}
     for pool, asked in questions.values():
         for number, question in enumerate(asked):

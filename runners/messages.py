@@ -1,4 +1,4 @@
-"""What the two ends of a worker process say to each other: values, pickled over a pipe."""
+"""The messages between the two ends of a worker process: values, pickled over a pipe."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from metrics.outcome import Phase
 
 
 class Report(Protocol):
-    """Tells the parent, before it begins, which phase follows; a crash or a hang is then put down to it."""
+    """Tells the parent which phase begins; a crash or a hang is then attributed to this phase."""
 
     def __call__(self, phase: Phase, limit_s: float | None) -> None:
-        """`limit_s` is the time allowed from now on in seconds; None lifts the limit (waiting for a lock)."""
+        """`limit_s` is the time limit from now on in seconds; None removes the limit (waiting for a lock)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A task's result.
 
-    `retire`: the worker may be damaged and wants to be replaced. `doubtful`: it failed, which may be the fault of an
-    earlier task; a worker that says so is replaced, too.
+    `retire`: the worker may be damaged, and asks to be replaced. `doubtful`: it failed, but an earlier task may be the
+    cause; the worker is replaced, too.
     """
 
     value: Any
@@ -34,7 +34,7 @@ Handler: TypeAlias = Callable[[Any, Report], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """First message to a worker: `factory(*arguments)` makes the handler of all tasks that follow."""
+    """The first message to a worker: `factory(*arguments)` makes the handler of all later tasks."""
 
     factory: Callable[..., Handler]
     arguments: tuple[Any, ...]
@@ -47,7 +47,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
-    """The factory raised; the worker ends."""
+    """The factory raised an exception; the worker ends."""
 
     message: str
 

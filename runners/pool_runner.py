@@ -37,23 +37,23 @@ PREFIX = "runner-"
 
 
 def default_lower(program: Program, plan: Plan, target: Target) -> Variant:
-    """`generator.lowering.lower`, imported when first called: isl belongs in the workers only."""
+    """Call `generator.lowering.lower`, which is imported here because only workers should load isl."""
     from generator.lowering import lower
 
     return lower(program, plan, target)
 
 
 def maker_of(subject: Subject, target: Target) -> Make | None:
-    """The maker of a template's variants for `target`; None for a program, whose plans workers lower.
+    """Return the maker of a template's variants for `target`; None for a program, whose plans workers lower.
 
     Raises:
-        InputError: the template is in a language that the device does not take.
+        InputError: the device does not support the template's language.
     """
     return VariantMaker(subject, target.dialect) if isinstance(subject, Template) else None
 
 
 def _sweep(workdir: Path) -> None:
-    """Remove what runners left whose process was killed before it could close them."""
+    """Remove files of runners whose process was killed before it could close them."""
     for folder in workdir.glob(f"{PREFIX}*-*"):
         owner = folder.name.removeprefix(PREFIX).split("-")[0]
         if owner.isdecimal() and not _exists(int(owner)):
@@ -66,12 +66,12 @@ def _exists(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # somebody else's process
+        return True  # another user's process
     return True
 
 
 class PoolRunner:
-    """Evaluates Plans with two pools, wherever their workers are: one generates and compiles, one measures."""
+    """Evaluates Plans with two pools of any kind: one generates and compiles, one measures."""
 
     def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices,
                  make: Make | None = None, share: int = 1) -> None:
@@ -103,7 +103,7 @@ class PoolRunner:
                              bounds, self._rating_failed, self._make, self._share).run(jobs)
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
-        """Tell the first failure of the static model; see `WarningRunner.warn_through`."""
+        """Report the first failure of the static model; see `WarningRunner.warn_through`."""
         self._warn = tell
 
     def _rating_failed(self, why: str) -> None:
@@ -112,7 +112,7 @@ class PoolRunner:
             tell(why)
 
     def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
-        """Time `jobs` again, in turns, in a process of their own; see `Runner.remeasure`.
+        """Time `jobs` again, in turns, in a separate process; see `Runner.remeasure`.
 
         Raises:
             AntuneError: the worker processes cannot start.
@@ -132,7 +132,7 @@ class PoolRunner:
             yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).profile(jobs)
 
     def refusal(self) -> str | None:
-        """Why nothing runs on the device; see `DiagnosingRunner.refusal`.
+        """Return why nothing runs on the device; see `DiagnosingRunner.refusal`.
 
         Raises:
             AntuneError: the worker processes cannot start.
@@ -160,10 +160,10 @@ class PoolRunner:
 
 
 class DeviceRunner(PoolRunner):
-    """Evaluates Plans on devices of this machine, whichever driver: `workers` processes compile (default: one per
-    core), one per device measures.
+    """Evaluates Plans on devices of this machine, with any driver.
 
-    Temporary files live in a folder of their own below `workdir`, which `close` removes.
+    `workers` processes compile (default: one per core), one per device measures. Temporary files are in a separate
+    folder below `workdir`, which `close` removes.
     """
 
     def __init__(self, problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path,
@@ -171,11 +171,11 @@ class DeviceRunner(PoolRunner):
                  rate: Rate = static_ratings, others: Sequence[DeviceInfo] = (), make: Make | None = None,
                  results: Path | None = None) -> None:
         """`others` are further devices of the same model (`many.check_one_model`). `length`: see
-        `runners.check.compare`. `make`: makes the variants of a template, where its own maker does not. `results`: see
+        `runners.check.compare`. `make`: makes the variants of a template in place of its own maker. `results`: see
         `WorkerSetup`.
 
         Raises:
-            InputError: a template in a language that the device does not take.
+            InputError: the device does not support a template's language.
         """
         make = make or maker_of(problem.subject, device.target)
         workdir.mkdir(parents=True, exist_ok=True)

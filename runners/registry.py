@@ -21,11 +21,11 @@ DETERMINISTIC = "deterministic"
 
 
 def open_runner(problem: Problem, device: str | None, limits: Limits, workdir: Path) -> Runner:
-    """The runner for `device`: "deterministic", "deterministic:SECONDS" (a pause per evaluation), or a device
-    as `find_device` takes it (None: the default device).
+    """Return the runner for `device`: "deterministic", "deterministic:SECONDS" (a pause per evaluation), or a device as
+    for `find_device` (None: the default device).
 
     Raises:
-        InputError: there is no such device, or SECONDS is no number.
+        InputError: there is no such device, or SECONDS is not a number.
     """
     if device is not None and is_deterministic(device):
         from runners.deterministic import DeterministicRunner
@@ -38,7 +38,7 @@ def open_runner(problem: Problem, device: str | None, limits: Limits, workdir: P
 
 
 def open_place(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:
-    """The runner for `place`: this machine with its devices, or a cluster.
+    """Return the runner for `place`: this machine with its devices, or a cluster.
 
     Raises:
         InputError: there is no such device or no such cluster, or the devices are of different models.
@@ -58,7 +58,7 @@ def open_place(problem: Problem, place: Place, limits: Limits, workdir: Path) ->
 
 
 def check_place(place: Place) -> Place:
-    """`place` with its devices. Raises InputError when `open_place` would, within a few seconds."""
+    """Return `place` with its devices. Raises InputError if `open_place` would, within a few seconds."""
     if place.cluster is None:
         return replace(place, found=find_devices(place.devices))
     check_extra()
@@ -69,7 +69,7 @@ def check_place(place: Place) -> Place:
 
 
 def check_extra() -> None:
-    """Raise InputError when the package that clusters need is not installed."""
+    """Raise InputError if the package that clusters need is not installed."""
     if find_spec("distributed") is None:
         raise InputError(
             "clusters need the package distributed, which is not installed: `pip install distributed`, or antune with "
@@ -79,7 +79,7 @@ def check_extra() -> None:
 
 
 def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
-    """The devices of this machine that one run may share, as `many.pick_devices` takes them. Raises InputError."""
+    """Return the devices of this machine that one run may share; see `many.pick_devices`. Raises InputError."""
     if any(is_deterministic(selector) for selector in selectors):
         return pick(selectors, ())
     from runners.devices import survey
@@ -91,7 +91,8 @@ def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
 def pick(
     selectors: Sequence[str], listed: tuple[DeviceInfo, ...], broken: Sequence[Broken] = ()
 ) -> tuple[DeviceInfo, ...]:
-    """`find_devices` among those that are `listed`; those that are `broken` are none, but their errors tell."""
+    """Return `find_devices` among those in `listed`; those in `broken` cannot be chosen, but their errors are reported.
+    """
     if not any(is_deterministic(selector) for selector in selectors):
         from runners.devices import choose
 

@@ -1,12 +1,12 @@
-"""Sharing out the compilation of one Variant: which of its many kernels each worker compiles first.
+"""Distributes the compilation of one Variant with many kernels: each worker compiles a share of the kernels first.
 
-That is done if no other Plan of the batch waits to be generated or compiled, as for the first Plan of a search; never
-on a cluster, for templates, or where data lead. A share only fills the cache of kernels (`kernel_codes`): one worker
-compiles the whole Variant afterwards, which is mostly looking up, and its answer is the outcome. Only a kernel that
-takes longer than its limit ends the Plan at once.
+This is done if no other Plan of the batch waits to be generated or compiled, as for the first Plan of a search; never
+on a cluster, for templates, or if control or subscripts depend on data. A share only fills the cache of kernels
+(`kernel_codes`): one worker compiles the whole Variant afterwards, mostly from the cache, and its answer is the
+outcome. Only a kernel that exceeds its limit ends the Plan at once.
 
-That the kernels of a share are launched without those before them, where a driver
-compiles for a launch, matters only if data lead: then nothing is shared out.
+If a driver compiles during a launch, the kernels of a share are launched without the previous ones. That only matters
+if control or subscripts depend on data, and in this case nothing is distributed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch, Variant
 from runners.kernel_codes import MOST_TOGETHER
 
 LEAST = MOST_TOGETHER // 2
-"""Kernels in a share, at least: a worker has to read headers for each text, and to put the data in place."""
+"""The least number of kernels in a share: a worker has to read headers for each text, and to copy the data."""
 
 
 def shares(variant: Variant, workers: int) -> tuple[Variant, ...]:
-    """The kernels of `variant` in up to `workers` Variants, each with the launches of its own; none if one worker is
+    """Return the kernels of `variant` in up to `workers` Variants, each with its own launches; empty if one worker is
     as good.
     """
     kernels = variant.kernels
@@ -39,7 +39,7 @@ def shares(variant: Variant, workers: int) -> tuple[Variant, ...]:
 
 
 def _launching(ops: Sequence[HostOp], names: Collection[str]) -> Iterator[HostOp]:
-    """`ops` without launches of other kernels than `names`."""
+    """Yield `ops` without launches of kernels other than `names`."""
     for op in ops:
         match op:
             case Launch():
@@ -57,8 +57,9 @@ def _launching(ops: Sequence[HostOp], names: Collection[str]) -> Iterator[HostOp
 
 
 def data_lead(subject: Subject) -> bool:
-    """Whether data that kernels compute may decide which elements others access, or how long they run. Of the text of
-    a template nothing is known.
+    """Return whether computed data may determine which elements are accessed, or how long kernels run.
+
+    For templates this is unknown, so it is assumed.
     """
     if not isinstance(subject, Program):
         return True

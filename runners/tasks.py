@@ -1,4 +1,4 @@
-"""Tasks and answers of the compile and device workers, as values without any driver behind them."""
+"""Tasks and answers of the compile and device workers, as values that do not depend on a driver."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from runners.rating import static_ratings
 Lower: TypeAlias = Callable[[Program, Plan, Target], Variant]
 Rate: TypeAlias = Callable[[Program, Plan, Target], Ratings]
 Make: TypeAlias = Callable[[Plan], Variant]
-"""Makes the variant of a template's plan in this process: that is a matter of microseconds. Raises IllegalPlan."""
+"""Makes the variant of a template's plan in this process, which takes microseconds. Raises IllegalPlan."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What a worker must know. `lower` and `rate` must be importable by name in another process.
+    """The data that a worker needs. `lower` and `rate` must be importable by name in another process.
 
-    `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
-    `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `kernels` is
-    the folder of compiled kernels, which the workers of a run on a machine share (None: nothing is kept). `travels`:
-    what is compiled here may be measured on another machine. `results`: a folder where the device worker leaves what a
-    variant computed in its first run, as CODE_HASH.npz (None: nowhere).
+    `lock` is taken exclusively for timing, and shared for compiling if the device uses the host's cores. `length` is
+    the longest chain of updates of one element, for the tolerance (None: estimated). `kernels` is the folder of
+    compiled kernels, which the workers of a run on a machine share (None: nothing is kept). `travels`: code compiled
+    here may be measured on another machine. `results`: a folder in which the device worker stores the results of a
+    variant's first run, as CODE_HASH.npz (None: nowhere).
     """
 
     subject: Subject
@@ -53,13 +53,13 @@ class WorkerSetup:
         return program_of(self.subject)
 
     def problem(self) -> Problem:
-        """The subject with the reference, read from its file."""
+        """Return the subject with the reference, read from its file."""
         return Problem(self.subject, load_reference(self.reference))
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Task: lower `plan` within `limit_s` seconds, then rate its kernels if `rated`. Answered by Generated or
+    """Task: lower `plan` within `limit_s` seconds, then rate its kernels if `rated`. The answer is Generated or
     Illegal.
     """
 
@@ -70,9 +70,11 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Compile:
-    """Task: compile `variant` within `limit_s` seconds per kernel. Answered by Compiled, CompileFailed or LaunchFailed.
+    """Task: compile `variant` within `limit_s` seconds per kernel. The answer is Compiled, CompileFailed or
+    LaunchFailed.
 
-    `spent_s`: seconds that workers have compiled its kernels before, which count for the limit of all kernels together.
+    `spent_s`: seconds in which workers have already compiled its kernels; they count for the limit of all kernels
+    together.
     """
 
     variant: Variant
@@ -82,8 +84,10 @@ class Compile:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Task: compile `variant`, a share of the kernels of another, only to have them in the cache of kernels. `limit_s`
-    is as for Compile. Answered by Warmed.
+    """Task: compile `variant`, a share of another one's kernels, only to fill the cache of kernels. The answer is
+    Warmed.
+
+    `limit_s` is as for Compile.
     """
 
     variant: Variant
@@ -92,7 +96,7 @@ class Warm:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Task: check and time what was compiled, within `limits`. Answered by an Outcome; `best_ms` is for the early stop.
+    """Task: check and time compiled code, within `limits`. The answer is an Outcome; `best_ms` is for the early stop.
 
     `ratings` become the metrics of the kernels' times.
     """
@@ -105,7 +109,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Interleave:
-    """Task: check what was compiled, and time it in turns. Answered by Interleaved, or by the first failure."""
+    """Task: check several compiled codes, and time them in turns. The answer is Interleaved, or the first failure."""
 
     compiled: tuple[Compiled, ...]
     sitting: Sitting
@@ -120,16 +124,16 @@ class Interleaved:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Task: run what was compiled under a profiler. Answered by Profile or NoProfile."""
+    """Task: run compiled code under a profiler. The answer is Profile or NoProfile."""
 
     compiled: Compiled
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A lowered Plan, and the seconds that took.
+    """A lowered Plan, and the seconds for it.
 
-    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed; `fault` says why
+    `ratings` are the metrics of its kernels, empty if they were not requested or cannot be computed; `fault` says why
     not.
     """
 
@@ -142,8 +146,8 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A Variant whose kernels were built and launched once, the seconds that took (0 if all of them were known), and
-    the device code of each kernel.
+    """A Variant whose kernels were built and launched once, the seconds for it (0 if all were cached), and the device
+    code of each kernel.
     """
 
     variant: Variant
@@ -153,7 +157,7 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Warmed:
-    """The seconds of a Warm task (0 if all kernels were known), and whether a kernel failed: Compile tells how."""
+    """The seconds of a Warm task (0 if all kernels were cached), and whether a kernel failed: Compile shows how."""
 
     seconds: float
     failed: bool = False

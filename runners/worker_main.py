@@ -1,9 +1,9 @@
-"""The inner end of a worker process: runs one task after another and never outlives its parent.
+"""The worker's side of a worker process: runs one task after another and never outlives its parent.
 
-Two guards end a worker whose parent is gone. The kernel raises SIGIO when the last writer of the life line (a
-pipe that only the parent writes to) disappears; its default action ends the process even while a C extension
-holds the interpreter lock, and unlike PR_SET_PDEATHSIG it does not depend on which thread of the parent started
-us. Where that is not available, a thread looks at the parent's process id once a second.
+Two guards end a worker whose parent has ended. The kernel raises SIGIO when the last writer of the life line (a pipe
+that only the parent writes to) disappears; its default action ends the process even while a C extension holds the
+interpreter lock, and unlike PR_SET_PDEATHSIG it does not depend on the parent's thread that started the process. If
+that is not available, a thread checks the parent's process id once a second.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from runners.messages import Handler, InPhase, Raised, Ready, StartFailed, Start
 
 WATCH_S = 1.0
 FILE_BYTES = 2**30
-FIRST_TO_GO = "800"  # of 1000: when the machine runs out of memory, a worker ends and not the user's other programs
+FIRST_TO_GO = "800"  # of 1000: if the machine runs out of memory, a worker ends first, not the user's other programs
 
 
 def main() -> None:
-    """Entry point: `argv` holds the descriptors of the message pipe and the life line, and the parent's pid."""
+    """Run the worker: `argv` holds the descriptors of the message pipe and the life line, and the parent's pid."""
     channel, life_line, parent = (int(text) for text in sys.argv[-3:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a hostile kernel must not fill the disk with core files,
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))  # nor by printing
-    with contextlib.suppress(OSError):  # no /proc: then the system chooses by size
+    with contextlib.suppress(OSError):  # without /proc, the system chooses by size
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     _end_with_parent(life_line, parent)
     os.set_inheritable(channel, False)  # a linker that a driver starts must not keep the pipe open
@@ -44,7 +44,7 @@ def main() -> None:
         if handler is not None:
             _serve(connection, handler)
     except (EOFError, BrokenPipeError):
-        return  # the parent closed the pipe: the orderly end
+        return  # the parent has closed the pipe: the normal end
 
 
 def _start(connection: Connection) -> Handler | None:
