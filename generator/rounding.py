@@ -73,7 +73,7 @@ def scale(values: NDArray[Any]) -> NDArray[np.float64]:
     if not sizes.size:
         return numbers
     largest, median = float(np.max(sizes)), float(np.median(sizes, overwrite_input=True))
-    sizes /= largest  # in place: memory for a large array takes longer to get than to use
+    sizes /= largest  # in place: allocating a large array takes longer than using it
     np.square(sizes, out=sizes)
     numbers += min(largest * math.sqrt(float(np.sum(sizes)) / numbers.size), PEERS * median)
     return numbers

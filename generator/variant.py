@@ -69,7 +69,7 @@ class Texture:
     shape: tuple[int, ...]
     words: int
     typed: bool = field(default=False, repr=False)  # hashes of code are older
-    in_place: bool = field(default=False, repr=False)  # the program and the kernels tell
+    in_place: bool = field(default=False, repr=False)  # follows from the program and the kernels
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Measured plans to learn from, and what is learned: the training of `metrics.costs.learned` on a device.
+"""Measured plans as training data, and the training of `metrics.costs.learned` on a device.
 
 Read in this order: `programs/random_dag.py` (a program: random pipelines), `random_plans` (random plans of one),
 `samples` (plans that a model finds), `database` (measured plans, one file per device), `collect` (measures: `python -m

@@ -1,9 +1,9 @@
 """Rounds of samples, measurement and training on given pipelines (Anderson et al. 2021, sections 5 and 6.1).
 
 A *batch* is the plan of a beam search and greedy samples with dropout. One-shot takes the plan with the lowest
-predicted time, top-5 measures the five lowest; autotune measures whole batches, trains on all that was measured, and
-begins again. All that is measured is in one database per device, and each round leaves its model behind (`folder`), so
-that stopping loses a plan at most: the same command goes on.
+predicted time, top-5 measures the five lowest; autotune measures whole batches, trains on all measurements, and
+repeats. All measurements are in one database per device, and each round stores its model (`folder`), so that stopping
+loses at most one plan: the same command continues.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is tuned, and how: `samples` plans per batch, `rounds` of them, `epochs` of training after each."""
+    """An autotuning: `samples` plans per batch, `rounds` of them, `epochs` of training after each."""
 
     origins: tuple[Origin, ...]
     out: Path
@@ -54,27 +54,27 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """A pipeline that is to be tuned."""
+    """A pipeline to tune."""
 
     problem: Problem
     series: Series
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Its name in messages."""
         return Path(self.series.origin.source).name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tuned:
-    """A pipeline that is tuned, with its space, guided by a model."""
+    """A pipeline to tune, with its space, guided by a model."""
 
     given: Given
     space: GuidedSpace
 
 
 def given(origin: Origin, device: DeviceInfo) -> Given:
-    """A pipeline as it is now. Raises InputError: it has no stages to place, or cannot be read."""
+    """Return a pipeline in its current form. Raises InputError if it has no stages to place, or cannot be read."""
     problem = problem_of(origin)
     program = program_of(problem.subject)
     if not any(node.stage for node in dataflow(program).nodes):
@@ -84,13 +84,13 @@ def given(origin: Origin, device: DeviceInfo) -> Given:
 
 
 def tuned(one: Given, device: DeviceInfo, model: Learned) -> Tuned:
-    """A pipeline with its space, guided by a model."""
+    """Return a pipeline with its space, guided by a model."""
     program = program_of(one.problem.subject)
     return Tuned(one, space_of(program, one.series.origin.source, device.target, model))
 
 
 def one_shot(one: Tuned, wanted: Wanted) -> Sample:
-    """The plan of a batch with the lowest predicted time. Raises InputError: there is none."""
+    """Return the plan of a batch with the lowest predicted time. Raises InputError if there is none."""
     found = batch(one.space, wanted.samples, (wanted.seed, 0))
     if not found:
         raise InputError(f"no plan of {one.given.name} is legal")
@@ -98,7 +98,7 @@ def one_shot(one: Tuned, wanted: Wanted) -> Sample:
 
 
 def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, device: DeviceInfo) -> dict[str, float]:
-    """Milliseconds of plans by digest, those that are known from the database; failures are absent."""
+    """Return milliseconds of plans by digest, from the database if they are known; failures are absent."""
     known = {plan.plan.digest: plan.ms for plan in base.plans(one.series)}
     fresh = [plan for plan in dict.fromkeys(plans) if plan.digest not in known]
     if fresh:
@@ -111,7 +111,7 @@ def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, dev
 
 
 def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo) -> tuple[Plan, float]:
-    """The fastest of the plans with the lowest predicted times. Raises InputError: all of them fail."""
+    """Return the fastest of the plans with the lowest predicted times. Raises InputError if all of them fail."""
     found = sorted(batch(one.space, wanted.samples, (wanted.seed, 0)), key=lambda sample: sample.predicted_ms)[:FEW]
     times = measured(base, one.given, [sample.plan for sample in found], 0, device)
     if not times:
@@ -121,7 +121,7 @@ def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo) -> tuple
 
 
 def autotune(base: Database, wanted: Wanted, device: DeviceInfo, start: Trained, tell: Tell) -> tuple[Given, ...]:
-    """Rounds that are not done yet. Returns the pipelines; `tell` hears a line per pipeline and round.
+    """Do the rounds that are not done yet, and return the pipelines; `tell` gets a line per pipeline and round.
 
     Raises:
         InputError: a pipeline cannot be tuned, or the folder is that of another job.
@@ -139,7 +139,7 @@ def autotune(base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
 
 
 def best_of(base: Database, one: Given) -> MeasuredPlan:
-    """The fastest plan that was measured. Raises InputError: there is none."""
+    """Return the fastest measured plan. Raises InputError if there is none."""
     found = [(plan.ms, k, plan) for k, plan in enumerate(base.plans(one.series)) if plan.ms is not None]
     if not found:
         raise InputError(f"none of the plans of {one.name} can be run; see `antune doctor`")
@@ -147,7 +147,7 @@ def best_of(base: Database, one: Given) -> MeasuredPlan:
 
 
 def _round(base: Database, one: Tuned, wanted: Wanted, number: int, device: DeviceInfo) -> str:
-    """Measure a batch; in words what came of it."""
+    """Measure a batch; return the result in words."""
     found = batch(one.space, wanted.samples, (wanted.seed, number))
     times = measured(base, one.given, [sample.plan for sample in found], number, device)
     best = min(found, key=lambda sample: sample.predicted_ms, default=None)
@@ -163,7 +163,7 @@ def _ms(value: float | None) -> str:
 
 def trained(base: Database, some: Sequence[Given], wanted: Wanted, device: DeviceInfo, begun: Training,
             before: Trained, number: int) -> Trained:
-    """The model after more training, on all that was measured of these pipelines; `begun`: of the first model."""
+    """Return the model after more training, on all measurements of these pipelines; `begun`: of the first model."""
     found = list(_measured_pipelines(base, some, device))
     if not found:
         return before

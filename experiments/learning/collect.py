@@ -63,7 +63,7 @@ def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False
 
 
 def range_of(text: str) -> range:
-    """`3-7` are 3 to 7. Raises InputError."""
+    """Return 3 to 7 for `3-7`. Raises InputError."""
     first, _, last = text.partition("-")
     if not (first.isdecimal() and last.isdecimal()):
         raise InputError(f"--seeds {text} is no range; write 0-199")
@@ -71,18 +71,18 @@ def range_of(text: str) -> range:
 
 
 def random_origin(seed: int) -> Origin:
-    """The random pipeline of a seed, at one of SIZES; every second one may have banks of filters."""
+    """Return the random pipeline of a seed, at one of SIZES; every second one may have banks of filters."""
     width, height = SIZES[seed // 2 % len(SIZES)]
     return Origin(RANDOM.name, (("banks", seed % 2), ("height", height), ("seed", seed), ("width", width)))
 
 
 def problem_of(origin: Origin) -> Problem:
-    """The problem of a program of this package (`PROGRAMS`), or of a user's file. Raises InputError."""
+    """Return the problem of a program of this package (`PROGRAMS`), or of a user's file. Raises InputError."""
     return read_problem(_file(origin), Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
 
 
 def program_at(origin: Origin) -> Program:
-    """The program of `problem_of`, without data and results. Raises InputError."""
+    """Return the program of `problem_of`, without data and results. Raises InputError."""
     return read_program(_file(origin), Compilation(), dict(origin.parameters))
 
 
@@ -92,7 +92,7 @@ def _file(origin: Origin) -> Path:
 
 
 def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float, sampler: Sampler) -> int:
-    """Measure plans of a program until there are `count`, or the clock is at `until`; how many there are."""
+    """Measure plans of a program until there are `count`, or the clock is at `until`; return their number."""
     problem = problem_of(origin)
     program = program_of(problem.subject)
     series = series_of(origin, program, device)
@@ -114,7 +114,7 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
 
 
 def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]:
-    """Up to `count` plans that are not among `known`, which they become."""
+    """Return up to `count` plans that are not in `known`, and add them to it."""
     found: list[Plan] = []
     for _ in range(20 * count):
         plan = next(drawn)
@@ -128,7 +128,7 @@ def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampler:
-    """Where plans come from: the share `guided` from greedy searches with `model`, the others are random."""
+    """The source of plans: the share `guided` from greedy searches with `model`, the others are random."""
 
     guided: float
     model: Learned

@@ -28,9 +28,9 @@ _OF_SERIES = "WHERE source = ? AND parameters = ? AND program = ? AND environmen
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPlan:
-    """A plan that was measured: milliseconds of the program and of its kernels, by their statements; None: it failed.
+    """A measured plan: milliseconds of the program and of its kernels, by their statements; None: it failed.
 
-    `round`: of several rounds of autotuning the one that asked for it, from 1; 0 for random plans.
+    `round`: the round of autotuning that requested it, from 1; 0 for random plans.
     """
 
     origin: Origin
@@ -42,13 +42,13 @@ class MeasuredPlan:
 
 
 class Database:
-    """The file. Closing it is up to the caller (`contextlib.closing`)."""
+    """The file. The caller must close it (`contextlib.closing`)."""
 
     def __init__(self, file: Path, key: str, name: str) -> None:
-        """Open or make the file, for the device `key` called `name`.
+        """Open or make the file, for the device `key` with the name `name`.
 
         Raises:
-            InputError: it is no such file, or one of another device.
+            InputError: it is not such a file, or belongs to another device.
         """
         try:
             self._base = sqlite3.connect(file, timeout=30.0)
@@ -65,11 +65,11 @@ class Database:
             raise InputError(f"{file} has plans of {stored[1]} ({stored[0]}), not of {key}; name another file")
 
     def close(self) -> None:
-        """No more."""
+        """Close the file."""
         self._base.close()
 
     def add(self, series: Series, number: int, plan: Plan, outcome: Outcome) -> None:
-        """Store what became of `plan`, at once; the same plan again replaces it. `number`: the round."""
+        """Store the outcome of `plan` at once; the same plan again replaces it. `number`: the round."""
         timed = outcome if isinstance(outcome, Timed) else None
         kernels = [[list(one.statements), one.median_ms] for one in timed.kernels] if timed else []
         row = (*_values(series), number, plan.digest, plan.to_json(), type(outcome).__name__,
@@ -78,7 +78,7 @@ class Database:
             self._base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def count(self, series: Series | None = None) -> int:
-        """The plans of a series, failures included; of all."""
+        """Return the number of plans of a series (None: of all), including failures."""
         if series is None:
             found = self._base.execute("SELECT count(*) FROM plans")
         else:
@@ -86,19 +86,19 @@ class Database:
         return int(found.fetchone()[0])
 
     def digests(self, series: Series) -> frozenset[str]:
-        """The digests of the plans of a series."""
+        """Return the digests of the plans of a series."""
         rows = self._base.execute(f"SELECT digest FROM plans {_OF_SERIES}", _values(series))
         return frozenset(digest for (digest,) in rows)
 
     def series(self) -> tuple[Series, ...]:
-        """All of them, in order."""
+        """Return all series, in order."""
         rows = self._base.execute("SELECT DISTINCT source, parameters, program, environment FROM plans ORDER BY 1, 2, "
                                   "3, 4")
         return tuple(Series(Origin(source, tuple((name, value) for name, value in json.loads(text))), *digests)
                      for source, text, *digests in rows)
 
     def plans(self, series: Series) -> Iterator[MeasuredPlan]:
-        """The plans of a series, by round and digest."""
+        """Yield the plans of a series, by round and digest."""
         rows = self._base.execute(f"SELECT round, plan, status, ms, kernels FROM plans {_OF_SERIES} ORDER BY round, "
                                   "digest", _values(series))
         for number, plan, status, ms, kernels in rows:
@@ -111,7 +111,7 @@ def _values(series: Series) -> tuple[str, str, str, str]:
 
 
 def _check_version(base: sqlite3.Connection, file: Path) -> None:
-    """Raises InputError: another version wrote the file. What older ones measured says not of which program."""
+    """Raise InputError if another version wrote the file. Older versions did not store the program of measurements."""
     [version] = base.execute("PRAGMA user_version").fetchone()
     [there] = base.execute("SELECT count(*) FROM sqlite_master WHERE name = 'plans'").fetchone()
     if there and version != VERSION:
@@ -121,7 +121,7 @@ def _check_version(base: sqlite3.Connection, file: Path) -> None:
 
 
 def device_of(file: Path) -> tuple[str, str]:
-    """The key and the name of the device of a database. Raises InputError: it is none."""
+    """Return the key and the name of the device of a database. Raises InputError if the file is not one."""
     if not file.is_file():
         raise InputError(f"{file} does not exist; collect measured plans with `python -m experiments.learning.collect`")
     try:

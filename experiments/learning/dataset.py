@@ -1,4 +1,4 @@
-"""Measured plans as batches to train on: the features of their kernels beside what they took."""
+"""Measured plans as batches for training: the features and times of their kernels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from metrics.costs.learned.model import counts_of
 from metrics.costs.learned.training import Array, Batch
 
 FEWEST = 8
-"""Plans of a pipeline that make a batch (as in the paper)."""
+"""The least number of plans of a pipeline in a batch (as in the paper)."""
 SLOWEST = 50.0
-"""Plans that take so many times as long as the fastest one of their pipeline tell nothing about fast ones."""
+"""Plans that take more than this times the time of their pipeline's fastest plan are left out: they say nothing about
+fast plans.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +48,7 @@ class Pipeline:
 
 
 def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
-    """All series with enough plans, one after the other, but those of programs that are others now."""
+    """Yield all series with enough plans, one by one, except for those whose program has changed."""
     for series in base.series():
         timed = [plan for plan in base.plans(series) if plan.ms is not None]
         fastest = min((plan.ms for plan in timed if plan.ms is not None), default=0.0)
@@ -55,7 +57,7 @@ def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
             continue
         try:
             program = program_at(series.origin)
-        except AntuneError:  # a file of the user's that is not there any more
+        except AntuneError:  # a file of the user's that is no longer there
             continue
         if program_digest(program) != series.program:
             continue
@@ -65,7 +67,7 @@ def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
 
 
 def pipeline_of(program: Program, origin: Origin, plans: Sequence[MeasuredPlan], device: CostDevice) -> Pipeline | None:
-    """The plans that can be judged, as a batch; None where they are too few."""
+    """Return the plans that can be judged, as a batch; None if there are too few."""
     known: dict[PlannedKernel, Known] = {}
     kept, kernels, times = list[MeasuredPlan](), list[tuple[int, Known]](), list[float]()
     for plan in plans:

@@ -1,7 +1,7 @@
-"""The folder of an autotuning: whose it is (`job.json`), the models of its rounds, and plans.
+"""The folder of an autotuning: its job (`job.json`), the models of its rounds, and plans.
 
-`model-N.json` is the model after round N. A folder belongs to one job, the arguments of `autotune` without the number
-of rounds: models of other programs, or with other times, are not gone on from.
+`model-N.json` is the model after round N. A folder belongs to one job, which has the arguments of `autotune` without
+the number of rounds: models of other programs, or with other times, are not continued.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class TuningJob:
-    """What the models of a folder follow from, beside what was measured. `start`: hash of the first model."""
+    """The parameters that determine the models of a folder, besides measurements. `start`: hash of the first model."""
 
     series: tuple[Series, ...]
     samples: int
@@ -35,7 +35,7 @@ class TuningJob:
 
 
 def claim(out: Path, job: TuningJob) -> None:
-    """Make the folder that of `job`, if it is nobody's. Raises InputError: it is another job's, or not writable."""
+    """Claim the folder for `job` if it has no job. Raises InputError if it is another job's, or not writable."""
     wanted = json.loads(json.dumps({"format": FORMAT, **asdict(job)}))
     try:
         found = json.loads((out / JOB_FILE).read_text(encoding="utf-8"))
@@ -55,7 +55,9 @@ def claim(out: Path, job: TuningJob) -> None:
 
 
 def rounds_done(out: Path, start: Trained, tell: Tell) -> tuple[int, Trained]:
-    """How many rounds left a model behind that can be read, and the last one; `tell` hears of those that cannot."""
+    """Return the number of the last round with a readable model, and the model; `tell` gets messages about unreadable
+    ones.
+    """
     for number in _numbers(out):
         try:
             return number, read_model(_model(out, number))
@@ -65,17 +67,17 @@ def rounds_done(out: Path, start: Trained, tell: Tell) -> tuple[int, Trained]:
 
 
 def keep_model(out: Path, number: int, model: Trained) -> None:
-    """Leave the model of a round behind. Raises InputError: it cannot be written."""
+    """Store the model of a round. Raises InputError if it cannot be written."""
     write_model(_model(out, number), model)
 
 
 def write_model(file: Path, model: Trained) -> None:
-    """Write a model; a reader sees all of it or nothing. Raises InputError: the file cannot be written."""
+    """Write a model atomically. Raises InputError if the file cannot be written."""
     write(file, model_text(model))
 
 
 def write(file: Path, text: str) -> None:
-    """Write all of it or nothing. Raises InputError."""
+    """Write a file atomically. Raises InputError."""
     try:
         write_atomically(file, text)
     except OSError as error:
@@ -83,7 +85,7 @@ def write(file: Path, text: str) -> None:
 
 
 def plan_files(out: Path, sources: Sequence[str]) -> dict[str, Path]:
-    """Where the plan of each source goes: never where another's does, nor a model."""
+    """Return the file for the plan of each source: different ones, and never a model's."""
     found, taken = dict[str, Path](), set[str]()
     for source in sources:
         stem, count = Path(source).stem, 1
@@ -101,6 +103,6 @@ def _model(out: Path, number: int) -> Path:
 
 
 def _numbers(out: Path) -> list[int]:
-    """Rounds with a model, the last one first."""
+    """Return the rounds with a model, the last one first."""
     tails = (file.stem.removeprefix("model-") for file in out.glob("model-*.json"))
     return sorted((int(tail) for tail in tails if tail.isascii() and tail.isdecimal() and len(tail) < 10), reverse=True)

@@ -1,7 +1,7 @@
-"""Random plans of a pipeline: where its stages are computed, and how kernels are cut, are drawn; the rest follows.
+"""Random plans of a pipeline: the places of its stages and the sizes of kernels are drawn; the rest follows.
 
-What a learned model sees of a plan is what varies: places, tiles, blocks, who shares a tile, rows per step. All other
-decisions are those of a start plan (`stripped`), here and in the plans that a beam makes, so that they are no noise.
+The learned model's inputs vary: places, tiles, blocks, the level of tiles, rows per step. All other decisions are those
+of a start plan (`stripped`), here and in the plans of a beam, so that they add no noise.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 LEVELS: tuple[Level, ...] = ("block", "sub-group", "thread")
 _STEPS = (0, 0, 1, 2, 4)
 _OWN_STYLE = 0.35
-"""The share of kernels that keep the sizes of a start plan: those that people write are fast, and worth knowing."""
+"""The share of kernels that keep the sizes of a start plan: these are fast, and worth knowing."""
 
 _SUMS_IN_REGISTERS = 0.7
-"""The share of kernels that keep sums in registers where they can: beams always do."""
+"""The share of kernels that keep sums in registers if they can: beams always do."""
 
 
 def random_plan(program: Program, target: Target, rng: np.random.Generator) -> Plan | None:
-    """A plan of the space `pipeline`; None where what was drawn is illegal."""
+    """Return a plan of the space `pipeline`; None if the drawn one is illegal."""
     schedule = random_places(program, target, rng)
     try:
         shapes = kernel_shapes(program, schedule, target.dialect)
@@ -50,12 +50,13 @@ def random_plan(program: Program, target: Target, rng: np.random.Generator) -> P
 
 
 def random_places(program: Program, target: Target, rng: np.random.Generator) -> Stages:
-    """Places of all stages, from the outputs on; a plan prefers some of them, so that all kinds of plans come up."""
+    """Return places of all stages, from the outputs on; a plan prefers some of them, so that all kinds of plans occur.
+    """
     chosen, weights = Chosen(target.local_bytes), rng.dirichlet((0.8, 0.9, 0.8))
     flow = dataflow(program)
     for stage in reversed(stage_facts(program)):
         node = flow.node(stage.array)
-        known = node is not None and node.stage  # cost models know nothing of tuples and lines in blocks
+        known = node is not None and node.stage  # cost models do not support tuples and lines in blocks
         offered = chosen.options(stage) if known else PLACES[:1]
         chances = np.array([weights[PLACES.index(place)] for place in offered]) + 1e-3
         chosen.take(stage, offered[int(rng.choice(len(offered), p=chances / chances.sum()))])
@@ -72,7 +73,7 @@ def _kernel(shape: KernelShape, bases: Sequence[Plan], target: Target, rng: np.r
 
 
 def _drawn(base: KernelPlan, shape: KernelShape, target: Target, rng: np.random.Generator) -> KernelPlan:
-    """The kernel with other sizes of tile and block, and other rows per step."""
+    """Return the kernel with other sizes of tile and block, and other rows per step."""
     extents = shape.ordered(()).extents
     tile = tuple(1 << int(rng.integers(0, max(1, n - 1).bit_length() + 1)) for n in extents)
     alone = target.shares_host_cores and rng.random() < 0.5
@@ -81,7 +82,7 @@ def _drawn(base: KernelPlan, shape: KernelShape, target: Target, rng: np.random.
 
 
 def stripped(kernel: KernelPlan, shape: KernelShape) -> KernelPlan:
-    """The kernel with all decisions left out that cost models know nothing of."""
+    """Return the kernel without the decisions that cost models do not use."""
     inside = shape.sequential and prod(kernel.tile) > prod(kernel.block)
     return KernelPlan(kernel.statements, kernel.tile, kernel.block, order=kernel.order, registers=kernel.registers,
                       points_inside=inside, walk=kernel.walk, level=kernel.level)

@@ -24,7 +24,7 @@ from metrics.costs.learned.model import Learned
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A plan, and milliseconds that the model predicts."""
+    """A plan, and its predicted milliseconds."""
 
     plan: Plan
     predicted_ms: float

@@ -1,4 +1,4 @@
-"""Which measured times belong together: those of one program, by the same tools, on a device told the same."""
+"""Series of comparable times: of one program, with the same tools, on a device with the same settings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from runners.backends import backend_named
 from runners.base import DeviceInfo, Limits
 
 LIMITS = Limits(compile_s=20.0, run_s=10.0, half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.25, give_up=12.0)
-"""Plans are many, and a model learns from all of them together: each is measured for a moment only."""
+"""Each plan is only measured for a moment: there are many, and a model learns from all of them together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A program: the file of a pipeline, and what its function is called with (extents among them), sorted by name."""
+    """A program: the file of a pipeline, and the arguments of its function (including extents), sorted by name."""
 
     source: str
     parameters: tuple[tuple[str, int], ...]
@@ -32,7 +32,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What plans are measured of and by: `program` is a hash of what is computed, `environment` of what measures."""
+    """The identity of measurements: `program` is a hash of the program, `environment` of the measuring tools."""
 
     origin: Origin
     program: str
@@ -40,18 +40,20 @@ class Series:
 
 
 def series_of(origin: Origin, program: Program, device: DeviceInfo) -> Series:
-    """The series to which measurements belong that are made now. An edited file is another program."""
+    """Return the series of measurements that are made now. An edited file is another program."""
     return Series(origin, program_digest(program), environment_digest(device))
 
 
 def program_digest(program: Program) -> str:
-    """A hash of the program, wherever its file lies."""
+    """Return a hash of the program that does not depend on the place of its file."""
     nowhere = replace(program, file="")
     return _hash(f"{nowhere!r}{nowhere.stages!r}")
 
 
 def environment_digest(device: DeviceInfo) -> str:
-    """A hash of all that times depend on beside the program: our code, compilers, the driver, and how we measure."""
+    """Return a hash of everything else that times depend on: antune's code, compilers, the driver, and the measuring
+    method.
+    """
     now, backend = current_environment(), backend_named(device.target.dialect)
     tools = backend.tools if backend is not None else ()
     rooms = [entry for entry in now.rooms if entry[0] in MEASURE]

@@ -35,14 +35,14 @@ from metrics.costs.learned.training import predicted as predicted_ms
 from runners.base import DeviceInfo
 
 FEW = 5
-"""Plans that somebody measures who does not trust the first one."""
+"""The number of plans that are measured if the first one is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
     """How well a model ranks the plans of some pipelines: means over these; regrets as a geometric mean.
 
-    `regret` of the plan that it takes for the fastest, `of_few` of the best of FEW.
+    `regret` of the plan with the lowest cost, `of_few` of the best of the FEW lowest.
     """
 
     rank: float
@@ -52,7 +52,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Pipelines to learn from, those that end the training, and those that judge it."""
+    """Pipelines to learn from, those that end the training, and those for the evaluation."""
 
     learned: tuple[Pipeline, ...]
     ending: tuple[Pipeline, ...]
@@ -88,7 +88,7 @@ def main(database: Annotated[Path, typer.Argument(show_default=False)],
 
 
 def _read(base: Database, device: CostDevice) -> list[Pipeline]:
-    """All pipelines; a line for every tenth."""
+    """Return all pipelines; print a line for every tenth."""
     found = []
     for one in pipelines(base, device):
         found.append(one)
@@ -112,21 +112,22 @@ def _rating(weights: Weights, some: Sequence[Pipeline]) -> float:
 
 
 def parted(found: Sequence[Pipeline], every: int) -> Parts:
-    """Of every so many, the last one is left out, and the one before it ends the training."""
+    """Return the parts: of every `every` pipelines, the last one is left out, and the previous one ends the training.
+    """
     return Parts(tuple(one for k, one in enumerate(found) if k % every < every - 2),
                  tuple(one for k, one in enumerate(found) if k % every == every - 2),
                  tuple(one for k, one in enumerate(found) if k % every == every - 1))
 
 
 def by_sioutas(one: Pipeline, device: DeviceInfo) -> list[float]:
-    """The costs of Sioutas' model; infinite where it refuses."""
+    """Return the costs by Sioutas' model; infinite if it refuses."""
     program, model = program_at(one.origin), find_model("sioutas", device.target)
     costs = [predicted(program, plan.plan, device.target, model) for plan in one.plans]
     return [cost.number if isinstance(cost, Cost) else float("inf") for cost in costs]
 
 
 def quality(costs: Sequence[Sequence[float]], some: Sequence[Pipeline]) -> Quality:
-    """How well these costs of the plans of each pipeline rank them."""
+    """Return how well these costs of the plans of each pipeline rank them."""
     times = [[float(ms) for ms in one.batch.plan_ms] for one in some]
     ranks = [rank_correlation(mine, ms) for mine, ms in zip(costs, times, strict=True)]
     regrets = [regret(mine, ms) for mine, ms in zip(costs, times, strict=True)]
@@ -135,13 +136,13 @@ def quality(costs: Sequence[Sequence[float]], some: Sequence[Pipeline]) -> Quali
 
 
 def regret_of_few(costs: Sequence[float], times: Sequence[float], count: int) -> float:
-    """Time of the best of the `count` plans of the lowest costs, over that of the best of all."""
+    """Return the time of the best of the `count` plans with the lowest costs, over that of the best of all."""
     first = sorted(range(len(costs)), key=lambda k: costs[k])[:count]
     return min(times[k] for k in first) / min(times)
 
 
 def show(title: str, model: str, costs: Sequence[Sequence[float]], some: Sequence[Pipeline]) -> None:
-    """A line."""
+    """Print a line."""
     found = quality(costs, some)
     print(f"{title:12} {model:10} rank correlation {found.rank:5.2f}, regret {found.regret:5.2f}, of the best of {FEW} "
           f"{found.of_few:5.2f}")

@@ -1,4 +1,4 @@
-"""What a report is made from: everything that is in the store, read once."""
+"""The data of a report: everything in the store, read once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from metrics.roofline import Ceilings
 
 @dataclass(frozen=True)
 class Facts:
-    """A run as of now. `walks` are the choices of each result; `default` and `best` are None where nothing is known.
+    """The current state of a run. `walks` are the choices of each result; `default` and `best` are None if they are
+    unknown.
 
-    `final` has the times of those that were measured again at the end, by evaluation. `ceilings` are those of the
-    device, if they were measured on this machine. `sought`: by what plans are judged.
+    `final` has the times of the plans that were measured again at the end, by evaluation. `ceilings` are those of the
+    device, if they were measured on this machine. `sought`: the objective by which plans are judged.
     """
 
     info: RunInfo
@@ -44,12 +45,13 @@ class Facts:
 
     @cached_property
     def judged(self) -> tuple[Result, ...]:
-        """The results with costs in the place of times, where the objective is not the time."""
+        """The results with costs in place of times, if the objective is not the time."""
         return self.sought.judged(self.results)
 
     @cached_property
     def importances(self) -> Importances | str:
-        """Of all decisions, or why there are none. Forests take seconds: page and pictures share them."""
+        """The importances of all decisions, or why there are none. Forests take seconds: page and pictures share them.
+        """
         return importances(self.judged, self.walks)
 
     @property

@@ -1,4 +1,4 @@
-"""How important each decision is, as a chart (`permutation.py` computes it)."""
+"""The importance of each decision, as a chart (`permutation.py` computes it)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def section(facts: Facts) -> Section:
-    """The chart, or why there is none."""
+    """Return the chart, or why there is none."""
     title, found = "How important each decision is", facts.importances
     if isinstance(found, str):
         return Section("importance", "Importance", title, nothing(found))
@@ -63,7 +63,7 @@ def _traces(names: Sequence[str], decisions: Sequence[Importance]) -> Iterator[J
 
 
 def still(facts: Facts) -> Still | None:
-    """The chart as a picture; None where there is none."""
+    """Return the chart as a picture; None if there is none."""
     found = facts.importances
     if isinstance(found, str) or not found.decisions:
         return None

@@ -1,10 +1,10 @@
-"""How important each decision is: how much worse a forest predicts times when it is told wrong about that decision.
+"""The importance of each decision: how much worse a forest predicts times if that decision is wrong.
 
 Permutation importance (L. Breiman, Random forests, Machine Learning 45, 2001), by scikit-learn. A decision's options
-are shuffled among walks that the forest has not seen (three parts of all walks in turn); the growth of the squared
-error of the logarithm of the time, over the variance of that logarithm, is its importance: 0 for one that tells
-nothing. Unlike the effects of single decisions (`effects.py`) this sees decisions that matter only together with
-others.
+are shuffled among walks that the forest has not seen (three parts of all walks in turn); the increase of the squared
+error of the logarithm of the time, over the variance of that logarithm, is its importance: 0 for one without any
+information. Unlike the effects of single decisions (`effects.py`), this includes decisions that only matter together
+with others.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
 
 FEWEST, MOST_WALKS = 24, 2000
-"""Timed walks: fewer teach a forest nothing, more only cost time."""
+"""Timed walks: fewer are not enough for a forest, more only take time."""
 PARTS, TREES, SHUFFLES, WORTH = 3, 60, 3, 0.001
 LEAST = 0.1
-"""The share of the variance that the forest has to predict, so that it is worth asking what it goes by."""
+"""The share of the variance that the forest has to predict, so that its importances are meaningful."""
 MOST_TRIED, MOST_SHOWN = 20, 12
-"""Decisions: shuffled are those that the forest's questions are about most, shown the most important of them."""
+"""Decisions: those that the forest uses most are shuffled, the most important of them are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """Of a decision: the mean and the standard deviation over parts and shuffles, as shares of the variance."""
+    """The importance of a decision: mean and standard deviation over parts and shuffles, as shares of the variance."""
 
     title: str
     mean: float
@@ -43,8 +43,10 @@ class Importance:
 
 @dataclass(frozen=True, slots=True)
 class Importances:
-    """The most important decisions, first the most important. `explained`: the share of the variance of the logarithm
-    of the time that the forest predicts for walks it has not seen; `walks`: how many there were.
+    """The most important decisions, in descending order.
+
+    `explained`: the share of the variance of the logarithm of the time that the forest predicts for walks it has not
+    seen; `walks`: their number.
     """
 
     decisions: tuple[Importance, ...]
@@ -53,7 +55,7 @@ class Importances:
 
 
 def importances(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> Importances | str:
-    """The importances, or why there are none. `walks` are the choices of each result."""
+    """Return the importances, or why there are none. `walks` are the choices of each result."""
     timed = timed_walks(results, walks)
     count = len(timed.results)
     if count < FEWEST:
@@ -87,13 +89,15 @@ def _forest(table: Array, logs: Array) -> RandomForestRegressor:
 
 
 def _asked_about(table: Array, logs: Array) -> list[int]:
-    """The columns that a forest's questions are about, at most MOST_TRIED; at least one."""
+    """Return the columns that a forest uses, at most MOST_TRIED; at least one."""
     shares = _forest(table, logs).feature_importances_
     return [int(column) for column in np.argsort(-shares, kind="stable")[:MOST_TRIED] if shares[column] > 0] or [0]
 
 
 def _shuffled(table: Array, logs: Array) -> tuple[Array, float]:
-    """By column how much the squared error grew in each part and shuffle, and the error of the forest itself."""
+    """Return, by column, the increase of the squared error in each part and shuffle, and the error of the forest
+    itself.
+    """
     from sklearn.inspection import permutation_importance
     from sklearn.model_selection import KFold
 

@@ -59,7 +59,7 @@ LAYOUT: Json = {
     "hovermode": "closest",
     "uirevision": "kept",
 }
-"""What all figures share; the script adds colours and fonts."""
+"""The common layout of all figures; the script adds colours and fonts."""
 
 
 LEGEND: Json = {"showlegend": True, "margin": {"l": 8, "r": 12, "t": 34, "b": 8},

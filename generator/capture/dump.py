@@ -91,8 +91,7 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
     """Return the captured values: `direction` is "in" (all variables) or "out" (those written).
 
     "up0", "down0", "up1" ... are the outputs of a run with another rounding. With `mapped`, the values are read-only
-    and stay in the files: to be looked at once, they need no memory of their own, which takes longer to get than to
-    use.
+    and stay in the files: for a single use, allocating memory would take longer than the use itself.
 
     Raises:
         InputError: a variable's element size differs from that of the type that the front end understood.

@@ -59,7 +59,7 @@ def stage_textures(program: Program, target: Target) -> tuple[Placeable, ...]:
 
 
 def placed_in(kernel: LoweredKernel, placed: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return what of `placed` applies to a kernel: an array that it writes is in global memory for it."""
+    """Return the part of `placed` that applies to a kernel: arrays that it writes are in global memory for it."""
     written = mentioned(kernel.body).written if any(isinstance(p, Texture) and p.in_place for p in placed) else ()
     own = {array.name for array in kernel.arrays}.difference(written)
     return tuple(one for one in placed if one.array in own)
