@@ -1,7 +1,7 @@
-"""What each part of the colony is worth: `python -m experiments.benchmarks.ablation FILE...`.
+"""The value of each part of the colony: `python -m experiments.benchmarks.ablation FILE...`.
 
-Runs the colony with one part taken away (or one added to the bare ant system) on recorded spaces and prints optimum /
-best, mean and deviation over the seeds, at each budget. The variants of a line are the ones of `VARIANTS`.
+Runs the colony without one part (or the bare ant system with one part) on recorded spaces and prints optimum / best,
+mean and deviation over the seeds, at each budget. `VARIANTS` has the variants in the lines.
 """
 
 from __future__ import annotations

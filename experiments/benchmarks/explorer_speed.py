@@ -1,4 +1,4 @@
-"""How long the explorers think: `python -m experiments.benchmarks.explorer_speed`.
+"""The processor time of the explorers: `python -m experiments.benchmarks.explorer_speed`.
 
 Prints the milliseconds of processor time of ask and tell per evaluation, over the last 100 of 1,000 evaluations, on two
 spaces: the O1 space of a program with six two-dimensional kernels, and one with a decision of 10,000 options.
@@ -46,48 +46,48 @@ class TwoDimensional:
     contraction: tuple[int, int] | None = None
 
     def walking(self, rows: int) -> TwoDimensional:
-        """Nobody asks."""
+        """Not called."""
         raise AssertionError(f"{rows} rows per step")
 
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
-        """Their unroll factors are no question."""
+        """Return no loops: there is no decision about their unroll factors."""
         return ()
 
     def along_diagonals(self) -> TwoDimensional:
-        """Nobody asks."""
+        """Not called."""
         raise AssertionError("it has no tiles")
 
     def on_tensor_cores(self) -> TwoDimensional:
-        """Nobody asks."""
+        """Not called."""
         raise AssertionError("it has no sums of products")
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
-        """As it is, but for the extents."""
+        """Return the same kernel with reordered extents."""
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
     def lane_room(
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
     ) -> None:
-        """Nothing is computed besides."""
+        """Return None: it computes no stages."""
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
-        """Of two operands."""
+        """Return the sizes for two operands."""
         return (4, 4)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False,
                      uncopied: tuple[str, ...] = ()) -> int:
-        """Two operands of four bytes."""
+        """Return the bytes of two operands of four bytes."""
         return 4 * inner_tile * sum(tile) if copies else 0
 
 
 def six_kernels(schedule: Schedule) -> Sequence[Shape]:
-    """The same kernels under every schedule."""
+    """Return the same kernels for every schedule."""
     return tuple(TwoDimensional((f"S{number}",)) for number in range(6))
 
 
 def many_options(chooser: Chooser) -> Plan:
-    """One decision of 10,000 options, one of two."""
+    """Make one decision of 10,000 options, and one of two."""
     size = chooser.choose(Decision("size"), range(10_000))
     shared = chooser.choose(Decision("shared"), (False, True))
     assert isinstance(size, int)
@@ -95,7 +95,7 @@ def many_options(chooser: Chooser) -> Plan:
 
 
 def outcome(plan: Plan) -> Outcome:
-    """A made-up time: best with 128 threads per block."""
+    """Return an invented time: best with 128 threads per block."""
     kernels = tuple(
         KernelTime(kernel.statements, 1.0 + abs(math.log2(math.prod(kernel.block) / 128) + math.log2(kernel.tile[0])))
         for kernel in plan.kernels
@@ -105,7 +105,7 @@ def outcome(plan: Plan) -> Outcome:
 
 
 def measure(explorer_name: str, space: Space) -> float:
-    """Milliseconds of processor time of ask and tell per evaluation, at EVALUATIONS evaluations."""
+    """Return milliseconds of processor time of ask and tell per evaluation, at EVALUATIONS evaluations."""
     explorer = make_explorer(explorer_name, space, 0)
     total_s = 0.0
     for done in range(0, EVALUATIONS, ANTS):

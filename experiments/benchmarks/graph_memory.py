@@ -1,9 +1,9 @@
-"""What a node of the optimization graph takes: `python -m experiments.benchmarks.graph_memory --nodes 1000000`.
+"""The memory of a node of the optimization graph: `python -m experiments.benchmarks.graph_memory --nodes 1000000`.
 
-Fills a graph with decisions like those about kernels: four to eight sizes to choose from, about a set of statements,
+Fills a graph with decisions like those about kernels: a choice of four to eight sizes, about a set of statements,
 depending on the largest sizes, and on the points and threads so far. Prints the bytes per node of the process's
-resident memory after each step: nodes that were reached; one visited option each, with costs, the kernel's costs and
-five metrics; the colony's pheromone.
+resident memory after each step: reached nodes; one visited option each, with costs, the kernel's costs and five
+metrics; the colony's pheromone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What Halide's autoschedulers for GPUs put into kernels: `python -m experiments.benchmarks.halide_groupings NAME...`.
+"""The kernels of Halide's autoschedulers for GPUs: `python -m experiments.benchmarks.halide_groupings NAME...`.
 
 Li2018 and Anderson2021 get the pipelines of the suite with the extents of the full size as estimates, for a CUDA device
-of compute capability 7.0, each in a process of its own with a time limit, and what they say is read: stages with blocks
-of their own are kernels, stages at a loop of another are in its kernel (copies of what a stage reads are not counted).
-Nothing is run; no GPU is needed. Needs the extra `peers`.
+of compute capability 7.0, each in a separate process with a time limit. Their output is parsed: stages with their own
+blocks are kernels, stages at a loop of another are in its kernel (copies of a stage's inputs are not counted). Nothing
+is run; no GPU is needed. Needs the extra `peers`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What the inner loops of GPU kernels are made of: `python -m experiments.benchmarks.inner_loops [NAME ...]`.
+"""The instructions in the inner loops of GPU kernels: `python -m experiments.benchmarks.inner_loops [NAME ...]`.
 
-Plans that a search on an NVIDIA GPU starts with are compiled for one by NVRTC and taken apart by nvdisasm (both from
-wheels; no GPU is needed). Of the loop with the most fused multiply-adds that has no other loop inside, it counts
-instructions: an SM issues one per cycle and partition, so the share of FFMA bounds what the kernel can reach of the
-device's peak.
+The start plans of a search on an NVIDIA GPU are compiled by NVRTC and disassembled by nvdisasm (both from wheels; no
+GPU is needed). In the innermost loop with the most fused multiply-adds, it counts instructions: an SM issues one per
+cycle and partition, so the share of FFMA bounds the share of the device's peak that the kernel can reach.
 """
 
 from __future__ import annotations
@@ -45,23 +44,23 @@ _FUNCTION = re.compile(r"^\.text\.(\w+):")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of device code that has no other one inside, with its instructions by name."""
+    """An innermost loop of device code, with its instructions by name."""
 
     kernel: str
     instructions: Counter[str]
 
     @property
     def count(self) -> int:
-        """Of all instructions."""
+        """The number of all instructions."""
         return self.instructions.total()
 
     def named(self, *beginnings: str) -> int:
-        """How many have a name that begins so."""
+        """Return the number of instructions whose names have one of these prefixes."""
         return sum(n for name, n in self.instructions.items() if name.startswith(beginnings))
 
     @property
     def share(self) -> float:
-        """Of fused multiply-adds of floats, in [0, 1]."""
+        """The share of fused multiply-adds of floats, in [0, 1]."""
         return self.named("FFMA") / self.count
 
 
@@ -85,13 +84,13 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
 
 
 def made_asynchronous(plan: Plan) -> Plan | None:
-    """`plan` whose kernels copy the next tile asynchronously, if they load it ahead; None if none does."""
+    """Return `plan` with asynchronous copies of the next tile in kernels that load it ahead; None if there are none."""
     kernels = tuple(replace(kernel, asynchronous=kernel.ahead) for kernel in plan.kernels)
     return replace(plan, kernels=kernels) if kernels != plan.kernels else None
 
 
 def read(name: str) -> Program:
-    """A program of PolyBench in floats at LARGE, or a pipeline at its full size."""
+    """Return a program of PolyBench in floats at LARGE, or a pipeline at its full size."""
     if name in {one.name for one in PIPELINES}:
         given = pipeline(name)
         options = RunOptions(str(given.file), Compilation(), Budget(1), parameters=given.parameters_at("full"))
@@ -102,7 +101,7 @@ def read(name: str) -> Program:
 
 
 def described(plan: KernelPlan, loop: Loop) -> str:
-    """Its part of a row, with places for what the compiler says that it `needs`."""
+    """Return its part of a row, with placeholders for the compiler's values, `needs`."""
     wide, shared = loop.named("LDS.128", "LDS.U.128"), loop.named("LDS")
     tile, block = ("x".join(map(str, sizes)) for sizes in (plan.tile, plan.block))
     return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{needs.registers:10}}{{needs.shared:7}}"
@@ -110,7 +109,7 @@ def described(plan: KernelPlan, loop: Loop) -> str:
 
 
 def taken_apart(source: str, capability: Capability) -> tuple[str, str]:
-    """The machine code of CUDA text, and what ptxas says of it.
+    """Return the machine code of CUDA text, and the log of ptxas.
 
     Raises:
         InputError: nvdisasm is not installed.
@@ -124,7 +123,7 @@ def taken_apart(source: str, capability: Capability) -> tuple[str, str]:
 
 
 def nvdisasm() -> str:
-    """Its path. Raises InputError when it is not there."""
+    """Return its path. Raises InputError if it is not installed."""
     if found := shutil.which("nvdisasm"):
         return found
     try:
@@ -138,7 +137,7 @@ def nvdisasm() -> str:
 
 
 def inner_loops(text: str) -> Iterator[Loop]:
-    """The loops of nvdisasm's text: from a label to a branch back to it."""
+    """Yield the loops in nvdisasm's text: from a label to a branch back to it."""
     kernel, labels, seen, starts = "", dict[str, int](), list[str](), list[int]()
     for line in text.splitlines():
         if function := _FUNCTION.match(line):
@@ -156,7 +155,9 @@ def inner_loops(text: str) -> Iterator[Loop]:
 
 
 def most_multiplied(loops: Iterator[Loop]) -> dict[str, Loop]:
-    """Of each kernel the loop with the most fused multiply-adds, of those the one with the greatest share of them."""
+    """Return, for each kernel, the loop with the most fused multiply-adds; of equal ones, that with their greatest
+    share.
+    """
     best: dict[str, Loop] = {}
     for loop in loops:
         other = best.get(loop.kernel)

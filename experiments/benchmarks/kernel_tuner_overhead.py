@@ -1,10 +1,10 @@
-"""What an evaluation costs beside compiling and running it: antune's `tune_kernel` and Kernel Tuner's own, in turns.
+"""The cost of an evaluation besides compiling and running: antune's `tune_kernel` and Kernel Tuner's own, in turns.
 
-The same OpenCL kernel with as many configurations as evaluations, all of which have texts of their own; each tool in a
-process per round, with its driver's cache empty. An evaluation's cost is what a call takes, over its evaluations; its
-overhead that without the times that the tool itself gives for compiling, verifying and benchmarking (antune compiles on
-all cores at once, so that its overhead may be below 0). Starting is what the first evaluation waits for: the difference
-of a call with few and one with many evaluations tells it from the rest.
+The same OpenCL kernel with as many configurations as evaluations, all with different texts; each tool in a process per
+round, with an empty driver cache. The cost of an evaluation is the time of a call divided by its evaluations; its
+overhead is the cost without the times that the tool itself reports for compiling, verifying and benchmarking (antune
+compiles on all cores at once, so its overhead may be below 0). The start is the wait for the first evaluation, and
+follows from the difference between a call with few and one with many evaluations.
 
     python -m experiments.benchmarks.kernel_tuner_overhead --peer PYTHON [--device NAME] [--evaluations N] [--rounds N]
 

@@ -1,7 +1,7 @@
-"""What cost models said of measured plans: `python -m experiments.benchmarks.model_pictures RUN... --out FILE.png`.
+"""The costs of measured plans by cost models: `python -m experiments.benchmarks.model_pictures RUN... --out FILE.png`.
 
 The plans of all runs of a program are one chart per model: predicted cost over measured time, both logarithmic, with
-rank correlation and regret. The plan that the model thinks best is the large dot. Runs come from `antune tune`, or from
+rank correlation and regret. The model's best plan is the large dot. Runs come from `antune tune`, or from
 `taught_searches`. Prints the same figures as a table. `--calibration FILE`: constants from `antune suite calibrate`.
 """
 

@@ -1,9 +1,9 @@
 """Explorers on image pipelines under a model: `python -m experiments.benchmarks.modelled_pipelines PROGRAM...`.
 
-What a plan costs is what the static model says of its kernels (metrics.static_model): operations and bytes on a GPU
-with 108 units, over occupancy, balance and tail, and a launch as much as LAUNCH operations; programs have their medium
-sizes. No device is needed, and no load on the machine disturbs that. It tells how well explorers search where stages
-are computed, not how fast the plans are.
+The cost of a plan is computed by the static model (metrics.static_model): operations and bytes on a GPU with 108 units,
+over occupancy, balance and tail, where a launch costs LAUNCH operations; programs have their medium sizes. No device is
+needed, and load on the machine does not matter. It shows how well explorers search for the places of stages, not how
+fast the plans are.
 
 Prints the best cost of any search over the best of each, mean and deviation over the seeds, at each budget.
 """

@@ -1,9 +1,9 @@
-"""What it takes to plan without measuring: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
+"""The time to plan without measurements: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
 sioutas] [--off sampling,freezing,memory]`.
 
-One beam search in five passes per pipeline of the suite, at its full size, after the data flow is known. With --off,
-devices of the search are switched off one by one (Anderson et al. 2021, tables 1 and 2), or all of those named
-together with --together.
+One beam search in five passes per pipeline of the suite, at its full size, with known data flow. With --off, features
+of the search are switched off one by one (Anderson et al. 2021, tables 1 and 2), or all of those named together with
+--together.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read(text: str, size: str) -> Program:
 
 
 def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...]) -> str:
-    """Return what a search took, in words."""
+    """Return the time of a search, in words."""
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
     flow = dataflow(program)

@@ -1,16 +1,16 @@
-"""What cost models teach a search: `python -m experiments.benchmarks.taught_searches PIPELINE... [--device intel]`.
+"""The value of cost models in a search: `python -m experiments.benchmarks.taught_searches PIPELINE... [--device
+intel]`.
 
-For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
-cost models before them (--models: of two plan makers, of a beam), with foretold costs as the mean function of its
-screening (--foretell), as the desirability of its ants (--foresee), and with plans of plan makers and both of these,
-one run right after the other. The foretold costs are those of
-Sioutas' model, and once more those of the learned one. So do, for a few evaluations, the explorers that follow one
-model alone. The runs are kept below --out; those that are there already are not made again, and go on where they have
-fewer evaluations. Then the best plans of each search at each budget are measured again, in turns in one process: on a
-machine with other work, times that were taken minutes apart say little.
-Prints, at each budget, the time of the best plan without models over that with them; then how long the first plans of
-the models and the best plans of the plain search take, over the best plan of all, and in parentheses how many kernels
-they have. --only WAY... leaves out the others.
+For each pipeline of the suite and each seed, an explorer searches in several ways, directly after each other: with its
+default start plans, with the best plans of cost models before them (--models: of two plan makers, of a beam), with
+predicted costs as the mean function of its screening (--foretell), as the desirability of its ants (--foresee), and
+with plans of plan makers and both of these. The predictions are those of Sioutas' model, and also of the learned one.
+The explorers that follow one model alone search, too, for a few evaluations. The runs are kept below --out; existing
+ones are not repeated, but continued if they have fewer evaluations. Then the best plans of each search at each budget
+are measured again, in turns in one process: on a machine with other work, times taken minutes apart are hard to
+compare. Prints, at each budget, the time of the best plan without models over that with them; then the times of the
+models' first plans and of the plain search's best plans, over the best plan of all, and in parentheses their numbers of
+kernels. --only WAY... leaves out the others.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from metrics.statistics import geometric_mean
 from runners.base import Job
 
 MODEL, LEARNED = "sioutas", "learned"
-"""Of mean function and desirability; and of another mean function."""
+"""The model of mean function and desirability; and that of another mean function."""
 ONE_SHOT = (*PLAN_MAKERS, "beam")
 """Explorers that follow one model alone."""
 FIRST = 2
-"""Their evaluations: their first plan is wanted, which is evaluation 1."""
+"""Their evaluations: only their first plan is needed, which is evaluation 1."""
 FINALISTS, SITTINGS = 4, 9
-"""Plans of a search at a budget that are measured again, and in how many sittings."""
+"""The number of plans of a search at a budget that are measured again, and of sittings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An explorer and what it is told; `name` stands in the table and names its runs."""
+    """An explorer and its models; `name` is used in the table and for its runs."""
 
     name: str
     explorer: str
@@ -61,20 +61,20 @@ class Way:
 
 
 class Silent:
-    """A reporter that tells nothing."""
+    """A reporter that prints nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def result(self, result: Result) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """The explorer as it is; with plans of plan makers, of a beam, with a mean function by either model, with a
+    """Return the plain explorer; with plans of plan makers, of a beam, with a mean function by either model, with a
     desirability, with several of these; and those that follow one model.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
@@ -87,7 +87,7 @@ def ways(explorer: str) -> tuple[Way, ...]:
 
 
 def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, device: str) -> RunOptions:
-    """The options of a run."""
+    """Return the options of a run."""
     program = pipeline(name)
     return RunOptions(str(program.file), Compilation(), Budget(evaluations=budget), explorer=way.explorer, seed=seed,
                       parameters=program.parameters_at(size), device=device, space="pipeline", models=way.models,
@@ -95,7 +95,7 @@ def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, devi
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
-    """The results of a run, which is made, or goes on, unless it is there."""
+    """Return the results of a run, which is made or continued if necessary."""
     if not is_run(directory):
         tune(replace(options, timing=replace(options.timing, finalists=0)), directory, Silent())
     with read_store(directory) as store:
@@ -109,7 +109,7 @@ def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
 
 
 def best_after(results: Sequence[Result], budget: int) -> tuple[Plan, ...]:
-    """The plans that may be the best after `budget` evaluations, the default plan not counted: FINALISTS of them."""
+    """Return FINALISTS plans that may be the best after `budget` evaluations, without the default plan."""
     timed = ((cost_ms(result.outcome), result) for result in results if result.evaluation.number <= budget)
     found = [(ms, result.evaluation.number, result.evaluation.plan) for ms, result in timed if ms is not None]
     return tuple(plan for _, _, plan in sorted(found, key=lambda one: one[:2])[:FINALISTS])
@@ -117,24 +117,25 @@ def best_after(results: Sequence[Result], budget: int) -> tuple[Plan, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """The best plans of the searches of a program with a seed, by way and budget, and what they take, in turns."""
+    """The best plans of the searches of a program with a seed, by way and budget, and their times, measured in turns.
+    """
 
     title: str
     plans: Mapping[tuple[str, int], tuple[Plan, ...]]
     times_ms: Mapping[Plan, float]
 
     def ms(self, way: str, budget: int) -> float:
-        """The time of the best plan of a way at a budget; infinite where it had none."""
+        """Return the time of the best plan of a way at a budget; infinite if there is none."""
         return self.best(way, budget)[0]
 
     def best(self, way: str, budget: int) -> tuple[float, int]:
-        """That time, and how many kernels the plan has."""
+        """Return that time, and the plan's number of kernels."""
         found = [(self.times_ms.get(plan, inf), len(plan.kernels)) for plan in self.plans[way, budget]]
         return min(found, default=(inf, 0))
 
 
 def again(options: RunOptions, plans: Sequence[Plan]) -> dict[Plan, float]:
-    """What each of `plans` takes when all are measured in turns: the median over sittings."""
+    """Return the times of `plans` measured in turns: the median over sittings."""
     problem = PARTS.read_problem(options, lambda _: None)
     with (
         TemporaryDirectory(prefix="antune-taught-") as folder,
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
-    """One program with one seed, in each of the ways."""
+    """Search one program with one seed, in each of the ways."""
     plans: dict[tuple[str, int], tuple[Plan, ...]] = {}
     for way in chosen:
         alone = way.explorer in ONE_SHOT
@@ -199,7 +200,8 @@ def _print_ratios(found: Sequence[Searches], explorer: str, taught: Sequence[Way
 
 
 def _print_first(found: Sequence[Searches], explorer: str, makers: Sequence[Way], budgets: Sequence[int]) -> None:
-    """The first plans of the models, which no search has improved, and the best of the plain search."""
+    """Print the times of the models' first plans, which no search has improved, and of the plain search's best plans.
+    """
     columns = [*((way.name, FIRST) for way in makers), *((explorer, budget) for budget in budgets)]
     heads = [*(way.name for way in makers), *(f"{explorer}@{budget}" for budget in budgets)]
     print(f"\n| time / time of the best plan | {' | '.join(heads)} |\n|---|" + "---|" * len(heads))

@@ -1,10 +1,10 @@
-"""Spaces of millions of configurations: how long a search takes to start in them, and to ask.
+"""Spaces of millions of configurations: the time to start a search in them, and to ask.
 
-The kernels are those of the auto-tuning community's benchmark hub whose products of values are largest (parameters and
+The kernels are those of the auto-tuning community's benchmark hub with the most combinations (parameters and
 restrictions as published; Willemsen et al., "Efficient construction of large search spaces for auto-tuning", ICPP 2025,
-have the same), and a matrix multiplication with the parameters of CLBlast and more values. Beside each: how long
-python-constraint2, the solver that Kernel Tuner uses, takes to list all legal configurations, which it does before its
-first evaluation (where it is installed; `--solver` runs it, with a limit of time).
+have the same), and a matrix multiplication with the parameters of CLBlast and more values. For comparison: the time of
+python-constraint2, the solver of Kernel Tuner, to list all legal configurations, which it does before its first
+evaluation (if it is installed; `--solver` runs it, with a time limit).
 
     python -m experiments.benchmarks.template_spaces [--solver PYTHON] [NAME...]
 
@@ -100,7 +100,7 @@ def started(spec: Spec, explorer: str) -> tuple[float, list[float]]:
     """Return the seconds until the first configurations are drawn, and the processor seconds of each of COUNT later
     draws.
 
-    The explorer is told a time for every configuration.
+    The explorer gets a time for every configuration.
     """
     begin = time.perf_counter()
     parameters = [Parameter(name, tuple(values)) for name, values in spec.parameters.items()]

@@ -1,10 +1,11 @@
-"""Whose tile, and where it lies: `python -m experiments.benchmarks.warps [--device D] [--draws N] [NAME...]`.
+"""Tiles of blocks and warps, and their memory: `python -m experiments.benchmarks.warps [--device D] [--draws N]
+[NAME...]`.
 
 Pipelines with stages in overlapped tiles, and stencils with several time steps per launch: the same random sizes with
-tiles of blocks, of warps, and of warps with parts in registers (random fractions), in turns, so that a busy machine
-hits all of them. The table has the best time of each, and says over how many sizes. Kernels that compute nothing
-besides have the same plan in all of them. With `--results FILE` every time is written there at once, and what is there
-is not measured again, as long as the same code is generated: the same command goes on where it was stopped.
+tiles of blocks, of warps, and of warps with parts in registers (random fractions), in turns, so that load on the
+machine affects all of them. The table has the best time of each, and the number of sizes. Kernels without other stages
+have the same plan in all of them. With `--results FILE` every time is written there at once, and stored times are not
+measured again, as long as the same code is generated: the same command continues a stopped run.
 """
 
 from __future__ import annotations
@@ -67,17 +68,17 @@ INLINE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 STENCILS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"jacobi-1d": (2, 4), "jacobi-2d": (2, 4), "heat-3d": (1, 2), "fdtd-2d": (2, 4)}
 )
-"""Time steps per launch; in three dimensions a warp's tile with the surroundings for more has no room."""
+"""Time steps per launch; in three dimensions a warp's tile with the margins for more does not fit."""
 MEDIUM: Literal["medium"] = "medium"
 """The size of the pipelines."""
 LIMITS = Limits(half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.4)
-"""Plans are many, and the best of each kind counts: each is measured for a moment only."""
+"""Each plan is only measured for a moment: there are many, and the best of each kind counts."""
 _POINTS: tuple[int, ...] = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A program: the best milliseconds of each kind of tile, over so many sizes that passed."""
+    """A program: the best milliseconds of each kind of tile, and the numbers of valid sizes."""
 
     name: str
     best: Mapping[Kind, float]
@@ -86,7 +87,7 @@ class Row:
 
 
 def tiled_stages(name: str) -> Stages:
-    """The stages of a pipeline that are in tiles, and those inline."""
+    """Return the stages of a pipeline in tiles, and those inline."""
     places: dict[str, Where] = dict.fromkeys(INLINE.get(name, ()), "inline")
     places |= dict.fromkeys(IN_BLOCKS[name], "block")
     return Stages(tuple(sorted(places.items())))
@@ -95,7 +96,7 @@ def tiled_stages(name: str) -> Stages:
 def plans_of(
     program: Program, target: Target, schedule: Schedule, draws: int, rng: np.random.Generator
 ) -> Iterator[dict[Kind, Plan]]:
-    """Random sizes, each with the kinds of tiles that are on offer for some kernel; each plan once."""
+    """Yield random sizes, each with the kinds of tiles that some kernel supports; each plan once."""
     base = (
         time_plan(program, target, schedule.steps)
         if isinstance(schedule, TimeTiles)
@@ -115,7 +116,7 @@ def plans_of(
 
 
 def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapping[Kind, KernelPlan]:
-    """A kernel with random sizes, by the kinds of tiles on offer."""
+    """Return a kernel with random sizes, by the supported kinds of tiles."""
     count = len(shape.extents)
     block = [*(1 for _ in range(count - 2)), int(rng.choice((1, 2, 4, 8))), 32][-count:]
     if count == 1:
@@ -135,14 +136,14 @@ def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapp
 
 
 def kind_of(kernel: KernelPlan) -> Kind | None:
-    """Whose its tile is; None for a thread's."""
+    """Return the kind of its tile; None for a thread's."""
     if kernel.level == "sub-group":
         return "hybrid" if kernel.in_registers else "warp"
     return "block" if kernel.level == "block" else None
 
 
 def measure(name: str, device: str | None, draws: int, size: str, results: Results) -> Row:
-    """Time the plans of one program that are not in `results` yet, all kinds of one size before the next size."""
+    """Time the plans of one program that are not yet in `results`, all kinds of one size before the next size."""
     problem, lines, given = _problem(name, size), list[Line](), size if name in STENCILS else MEDIUM
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
         runner = open_runner(problem, device, LIMITS, Path(folder))
@@ -162,7 +163,7 @@ def measure(name: str, device: str | None, draws: int, size: str, results: Resul
 def _timed(
     runner: Runner, plans: Mapping[Kind, Plan], program: Program, words: str, results: Results
 ) -> list[Line]:
-    """The lines of one size."""
+    """Return the lines of one size."""
     device = runner.device
     keys: dict[Kind, Key] = {
         kind: (words, device.name, kind, plan.digest, code_of(program, plan, device.target))
@@ -178,7 +179,7 @@ def _timed(
 
 
 def code_of(program: Program, plan: Plan, target: Target) -> str:
-    """The hash of the code that is generated for a plan; `none` where it is refused."""
+    """Return the hash of the code that is generated for a plan; `none` if it is refused."""
     try:
         return lower(program, plan, target).code_hash
     except IllegalPlan:
@@ -186,7 +187,7 @@ def code_of(program: Program, plan: Plan, target: Target) -> str:
 
 
 def row(name: str, lines: Sequence[Line]) -> Row:
-    """The best of each kind."""
+    """Return the best of each kind."""
     times = {kind: [line.ms for line in lines if line.kind == kind and line.ms is not None] for kind in KINDS}
     failed = tuple(f"{line.kind}: {line.words}" for line in lines if line.ms is None)
     best = {kind: min(ms) for kind, ms in times.items() if ms}
@@ -202,7 +203,7 @@ def _problem(name: str, size: str) -> Problem:
 
 
 def table(rows: list[Row]) -> str:
-    """Markdown: times, and how many times faster warps and hybrid tiles are than tiles of blocks."""
+    """Return a Markdown table: times, and the speedups of warps and hybrid tiles over tiles of blocks."""
     lines = ["| program | sizes | tile per block | per warp | | hybrid | |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         times = [row.best.get(kind) for kind in KINDS]
