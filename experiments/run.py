@@ -76,7 +76,7 @@ class More:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """How a session ended, and the results of the run; `best` is None if there is no valid plan."""
+    """The end of a session, and the results of the run; `best` is None if there is no valid plan."""
 
     directory: Path
     ending: Ending

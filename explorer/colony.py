@@ -67,7 +67,7 @@ Starts: TypeAlias = Sequence[Walk]
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """How candidates are generated, from which a model selects the walks to measure.
+    """The generation of candidates, from which a model selects the walks to measure.
 
     `crowd`: candidates per requested walk; in total at most `most`, but at least two per requested walk. The share
     `moves` of them are copies of the `elite` best walks with one or two decisions changed, the share `strangers` random

@@ -158,7 +158,7 @@ def bequest(given: Preferences, rng: np.random.Generator) -> Genes:
 
 @dataclass(slots=True)
 class Scales:
-    """Which options are near each other: numbers are ordered by size; other options are all equally far apart.
+    """The neighbourhood of options: numbers are ordered by size; other options are all equally far apart.
 
     Caches the order of each node.
     """

@@ -176,7 +176,7 @@ class SharedFactor:
 
 @dataclass(frozen=True, slots=True)
 class WarpTile:
-    """How the warps of a block multiply a tile on tensor cores, `depth` terms of a sum at a time.
+    """The multiplication of a tile by the warps of a block on tensor cores, `depth` terms of a sum at a time.
 
     `warps`: their numbers along rows and columns, each with `each` fragments of SIDE x SIDE sums; the factors have
     `precision`. `parts`: the fragment variables of a warp. `sums`: the array that receives them, declared with rows of

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 Precision: TypeAlias = Literal["tf32", "fp16", "bf16"]
 Products: TypeAlias = Literal["full", "tf32", "fp16", "bf16"]
-"""How the products of a kernel are computed: `full`, in the type of the program, or in a lower precision."""
+"""The precision of a kernel's products: `full`, in the type of the program, or in a lower precision."""
 
 ROUND_OFF: Mapping[str, float] = {"tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-8}
 """The unit round-off u: a number x becomes x(1 + d), |d| <= u. Significands have 11, 11 and 8 bits. For fp16 this holds

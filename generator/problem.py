@@ -19,7 +19,7 @@ from generator.templates.template import Template
 
 Origin: TypeAlias = Literal["capture", "harness", "pipeline", "answer", "first"]
 Subject: TypeAlias = Program | Template
-"""What is tuned: a program with known loops, or the text of a kernel."""
+"""The subject of tuning: a program with known loops, or the text of a kernel."""
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 

@@ -43,7 +43,7 @@ class InlineReader(Protocol):
 
     @property
     def often(self) -> int:
-        """How often it reads each of them: the number of iterations of its reduction loops."""
+        """The number of reads of each of them: the number of iterations of its reduction loops."""
 
 
 class Inlinable(Protocol):
@@ -68,7 +68,7 @@ class Inlinable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What one element of a context needs of an inline stage.
+    """The elements of an inline stage that one element of a context needs.
 
     `copies`: expressions of the stage in the kernel's text. `work`: elements of the stage that are computed.
     `elements`: their subscripts; None if it is unknown which of them are equal.

@@ -22,9 +22,9 @@ from graph.states import Asked, Found, State, replayed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelsKnown:
-    """What a prefix has settled about kernels.
+    """The decisions of a prefix about kernels.
 
-    `stages`: what was known before the kernels (depends on the space). `schedule`: the complete schedule. `finished`:
+    `stages`: the facts known before the kernels (depends on the space). `schedule`: the complete schedule. `finished`:
     the plans of the complete kernels. `decided`: the answers about the current kernel. `left`: the kernels after it.
     """
 

@@ -45,7 +45,7 @@ ROWS = (
         "histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
 )
-"""Of docs/decisions.md."""
+"""Rows of the table in docs/decisions.md."""
 
 _PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 _ROLES: tuple[Role, ...] = ("own loops", "no loops", "in a reader")
@@ -59,11 +59,11 @@ class Reader(InlineReader, Protocol):
 
     @property
     def slope(self) -> float:
-        """How much longer the box that it reads gets for each further point that it computes."""
+        """The increase of the extent of the box that it reads, for each further point that it computes."""
 
     @property
     def margin(self) -> float:
-        """How much longer that box is than `slope` times the extent of the reader."""
+        """The difference between the extent of that box and `slope` times the extent of the reader."""
 
     @property
     def in_block(self) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from graph.space import Option, Space
 
 Role: TypeAlias = Literal["own loops", "in a reader", "no loops"]
-"""Where a stage is computed: in loops of its own, in loops inside those of its readers, or without loops, when each
+"""The place of a stage: in loops of its own, in loops inside those of its readers, or without loops, when each
 reader computes the elements that it needs.
 """
 

@@ -1,4 +1,4 @@
-"""Which arrays of a pipeline share a kernel (`generator.schedules.stages`), decided after the places of the stages.
+"""The arrays of a pipeline that share a kernel (`generator.schedules.stages`), decided after the places of the stages.
 
 From the outputs to the inputs, every array may join the kernel of an array decided before it. They must have the same
 extents, neither may need the other, and both must need a common array, which the shared kernel reads or computes once.

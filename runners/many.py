@@ -73,7 +73,7 @@ def _meant(selector: str, listed: tuple[DeviceInfo, ...], choose: Choose) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run measures. `devices`: the user's selectors (empty: the best device found).
+    """The place of a run's measurements. `devices`: the user's selectors (empty: the best device found).
 
     `cluster`: None for this machine, `local:N` for a Dask cluster of N workers on this machine, else the address of a
     Dask scheduler or its scheduler file. `found`: the devices that `registry.check_place` found (empty: not searched

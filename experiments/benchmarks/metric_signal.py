@@ -1,4 +1,4 @@
-"""How well metrics predict times: `python -m experiments.benchmarks.metric_signal FILE.json.gz...`.
+"""The correlation of metrics and times: `python -m experiments.benchmarks.metric_signal FILE.json.gz...`.
 
 For each recording and metric, over all timed walks: Spearman's rank correlation with the time (-1: a higher metric
 always means faster; 0: no relation), for the whole program and for single kernels. For kernels, each kernel identity is

@@ -52,7 +52,7 @@ class Line:
 
     @property
     def key(self) -> Key:
-        """What identifies a plan and the measured code."""
+        """The identity of a plan and the measured code."""
         return self.program, self.device, self.kind, self.plan, self.code
 
 

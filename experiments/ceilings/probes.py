@@ -48,7 +48,7 @@ MOVED = 1 << 27
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What is measured: `sum` reads an array, `triad` reads two and writes one, `fma` computes.
+    """A probe: `sum` reads an array, `triad` reads two and writes one, `fma` computes.
 
     `working_set` is in bytes, over all arrays that are read or written (unused for fma).
     """
@@ -72,7 +72,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a probe is distributed: `chains` are independent accumulators, or elements in flight, per thread.
+    """The distribution of a probe: `chains` are independent accumulators, or elements in flight, per thread.
 
     `lanes`: elements per vector (OpenCL only), because compilers for CPUs do not always vectorise.
     """

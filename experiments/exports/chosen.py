@@ -1,4 +1,4 @@
-"""What is exported: one evaluation of a run, with the facts of the run."""
+"""The exported part: one evaluation of a run, with the facts of the run."""
 
 from __future__ import annotations
 

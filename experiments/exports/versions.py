@@ -67,7 +67,7 @@ class Exported:
 
     @property
     def chosen(self) -> Chosen:
-        """What is exported for the tuned size."""
+        """The export for the tuned size."""
         return self.versions[0].chosen
 
     @property

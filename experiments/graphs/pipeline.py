@@ -38,7 +38,7 @@ _IN, _OUT = "\nin", "\nout"
 
 @dataclass(frozen=True, slots=True)
 class KernelNote:
-    """What a drawing says about a kernel: time in ms (None: unknown), decisions in words, work for stages by array."""
+    """A kernel in a drawing: time in ms (None: unknown), decisions in words, work for stages by array."""
 
     ms: float | None
     words: str

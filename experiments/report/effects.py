@@ -1,4 +1,4 @@
-"""Which decisions matter: the times of all walks, grouped by the option that they chose."""
+"""The effects of decisions: the times of all walks, grouped by the option that they chose."""
 
 from __future__ import annotations
 

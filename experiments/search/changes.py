@@ -1,4 +1,4 @@
-"""What changed between the start of a run and its continuation: harmless changes are reported, others refused.
+"""The changes between the start of a run and its continuation: harmless changes are reported, others refused.
 
 A run continues with the stored program, reference and options, so a changed file or compiler does no harm. Times from
 another driver, and even more from another device, cannot be compared with the old ones.

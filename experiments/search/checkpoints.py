@@ -42,7 +42,7 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What the state depends on, and the hash of the compressed state."""
+    """The dependences of the state, and the hash of the compressed state."""
 
     format: str
     key: str

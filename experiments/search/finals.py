@@ -44,9 +44,9 @@ class FinalLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What the latest final says: the finalists in order, the winner first, and the number of sittings.
+    """The result of the latest final: the finalists in order, the winner first, and the number of sittings.
 
-    `failed` are the evaluations that went wrong in a sitting, with what happened.
+    `failed` are the evaluations that failed in a sitting, with the reasons.
     """
 
     standings: tuple[Standing, ...]
@@ -119,7 +119,7 @@ def _job(result: Result) -> Job:
 
 
 def ranking(results: Sequence[Result], final: Final, sought: Sought = BY_TIME) -> Ranking | None:
-    """What `final` says about a run with these results.
+    """Return the result of `final` for a run with these results.
 
     None without a final of at least `FEWEST_SITTINGS`, when nobody was left at its end, or when a plan was found since
     that looked better than all that took part.

@@ -18,7 +18,7 @@ from graph.space import Space
 from graph.walk import Walk
 
 NEAR = 6
-"""How many neighbours are tried: few, so that small budgets suffice."""
+"""The number of neighbours that are tried: few, so that small budgets suffice."""
 _STREAM = 31
 
 

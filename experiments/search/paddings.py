@@ -19,7 +19,7 @@ from metrics.device_model import DeviceModel, device_model
 from metrics.static_model import shared_efficiency
 
 LEAST_GAIN = 0.02
-"""Of the share of passes without conflicts, for which a larger padding is chosen: it takes shared memory."""
+"""The gain in the share of passes without conflicts for which a larger padding is chosen: it takes shared memory."""
 
 
 def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Plan:

@@ -40,7 +40,7 @@ NOWHERE = "none"
 FORETELLING = ("sioutas", "polymage", "learned")
 """Cost models that need no generated code: they judge hundreds of plans in the time of one measurement."""
 BEST, FEW = 30, 5
-"""How many plans a plan maker returns: `BEST` when it is the explorer, `FEW` when another explorer starts from them."""
+"""The number of plans of a plan maker: `BEST` when it is the explorer, `FEW` when another explorer starts from them."""
 
 
 ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]

@@ -47,9 +47,9 @@ def with_profile(outcome: Outcome, counted: Counted | None) -> Outcome:
 
 def as_told(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], profiles: Mapping[int, Counted],
             count: int) -> dict[int, Outcome]:
-    """Return the outcomes that the explorer is told, by number: those of the `count` fastest plans with their counters.
+    """Return the outcomes for the explorer, by number: those of the `count` fastest plans with their counters.
 
-    Counters that `antune profile` added later are left out, because a resumed explorer must be told the same as the
+    Counters that `antune profile` added later are left out, because a resumed explorer must get the same as the
     original one.
     """
     counted = {evaluation.number for evaluation in fastest(batch, outcomes, count)}

@@ -220,7 +220,7 @@ class Store:
             return {row["evaluation"]: row_to_outcome(dict(row)) for row in rows}
 
     def told(self, first: int, last: int) -> Iterator[tuple[object, ...]]:
-        """Yield a row for each finished evaluation from `first` to `last`: all that an explorer is told, as stored."""
+        """Yield a row for each finished evaluation from `first` to `last`: all that an explorer gets, as stored."""
         with database_errors(self._path):
             for row in self._db.execute(_TOLD, (first, last)):
                 yield tuple(row)

@@ -1,7 +1,7 @@
-"""What a run is, as values: what the user asked for, where it was made, what came of each evaluation, and all of it as
+"""A run as values: the user's options, the environment, the results of the evaluations, and all of this as
 JSON.
 
-Read `options.py` and `stopping.py` (what was asked), `environment.py` and `versions.py` (the machine and the software),
+Read `options.py` and `stopping.py` (the options), `environment.py` and `versions.py` (the machine and the software),
 `records.py` (the run and its results), `outcome_rows.py` and `program_json.py` (how the store keeps them).
 
 May import the values of `generator`, `graph`, `explorer`, `runners` and `metrics`; nothing else of `experiments` but

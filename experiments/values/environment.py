@@ -20,11 +20,11 @@ NO_MATTER = ("DEBUG", "CACHE", "TRACING", "TEMP_FILES", "_DIR", "_PATH")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where a process ran. `packages` are (name, version) of installed packages, `rooms` (name, hash) of antune's own
-    code.
+    """The environment of a process.
 
-    `settings` are environment variables (name, value) that affect how drivers run kernels, set by the user or by
-    antune; on a cluster they are those of the machine that runs the search. None: they were not recorded.
+    `packages` are (name, version) of installed packages, `rooms` (name, hash) of antune's own code. `settings` are
+    environment variables (name, value) that affect how drivers run kernels, set by the user or by antune; on a cluster
+    they are those of the machine that runs the search. None: they were not recorded.
     """
 
     python: str

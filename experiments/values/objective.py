@@ -204,7 +204,7 @@ class Sought:
 
     @cached_property
     def noun(self) -> str:
-        """What costs are called in a sentence."""
+        """The name of costs in a sentence."""
         return "time" if self.objective.is_time else self.axis
 
     @cached_property

@@ -25,7 +25,7 @@ COMPILE_LIMIT_S, RUN_LIMIT_S = 60.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has used so far: evaluations, iterations and active wall-clock seconds; and what they gained.
+    """The resources used by a run so far: evaluations, iterations and active wall-clock seconds; and the gains.
 
     The default plan (evaluation 0) is not counted.
     """
@@ -110,7 +110,7 @@ def make_budget(evaluations: int | None, iterations: int | None, minutes: float 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How precisely times are measured.
+    """The precision of measured times.
 
     `precision` (percent): a plan is repeated until the 95 % confidence interval of the median is that narrow on either
     side, at most `max_repeats` times. `cache`: whether the device's caches are flushed before each repeat. `finalists`:

@@ -89,7 +89,7 @@ def parse_goal(text: str) -> Goal:
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """What the stopping rules need from the results so far, in ask order.
+    """The data of the stopping rules about the results so far, in ask order.
 
     `surest_ms` is the lowest upper end of a confidence interval, reached by evaluation `surest`. `latest` is the
     evaluation of the last clear improvement (the first timed one counts as one), and `low_ms` the lower end of its

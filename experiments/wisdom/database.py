@@ -20,7 +20,7 @@ from runners.base import DeviceInfo
 
 VERSION = 1
 WAIT_S = 20.0
-"""How long, in seconds, a process waits for other writers."""
+"""The time, in seconds, that a process waits for other writers."""
 _INSERT = f"INSERT INTO plan ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _KEEP = f"""{_INSERT} ON CONFLICT (identity, device, platform) DO UPDATE
     SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}

@@ -18,7 +18,7 @@ from runners.base import DeviceInfo
 
 @dataclass(frozen=True, slots=True)
 class Subjected:
-    """How wisdom identifies a program.
+    """The identity of a program in wisdom.
 
     `identity` is a digest of what the program computes, sizes included, independent of its file's path; `family` is the
     same without sizes. `extents` are those of all arrays, in order.

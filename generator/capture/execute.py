@@ -28,7 +28,7 @@ _GUARD_S = 10.0  # extra time before a guard that does not answer is given up
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: `reason` in words; `output`: its first lines."""
+    """The end of a program: whether it is `ok`, the `reason` in words; `output`: its first lines."""
 
     ok: bool
     reason: str

@@ -31,7 +31,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """How to call the function. `globals_`: the file's variables that may be set before the call."""
+    """The call of the function. `globals_`: the file's variables that may be set before the call."""
 
     source: ScopSource
     overrides: Mapping[str, int]

@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(slots=True)
 class Known:
-    """What is known when a decision is made: the kernel with its dimensions as decided, the device, earlier decisions.
+    """The known facts at a decision: the kernel with its dimensions as decided, the device, earlier decisions.
 
     `wide`: offer everything that may pay, otherwise the options of the paper (Coding Ants).
     """
@@ -81,7 +81,7 @@ class KernelDecision(Generic[T]):
     """A decision that is one question and one field of a KernelPlan. Other kinds override methods.
 
     `key`: the field's name, also in JSON. `name`: the question's, in graphs, stored walks and `Question`s. `title`: the
-    name for people, if different. `offer`: returns the options, given the earlier decisions; only the default if there
+    name for users, if different. `offer`: returns the options, given the earlier decisions; only the default if there
     is nothing to decide. `says`: describes a value other than the default, after the title. `younger`: younger than
     stored plans' digests, so JSON contains it only if it is not the default.
     """
@@ -98,7 +98,7 @@ class KernelDecision(Generic[T]):
 
     @property
     def shown(self) -> str:
-        """The name for people."""
+        """The name for users."""
         return self.title or self.name
 
     def ask(self, known: Known) -> Generator[Question, Option, T]:

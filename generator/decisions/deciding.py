@@ -110,5 +110,5 @@ def kernel_words(kernel: KernelPlan) -> tuple[str, ...]:
 
 
 def title_of(name: str) -> str:
-    """Return the name for people of a question."""
+    """Return the name of a question for users."""
     return next((decision.shown for decision in KERNEL_DECISIONS if decision.name == name), name)

@@ -1,4 +1,4 @@
-"""Which kernels must not fuse multiplications with additions.
+"""The kernels that must not fuse multiplications with additions.
 
 Intel's CPU runtime (2026.22.10) miscompiles, after a barrier, a fused multiply-add one of whose factors is a thread
 index converted to a floating type: `(g - (float)t0 * 0.3f) + (float)t0 * 0.3f` comes out as `g + (float)t0 * 0.3f` if

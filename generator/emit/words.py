@@ -15,7 +15,7 @@ hint.
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """How a dialect calls a function of C: by `name`, with arguments converted to `argument`, the result to `result`.
+    """A dialect's form of a function of C: its `name`, with arguments converted to `argument`, the result to `result`.
     """
 
     name: str

@@ -16,7 +16,7 @@ PROGRAM_LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How the user starts the program: its arguments, and the file for its standard input, with that file's SHA-256.
+    """The start of the program: its arguments, and the file for its standard input, with that file's SHA-256.
 
     `limit_s`: the time limit of a run in seconds. `random_inputs`: if the program cannot be run, call the function with
     the SCoP with random data.
@@ -49,7 +49,7 @@ def file_hash(file: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """How the user compiles the file, like a C compiler's command line, and starts the program.
+    """The user's way to compile the file, like a C compiler's command line, and to start the program.
 
     `sources`: further translation units that the program needs to link.
     """

@@ -35,7 +35,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComputeScope:
-    """Where a definition is computed: its iterators, outermost first, and the points.
+    """The domain of a definition: its iterators, outermost first, and the points.
 
     `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard`: the condition
     of its RDom if that depends on data. `ranges`: (low, high) for the keys of `names`.

@@ -41,13 +41,13 @@ class Definition:
 
     @property
     def computed(self) -> tuple[Expr, ...]:
-        """What kernels evaluate: values, coordinates, the condition of the domain."""
+        """The expressions that kernels evaluate: values, coordinates, the condition of the domain."""
         condition = self.domain.predicate if self.domain is not None else None
         return (*self.values, *self.args, *(() if condition is None else (condition,)))
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        """What the interpreter evaluates: the same, and what is printed or required."""
+        """The expressions that the interpreter evaluates: the same, and those of prints and requirements."""
         return (*self.computed, *(expr for note in self.notes for expr in note.exprs))
 
 

@@ -66,7 +66,7 @@ class Var(Expr):
 
     @property
     def key(self) -> str:
-        """What distinguishes it from other Vars."""
+        """Its identity among Vars."""
         return self.name or f"_{id(self)}"
 
 

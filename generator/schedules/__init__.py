@@ -1,6 +1,6 @@
 """The kinds of schedules of a Plan, one file each.
 
-A file contains the values, how they are read from JSON and which are refused, their line for people (`words`), and the
+A file contains the values, how they are read from JSON and which are refused, their line for users (`words`), and the
 output of `antune explain` (`lines`). `schedule` is the union of the kinds and dispatches to them. The effect of a
 schedule on a program is in `generator.polyhedral.schedules`, `pipelines` and `time`; the options are in `graph`.
 

@@ -54,7 +54,7 @@ def schedule_from_json(data: Any, where: str) -> Schedule:
 
 
 def schedule_words(schedule: Schedule) -> str:
-    """Return `algorithm pluto, serialize SCCs no, ...` or `S0 S1 | S2; parallel reductions: S1`: a line for people."""
+    """Return `algorithm pluto, serialize SCCs no, ...` or `S0 S1 | S2; parallel reductions: S1`: a line for users."""
     reduced = f"; parallel reductions: {' '.join(schedule.reductions)}" if schedule.reductions else ""
     serial = serial_of(schedule)
     return _own_words(schedule) + reduced + (f"; {ONE_THREAD}: {' '.join(serial)}" if serial else "")

@@ -76,7 +76,7 @@ class Evaluated:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Which of them have no objection."""
+        """For each, whether there is no objection."""
         return possible(self.wrongs, len(self.cost))
 
 

@@ -1,4 +1,4 @@
-"""Which launches are timed together: a pure function."""
+"""The launches that are timed together: a pure function."""
 
 from __future__ import annotations
 

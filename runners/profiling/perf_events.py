@@ -39,7 +39,7 @@ EVENTS = {
     "L1-dcache-loads": (_CACHE, _FIRST_DATA_READ),
     "L1-dcache-load-misses": (_CACHE, _FIRST_DATA_READ | _MISS),
 }
-"""By the names of the tool perf: the kernel's type and number of an event."""
+"""The kernel's type and number of each event, by the names of the tool perf."""
 
 
 class CountersUnavailable(Exception):

@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a recording comes from, as far as known; `made` is a date, `size` the program's."""
+    """The origin of a recording, as far as known; `made` is a date, `size` the program's."""
 
     program: str = ""
     size: str = ""

@@ -1,4 +1,4 @@
-"""What a prefix has decided about the sizes of the current kernel, and which ways to tile it remain."""
+"""The sizes of the current kernel that a prefix has decided, and the remaining ways to tile it."""
 
 from __future__ import annotations
 

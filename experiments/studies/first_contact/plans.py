@@ -1,7 +1,7 @@
 """Random plans of every program, checked: `python -m experiments.studies.first_contact.plans FILE DEVICE N PROGRAMS
 PIPELINES`.
 
-FILE is written anew after each program; the same command goes on.
+FILE is rewritten after each program; the same command continues.
 """
 
 from __future__ import annotations

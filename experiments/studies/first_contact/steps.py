@@ -21,7 +21,7 @@ EXPLORER = "colony"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a first contact should do.
+    """The scope of a first contact.
 
     Everything is stored in `folder`. `programs` and `pipelines` are as for the suites; `plans` random plans of each are
     checked.

@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """What to compare: `explorers` and Kernel Tuner's strategies `peers`, on `files`.
+    """A comparison: `explorers` and Kernel Tuner's strategies `peers`, on `files`.
 
     A search has `ants` evaluations per iteration and is read at each of `budgets` (sorted). Seeds are 0..seeds-1. `t1s`
     are files with the restrictions of recordings with the same parameters. `workers`: processes (1: only this one).

@@ -23,7 +23,7 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is measured and where; `stored` are the plans of a run, empty if they must be generated."""
+    """The problem and the device; `stored` are the plans of a run, empty if they must be generated."""
 
     problem: Problem
     options: RunOptions

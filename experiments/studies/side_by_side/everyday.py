@@ -15,7 +15,7 @@ from generator.frontend_c.source import Compilation
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """How the programs are searched; see `experiments.studies.side_by_side.wanted.Setting`. `small`: use the tests'
+    """Settings of the programs; see `experiments.studies.side_by_side.wanted.Setting`. `small`: use the tests'
     sizes.
     """
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 HALIDE, OURS, SCHEDULERS = "halide", "antune", ("Mullapudi2016", "Adams2019")
 PEERS_FILE = "peers.json"
 SECONDS, LIMIT_S = 2.0, 600.0
-"""How long a scheduler's code is run, and the time limit of the whole process, in seconds."""
+"""The run time of a scheduler's code, and the time limit of the whole process, in seconds."""
 _CHILD = Path(__file__).with_name("halide_child.py")
 
 

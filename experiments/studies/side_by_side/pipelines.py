@@ -18,7 +18,7 @@ INLINED = "inlined"
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """How the pipelines are searched; see `experiments.studies.side_by_side.wanted.Setting`.
+    """Settings of the pipelines; see `experiments.studies.side_by_side.wanted.Setting`.
 
     `size` is a name of SIZES. The default plan computes every stage in its own kernel (all root); the rival inlines as
     many stages as possible.

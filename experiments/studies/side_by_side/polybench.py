@@ -36,7 +36,7 @@ TILES = "tiles"
 
 @dataclass(frozen=True, slots=True)
 class PolyBench:
-    """How the C programs are compiled and searched; see `experiments.studies.side_by_side.wanted.Setting`.
+    """Settings of the C programs; see `experiments.studies.side_by_side.wanted.Setting`.
 
     `size` is a name of SIZES, `type` the floating-point type, `defines` are further macros, `level` is the level of
     ways that do not name one, unlike `colony@o3`. The rival is the best tile size of the default plan, found by a

@@ -36,7 +36,7 @@ _SETTINGS: Mapping[str, type[Setting]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """Which programs are searched, and how.
+    """The searches of a suite.
 
     Each of `explorers` (ways to search: names of explorers, for PolyBench optionally with a level, `colony@o1`) makes
     `evaluations` evaluations, or runs for `minutes` if that is less, with each of the seeds 0..seeds-1. `device` is as

@@ -1,4 +1,4 @@
-"""How often the nodes of a kernel run, found by simulating sampled blocks with all their threads at once."""
+"""Execution counts of the nodes of a kernel, by simulating sampled blocks with all their threads at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads of a launch have work at the same time, on average over the launches of a kernel.
+"""The number of threads of a launch that have work at the same time, on average over the launches of a kernel.
 
 Launches with different host iterators run different parts of a skewed nest, so points (or tiles of a wavefront) are
 counted exactly over all launches. In blocks that run the diagonals of a tile, threads wait for each other after each

@@ -38,7 +38,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a plan tiles the output of a kernel: points and threads of a block per dimension of the array.
+    """A plan's tiles of the output of a kernel: points and threads of a block per dimension of the array.
 
     `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: no walk).
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers.

@@ -1,4 +1,4 @@
-"""How often kernels compute the elements of the stages of a pipeline, and the sizes of the boxes that they keep.
+"""The recomputation of elements of a pipeline's stages by kernels, and the sizes of the boxes that they keep.
 
 A stage in its own kernel is computed once per element. Blocks recompute the overlapping parts of their boxes: their
 loops are simulated as in `kernel_facts`. An inline stage is counted where it is read: the number of different elements
@@ -45,7 +45,7 @@ class StageWork:
 
     @property
     def times(self) -> float:
-        """How often an element is computed on average."""
+        """The average number of times that an element is computed."""
         return self.evaluations / self.needed
 
 

@@ -23,7 +23,7 @@ from generator.program import Lets, Program
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """How a statement's updates of its target are done.
+    """The form of a statement's updates of its target.
 
     `update` on `register`; or (None) atomically, in the block's `private` copy or (None) in global memory.
     """
@@ -35,9 +35,9 @@ class Updates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filling:
-    """How the instances of one kernel are replaced.
+    """The replacement of the instances of one kernel.
 
-    `registers`: what holds an array. `shared_updates`: how statements that share elements with other threads update
+    `registers`: the storage of an array. `shared_updates`: how statements that share elements with other threads update
     them. `outside`: the accesses (statement, number) that may leave their array, below 0 or beyond its end, in
     instances whose results are dropped: they read another element instead. `any_order`: statements that update numbers
     by sums whose terms may be reordered.

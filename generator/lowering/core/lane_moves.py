@@ -1,4 +1,4 @@
-"""What the lanes of a warp hold of the stages of a tile, and how a lane receives an element that it reads.
+"""The parts of a tile's stages that the lanes of a warp hold, and the moves of elements to the lanes that read them.
 
     float one_0;
     one_0 = __shfl_sync(0xffffffffu, one_k2, (t0 + 31) % 32);      element x - 1: the previous lane has it ..
@@ -112,7 +112,7 @@ def from_first(span: Span, low: int) -> Expr:
 
 @dataclass(slots=True)
 class Brought:
-    """What lanes have received for a stage: from other lanes, and combined from several ways."""
+    """The elements that lanes have received for a stage: from other lanes, and combined from several ways."""
 
     received: dict[Way, Load] = field(default_factory=dict)
     chosen: dict[tuple[Way, ...], Load] = field(default_factory=dict)

@@ -205,7 +205,7 @@ class _Maker:
 
     @property
     def inner(self) -> int:
-        """Which summation iterator is tiled."""
+        """The summation iterator that is tiled."""
         return _inner(self.found)
 
     def corner(self, dim: int) -> Expr:

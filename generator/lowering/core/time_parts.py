@@ -112,8 +112,8 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a sweep runs: per dimension, the name and the bounds of its loop; `conditions` on the tile; the values of
-    the sweep's iterators.
+    """The domain of a sweep: per dimension, the name and the bounds of its loop; `conditions` on the tile; the values
+    of the sweep's iterators.
     """
 
     bounds: Mapping[int, tuple[str, Bounds]]

@@ -1,4 +1,4 @@
-"""Where barriers are needed, and their rules, enforced on the final loops of a kernel.
+"""The places of barriers, and their rules, enforced on the final loops of a kernel.
 
 Threads wait before they use what others wrote to a box, and before they overwrite what others may still read.
 

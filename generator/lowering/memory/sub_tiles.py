@@ -56,8 +56,8 @@ class SubTile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where lanes find an element: those for which `when` holds (None: all others), in the variable of a sub-tile of
-    the lane at `place` (one number per dimension), or in shared memory (no sub-tile).
+    """The place of an element for lanes: those for which `when` holds (None: all others), in the variable of a sub-tile
+    of the lane at `place` (one number per dimension), or in shared memory (no sub-tile).
     """
 
     when: Expr | None

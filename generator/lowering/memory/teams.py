@@ -1,4 +1,4 @@
-"""Who shares a tile: a block, a sub-group (warp) or a single thread. One lowering makes kernels for all of them.
+"""Teams of threads that share a tile: a block, a sub-group (warp) or a single thread, with one lowering for all.
 
 It works on a *team*: the threads that share a tile, fill boxes together and wait for each other. `b0`, .. number tiles,
 `t0`, .. the threads of a team. The result is put into blocks at the end:

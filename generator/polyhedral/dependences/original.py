@@ -73,7 +73,7 @@ def _names(order: Order) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How the SCoP uses one array: its role, boxes that may be poisoned, and the box of all accessed elements."""
+    """The SCoP's use of one array: its role, boxes that may be poisoned, and the box of all accessed elements."""
 
     role: Role
     poison: tuple[Box, ...]

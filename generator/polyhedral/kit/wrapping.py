@@ -1,4 +1,4 @@
-"""Where C's unsigned arithmetic differs from the integers: `i - 1` wraps around for `unsigned i` at 0.
+"""Differences of C's unsigned arithmetic from the integers: `i - 1` wraps around for `unsigned i` at 0.
 
 Sums and products may leave the range of their type and come back (`i - 1 + 1`); only the value that is compared,
 divided, widened or used as a subscript counts. Types are those of C11 6.3.1.8 with a 32-bit int and a 64-bit long.

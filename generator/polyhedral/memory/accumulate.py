@@ -21,7 +21,7 @@ from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program
 
 Sharing: TypeAlias = Literal["thread", "block", "grid"]
-"""Who updates an element within one launch: one thread, several of one block, or threads of several blocks."""
+"""The threads that update an element within one launch: one thread, several of one block, or of several blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

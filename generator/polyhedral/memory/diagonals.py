@@ -36,7 +36,7 @@ from generator.polyhedral.schedules.legality import check_kernel, check_threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagonals:
-    """How a block runs a tile.
+    """The execution of a tile by a block.
 
     `number`: the member that gives the diagonal of an instance, one of `steps`. `inside[k]`: its place in the tile
     along the tiled row `rows[k]`, for the rows along which threads lie: those of the parallel dimension `dims[k]`.

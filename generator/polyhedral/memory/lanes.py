@@ -75,7 +75,7 @@ class SharedBox:
 
 @dataclass(slots=True)
 class LaneCheck:
-    """What the lanes of a team hold, and whether reads get it.
+    """The elements that the lanes of a team hold, and whether reads get them.
 
     `numbers`: the tiles. `lanes`: the threads (or the iterators of a loop over a box that is distributed over lanes).
     """

@@ -1,4 +1,4 @@
-"""Where kernels start: the outermost bands with coincident members; everything above becomes host code."""
+"""The starts of kernels: the outermost bands with coincident members; everything above becomes host code."""
 
 from __future__ import annotations
 

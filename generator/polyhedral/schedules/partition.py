@@ -53,7 +53,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where a group is scheduled: its instances, the dependences still to be ordered, and the loops around it."""
+    """The scope of a group's schedule: its instances, the dependences still to be ordered, and the loops around it."""
 
     domain: Any
     dependences: Any

@@ -27,7 +27,8 @@ from generator.schedules.hyperplanes import Hyperplanes, LoopNest, Row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where a nest is built: its instances, the dependences still to be ordered, and whether an outer loop is parallel.
+    """The scope of a nest's schedule: its instances, the dependences still to be ordered, and whether an outer loop is
+    parallel.
     """
 
     domain: Any
