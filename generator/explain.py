@@ -8,8 +8,9 @@ from generator.decisions.deciding import kernel_words
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
 from generator.lowering import lower
+from generator.lowering.analysis.block_parts import BlockStages
 from generator.lowering.analysis.parallelism import parallelism
-from generator.lowering.analysis.shapes import BlockStages, KernelShape, kernel_shapes
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.placement import placeable, stage_textures
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import maps, model
@@ -166,6 +167,7 @@ def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     shape = shape.ordered(plan.order)
     shape = shape.walking(plan.walk) if plan.walk else shape
+    shape = shape.holding(plan.whole) if plan.whole else shape
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
@@ -188,6 +190,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         in_blocks = isinstance(shape.blocks, BlockStages)
         what = "computes stages in its blocks" if in_blocks else "runs its time steps in shared memory"
         yield f"    {what}: {size} bytes of shared memory"
+    if plan.whole:
+        yield f"    before steps or inner tiles, a block computes all that its tile needs of {', '.join(plan.whole)}"
     if plan.walk:
         yield f"    a block goes down its tile, {plan.walk} row(s) per step, and keeps rows that the next step needs"
     if shape.kept:

@@ -36,6 +36,7 @@ from generator.decisions.unroll import UNROLL
 from generator.decisions.unrolls import UNROLLS, Factors
 from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK
+from generator.decisions.whole import WHOLE
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.errors import IllegalPlan, InputError
 from generator.forms import NAMES, Form, are_pairs, check_fields, list_of, pairs
@@ -86,6 +87,7 @@ class KernelPlan:
     in_registers: int = IN_REGISTERS.default
     products: Products = PRODUCTS.default
     unrolls: Factors = UNROLLS.default
+    whole: tuple[str, ...] = WHOLE.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
@@ -102,6 +104,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     WALK,
     DIAGONALS,
     SIZES,
+    WHOLE,
     IN_REGISTERS,
     RUN,
     UNROLL,

@@ -44,6 +44,11 @@ class TwoDimensional:
     walkable: bool = False
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
+    apart: tuple[tuple[str, ...], ...] = ()
+
+    def holding(self, whole: tuple[str, ...]) -> TwoDimensional:
+        """Nobody asks."""
+        raise AssertionError(f"it computes no stages, not {whole}")
 
     def walking(self, rows: int) -> TwoDimensional:
         """Not called."""

@@ -14,12 +14,13 @@ from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.fractions import TENTHS, fitting_tenths, lanes_of
 from generator.decisions.walk import WALK
+from generator.decisions.whole import WHOLE
 from generator.forms import Form
 
 
 def _offer(known: Known) -> Offer[int]:
     """Offered if a warp can have its own tile: the distinct fractions that fit."""
-    if not (known.wide and known.shape.computes) or known[WALK] or known[DIAGONALS]:
+    if not (known.wide and known.shape.computes) or known[WALK] or known[DIAGONALS] or known[WHOLE]:
         return Offer((0,))
     lanes = lanes_of(known)
     found = (0, *fitting_tenths(known, lanes)) if lanes is not None else (0,)

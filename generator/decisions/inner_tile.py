@@ -9,6 +9,7 @@ from generator.decisions.shared import SHARED, fits, inner_tiles
 from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.walk import WALK
+from generator.decisions.whole import WHOLE
 from generator.forms import POSITIVE
 
 
@@ -18,6 +19,7 @@ def _offer(known: Known) -> Offer[int]:
         options = tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile)
         return Offer(options, ((PRODUCTS.name, known[PRODUCTS]), ("offered", options)))
     inner = inner_tiles(known) if not known[WALK] else (1,)
+    inner = tuple(t for t in inner if t > 1) or inner if known[WHOLE] else inner  # else nothing is inside
     options = tuple(t for t in inner if fits(known, t, 0, known[SHARED], known[UNCOPIED])) or inner[:1]
     return Offer(options, (("offered", options),))
 

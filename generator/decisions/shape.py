@@ -91,6 +91,12 @@ class Shape(Protocol):
         """Whether its blocks can walk down their tiles (generator.decisions.walk)."""
 
     @property
+    def apart(self) -> tuple[tuple[str, ...], ...]:
+        """Each stage that its blocks compute, with those that it is computed from (sorted names): what they may compute
+        for a whole tile, and the others in its steps.
+        """
+
+    @property
     def privatizes(self) -> bool:
         """Whether its blocks can update a private copy of an array."""
 
@@ -136,6 +142,9 @@ class Shape(Protocol):
 
     def walking(self, rows: int) -> Shape:
         """Return the same kernel, whose blocks compute so many rows of their tiles at a time."""
+
+    def holding(self, whole: tuple[str, ...]) -> Shape:
+        """The same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""

@@ -49,6 +49,10 @@ class FakeShape:
     walkable: bool = False
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
+    apart: tuple[tuple[str, ...], ...] = ()
+
+    def holding(self, whole: tuple[str, ...]) -> FakeShape:
+        raise AssertionError(f"it computes no stages, but {whole} are wanted")
 
     def walking(self, rows: int) -> FakeShape:
         raise AssertionError(f"nobody asked, but {rows} rows per step are wanted")

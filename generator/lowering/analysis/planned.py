@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generator.dataflow import Dataflow
 from generator.decisions.walk import walked
@@ -118,6 +118,8 @@ def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
 
 
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
+    if kernel.whole and not stored.refusal:
+        stored = replace(stored, refusal=f"it computes {', '.join(kernel.whole)} for whole tiles, the rest in steps")
     if stored.refusal:
         return Cut(stored, kernel.tile, kernel.block, kernel.level)
     extents = (stored.timed.flow if stored.timed else flow).array(stored.output).extents

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from generator.decisions.shape import LaneRoom, Loops, ThreadLoop
 from generator.errors import IllegalPlan
+from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
@@ -21,13 +22,12 @@ from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
-from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import StagedArray, fill_points
 from generator.polyhedral.memory.mapping import map_kernel
-from generator.polyhedral.memory.private import private_updates, update_box
-from generator.polyhedral.memory.rough_boxes import block_bytes
+from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.whole import sets_of
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
@@ -39,62 +39,6 @@ from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANGUAGES, Dialect
 
 TYPICAL_TILE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class BlockStages:
-    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`.
-
-    `walk`: the number of rows of a tile that a block computes at a time (0: all).
-    """
-
-    program: Program
-    part: KernelPart
-    order: tuple[int, ...] = ()
-    walk: int = 0
-
-    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-        """Return their approximate shared memory."""
-        inner = 1 if self.walk else inner_tile
-        return block_bytes(self.program, reordered(self.part, self.order), tile, inner, padding, self.walk)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockUpdates:
-    """The reductions of a kernel that a block can do in private copies, with its parallel dimensions in `order`."""
-
-    program: Program
-    part: KernelPart
-    prefix: tuple[str, ...]
-    reductions: tuple[str, ...]
-    order: tuple[int, ...] = ()
-
-    def bytes(self, tile: tuple[int, ...]) -> int:
-        """Return the shared memory of the copies."""
-        part = reordered(self.part, self.order)
-        boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
-        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockSums:
-    """A kernel whose main part is a sum of products; its rows and columns depend on the order of its parallel
-    dimensions.
-    """
-
-    program: Program
-    part: KernelPart
-    reductions: tuple[str, ...]
-
-    def ordered(self, order: tuple[int, ...]) -> tuple[int, int]:
-        """Return rows and columns with the dimensions in `order`."""
-        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
-        return found.rows, found.columns
-
-    def extents(self, order: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the extents of the parallel dimensions in `order`."""
-        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
-        return tuple(one.extent for one in found.part.parallel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +147,12 @@ class KernelShape:
         return self.blocks is not None
 
     @property
+    def apart(self) -> tuple[tuple[str, ...], ...]:
+        """See Shape."""
+        stages = self.blocks if isinstance(self.blocks, BlockStages) else None
+        return sets_of(stages.program, stages.part.statements) if stages else ()
+
+    @property
     def timed(self) -> bool:
         """Whether it runs several time steps per launch."""
         return isinstance(self.blocks, TimeBoxes)
@@ -242,6 +192,11 @@ class KernelShape:
         """Return the same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
         assert isinstance(self.blocks, BlockStages)
         return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), copies=None, kept=())
+
+    def holding(self, whole: tuple[str, ...]) -> KernelShape:
+        """See Shape."""
+        assert isinstance(self.blocks, BlockStages)
+        return replace(self, blocks=replace(self.blocks, whole=whole))
 
     def along_diagonals(self) -> KernelShape:
         """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""

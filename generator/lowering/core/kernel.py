@@ -55,7 +55,7 @@ from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.copied import check_copied
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
-from generator.polyhedral.memory.footprint import FillPoint, fill_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
 from generator.polyhedral.memory.mapping import (
@@ -71,6 +71,7 @@ from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.used_blocks import used_blocks
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.pipelines.stages import reached
+from generator.polyhedral.pipelines.whole import check_whole
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
@@ -130,6 +131,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
                   dialect: Dialect) -> LoweredKernel:
     """Return the kernel with exactly the copies of `plan`. Raises IllegalPlan as `lower_kernel`."""
     _check_walk(plan, frame)
+    _check_whole(program, part, plan)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     check_lanes(plan, team)
     within = team.plan(plan)
@@ -138,7 +140,8 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     if plan.diagonals:
         return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
-    mapped = map_kernel(part, within, fill_points(program, part), summed(program, part) if plan.registers else ())
+    points = plan_points(program, part, plan.whole)
+    mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
     if plan.in_registers:
         return finished(program, plan, team, _split(program, part, frame, within, mapped), dialect)
@@ -252,7 +255,7 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
 
     New names are added to `taken`. Raises IllegalPlan.
     """
-    points = fill_points(program, part)
+    points = plan_points(program, part, plan.whole)
     arrays = copied_boxes(program, part, plan, points, taken)
     for local in arrays:
         check_copied(program, part, plan, points[local.point], local.footprint, local.box)
@@ -280,6 +283,14 @@ def _check_walk(plan: KernelPlan, frame: Frame) -> None:
     if plan.walk and frame.reductions:
         raise IllegalPlan(f"{plan.walk} rows per step of {', '.join(plan.statements)}: its updates in any order "
                           f"({', '.join(frame.reductions)}) are for a whole tile at once")
+
+
+def _check_whole(program: Program, part: KernelPart, plan: KernelPlan) -> None:
+    """Raise IllegalPlan for stages of the whole tile that cannot be, or where a tile has a lowering of its own."""
+    if plan.whole and (plan.in_registers or plan.diagonals or plan.products != "full"):
+        raise IllegalPlan(f"stages of the whole tile of {', '.join(plan.statements)}: not with tiles partly in "
+                          "registers, with diagonals or on tensor cores; leave out `whole`")
+    check_whole(program, part.statements, plan.whole)
 
 
 def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:

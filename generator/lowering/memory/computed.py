@@ -33,9 +33,10 @@ NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ComputedBox(LocalBox):
-    """The box of a stage at fill point `point`."""
+    """The box of a stage at fill point `point`; `whole`: of the whole tile, for all of its steps and inner tiles."""
 
     point: int
+    whole: bool = False
 
 
 def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[FillPoint],
@@ -47,7 +48,9 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
     """
     result = []
     for number, point in enumerate(points):
-        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk) if point.computed else ():
+        if not point.computed:
+            continue
+        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk, plan.whole):
             name = fresh_name(f"{box.array}_here", taken)
             variables = corner_variables(box.array, box.corner, "at", taken)
             ring = None if box.slides is None else _ring(box, box.slides)
@@ -55,7 +58,7 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
                 ring.rows if d == ring.dim else n for d, n in enumerate(box.sizes))
             result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
                                       padded_rows(sizes, plan.padding), variables, "compute", "block", number,
-                                      ring=ring))
+                                      whole=point.whole, ring=ring))
     return tuple(result)
 
 
@@ -154,7 +157,7 @@ class Computing:
         """Return the element `index` of a stage that threads compute together, from its box. Raises IllegalPlan."""
         if at is None:  # isl put the filling of the box under a separate condition
             raise IllegalPlan("a barrier would stand under a condition")
-        local = next(a for a in self.arrays if a.array == array and a.point == at.number)
+        local = next(a for a in self.arrays if a.array == array and (a.whole or a.point == at.number))
         return local.at(at.tiles).element(index)
 
     def value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],

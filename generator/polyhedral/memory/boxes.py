@@ -16,7 +16,7 @@ from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
-from generator.polyhedral.memory.footprint import FillPoint, fill_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
 from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
@@ -45,14 +45,52 @@ def ring_rows(rows: int) -> int:
 
 @lru_cache(maxsize=4096)
 def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
-                number: int, walk: int = 0) -> tuple[TileBox, ...]:
-    """Return the boxes at fill point `number` of a kernel, in order of computation; with `walk`, those of one step.
+                number: int, walk: int = 0, whole: tuple[str, ...] = ()) -> tuple[TileBox, ...]:
+    """Return the boxes at fill point `number` of a kernel (`plan_points`), in order of computation; with `walk`, those
+    of one step, except for the stages `whole`.
 
     Raises:
         IllegalPlan: a box does not contain all elements that are read (never seen; checked because results
             would be wrong).
     """
+    if whole:
+        return _boxes_around(program, part, tile, inner_tile, walk, whole)[number]
     point = fill_points(program, part)[number]
+    finder = _Finder(program, point, _tiles(part, point, tile, inner_tile, walk))
+    boxes = finder.boxes()
+    if boxes:
+        finder.check()
+    return boxes
+
+
+@lru_cache(maxsize=1024)
+def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, walk: int,
+                  whole: tuple[str, ...]) -> tuple[tuple[TileBox, ...], ...]:
+    """The boxes of all fill points where a block computes the stages `whole` first: whatever all of its steps need of
+    them. Raises IllegalPlan as `stage_boxes`.
+    """
+    *inside, last = plan_points(program, part, whole)
+    finders = [_Finder(program, point, _tiles(part, point, tile, inner_tile, walk), frozenset(whole))
+               for point in inside]
+    found = [finder.boxes() for finder in finders]
+    around, count = _Finder(program, last, _tiles(part, last, tile, 1, 0)), len(tile)
+    for finder, boxes in zip(finders, found, strict=True):
+        for box in boxes:
+            steps = finder.computed[box.array][1]
+            every = steps.project_out(isl.dim_type.in_, count, steps.dim(isl.dim_type.in_) - count)
+            around.given[box.array] = around.given[box.array].union(every) if box.array in around.given else every
+    held = around.boxes()
+    around.check()
+    for finder in finders:
+        more = len(finder.tiles.loops) - count
+        finder.given |= {box.array: around.computed[box.array][1].insert_dims(isl.dim_type.in_, count, more)
+                         for box in held}
+        finder.check()
+    return (*found, held)
+
+
+def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: int, walk: int) -> _Tiles:
+    """The blocks of a kernel, with the steps or tiles around a fill point."""
     loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
     if walk:
         along = walked(len(tile))
@@ -60,11 +98,7 @@ def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
         loops.append(_Loop(STEP, step, tile[along] // walk - 1))
     if inner_tile > 1:
         loops += [_loop(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
-    finder = _Finder(program, point, _Tiles(tuple(loops), walk > 0))
-    boxes = tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
-    if boxes:
-        finder.check()
-    return tuple(replace(box, slides=finder.slides(box)) for box in boxes) if walk else boxes
+    return _Tiles(tuple(loops), walk > 0)
 
 
 def _loop(name: str, dim: Dimension, size: int) -> _Loop:
@@ -105,25 +139,32 @@ class _Tiles:
 class _Finder:
     """Follows reads from the statements of a kernel to the stages that it computes."""
 
-    def __init__(self, program: Program, point: FillPoint, tiles: _Tiles) -> None:
-        self.program, self.point, self.tiles = program, point, tiles
+    def __init__(self, program: Program, point: FillPoint, tiles: _Tiles,
+                 outside: frozenset[str] = frozenset()) -> None:
+        """The stages `outside` are there already; `given`, by array: what there is of other boxes, as `_shape` has it.
+        """
+        self.program, self.point, self.tiles, self.outside = program, point, tiles, outside
+        self.given: dict[str, Any] = {}
         self.numbers = tiles.numbers(point.domain).reverse()
         self.computed: dict[str, tuple[TileBox, Any]] = {}
         self.between: dict[str, Any] = {}
 
-    def box(self, stage: Stage) -> TileBox:
-        """Return the box of a stage of the kind `block`, checked."""
-        return self._shape(stage)[0]
+    def boxes(self) -> tuple[TileBox, ...]:
+        """The boxes of the stages that are computed at the point."""
+        boxes = tuple(self._shape(stage)[0] for stage in self.program.stages if stage.array in self.point.computed)
+        return tuple(replace(box, slides=self.slides(box)) for box in boxes) if self.tiles.walk else boxes
 
     def check(self) -> None:
         """Check the tiles with their boxes exactly: stages run for all elements of their boxes, or where a thread reads
         them.
         """
         stages = [stage for stage in self.program.stages if stage.array in self._reached]
-        held = {stage.array: self._shape(stage)[1] for stage in stages if stage.where == "block"}
+        held = {stage.array: self._elements(stage) for stage in stages if stage.where == "block"}
         readers, written, read = list(self.point.statements), isl.UnionMap("{ }"), isl.UnionMap("{ }")
         runs = self.numbers
         for stage in stages:
+            if stage.array in self.outside:
+                continue
             elements = isl.UnionMap.from_map(held[stage.array] if stage.array in held else self.read(stage.array))
             for step in stage.steps:
                 writes = step.statement.accesses[step.statement.body.target.access]
@@ -168,6 +209,10 @@ class _Finder:
         [lines] = [stage.lines for stage in self.program.stages if stage.array == box.array]
         return next((d for d in (*dims, *range(len(box.sizes))) if d not in lines), 0)
 
+    def _elements(self, stage: Stage) -> Any:
+        """`{ [numbers] -> stage[element] }` for all that a block has of a stage."""
+        return self.given[stage.array] if stage.array in self.given else self._shape(stage)[1]
+
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """Return the box, and `{ [numbers] -> stage[element] }` for all of its elements."""
         if stage.array not in self.computed:
@@ -203,18 +248,18 @@ class _Finder:
                 if access.array == array:
                     yield self.numbers.apply_range(isl.UnionMap.from_map(map_of(access.relation)))
         for stage in self.program.stages:
-            if stage.arrays != own.arrays and stage.array in self._reached:
+            if stage.arrays != own.arrays and stage.array in self._reached - self.outside:
                 reads = [reads_by_element(step, number, stage.array) for step in stage.steps
                          for number, access in enumerate(step.statement.accesses) if access.array == array]
                 if reads:
-                    source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
+                    source = self._elements(stage) if stage.where == "block" else self.read(stage.array)
                     for read in reduce(isl.Map.union, reads).coalesce().get_basic_maps():
                         yield isl.UnionMap.from_map(source.apply_range(isl.Map.from_basic_map(read)))
 
     @property
     def _reached(self) -> frozenset[str]:
         """The stages that the statements below the point need."""
-        return reached(self.program, self.point.statements)
+        return reached(self.program, self.point.statements, self.outside)
 
 
 def _ends(read: Any, first: bool) -> list[Any]:

@@ -9,7 +9,7 @@ constant.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -60,7 +60,7 @@ class StagedArray:
 class FillPoint:
     """A place for shared copies: the statements below it, the members tiled above it, the arrays that qualify.
 
-    `computed`: the stages that a block computes there.
+    `computed`: the stages that a block computes there. `whole`: it is before all loops of the block.
     """
 
     statements: tuple[str, ...]
@@ -68,6 +68,7 @@ class FillPoint:
     tiled: tuple[Dimension, ...]
     arrays: tuple[StagedArray, ...]
     computed: frozenset[str] = frozenset()
+    whole: bool = False
 
     def needed(self, shared: bool, uncopied: Collection[str] = ()) -> bool:
         """Return whether anything is filled there, with `shared` copies, except those of `uncopied` arrays."""
@@ -78,6 +79,17 @@ class FillPoint:
 def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
     """Return the fill points of a kernel, in tree order (one per path to its first sequential band)."""
     return tuple(_points(program, part, part.tree, part.domain))
+
+
+@lru_cache(maxsize=1024)
+def plan_points(program: Program, part: KernelPart, whole: tuple[str, ...]) -> tuple[FillPoint, ...]:
+    """The same in a plan whose blocks compute the stages `whole` before all of their loops: at the last point, if any.
+    """
+    points, held = fill_points(program, part), frozenset(whole)
+    if not held:
+        return points
+    inside = (replace(point, computed=point.computed - held) for point in points)
+    return (*inside, FillPoint(statements_of(part.domain), part.domain, (), (), held, whole=True))
 
 
 def tiled_members(band: Band) -> int:

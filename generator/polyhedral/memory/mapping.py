@@ -75,7 +75,8 @@ def map_kernel(
         `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [fill] thread(i%T%B, j%T%B): for points: for k%I: S`.
 
     Of a thread's points, the loops over the dimensions `outer` come first, in their order. A block that walks has a
-    loop over steps around all of it: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`.
+    loop over steps around all of it: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`. A fill point for the whole tile
+    is before these loops: `block(i/T): [fill] for i%T/W: [fill] ..`.
 
     Raises:
         IllegalPlan: the sizes do not fit the kernel.
@@ -85,12 +86,14 @@ def map_kernel(
     several = tuple(
         sorted(points_of(plan), key=lambda p: (outer.index(p.dim) if p.dim in outer else len(outer), p.dim))
     )
-    mapper = _Mapper(part, plan, points, sizes, several)
+    mapper = _Mapper(part, plan, tuple(point for point in points if not point.whole), sizes, several)
     inside = mapper.below(part.tree, part.domain)
     if plan.walk:
         along = walked(len(sizes))
         step = step_member(part.parallel[along], plan.tile[along], plan.walk)
         inside = Band((step,), (False,), False, inside, ("step",))
+    if points and points[-1].whole:
+        inside = Fill(len(points) - 1, inside)
     members = tuple(tile_member(d, t) for d, t in zip(part.parallel, plan.tile, strict=True))
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
     return MappedKernel(tree, tuple(-(-d.extent // t) for d, t in zip(part.parallel, plan.tile, strict=True)), several)

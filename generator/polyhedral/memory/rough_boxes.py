@@ -34,23 +34,35 @@ Ranges: TypeAlias = tuple[Range, ...]
 
 @lru_cache(maxsize=16384)
 def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
-                walk: int = 0) -> int:
+                walk: int = 0, whole: tuple[str, ...] = ()) -> int:
     """Return the bytes of shared memory that a block of the kernel needs for its stages.
 
     With `walk`, so many rows at a time: a box is kept as a ring in the dimension along which it slides, as in
-    `boxes.py`.
+    `boxes.py`. Of the stages `whole`, the box of the whole tile.
     """
-    total = 0
+    total, held = 0, dict[str, list[int]]()
+    for number, point in enumerate(fill_points(program, part)):
+        for array, sizes in _sizes(program, part, tile, 1, number) if whole and point.computed else ():
+            if array in whole:
+                held[array] = list(map(max, sizes, held.get(array, sizes)))
     for number, point in enumerate(fill_points(program, part)):
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
+        found = {array: sizes for array, sizes in found.items() if array not in whole}
         if walk and found:
             two = min(2 * walk, tile[walked(len(tile))])  # a tile of one step has no second one
             lines = {stage.array: stage.lines for stage in program.stages}
             for array, sizes in _sizes(program, part, step_tile(tile, two), inner_tile, number):
+                if array in whole:
+                    continue
                 found[array] = _with_ring(found[array], sizes, lines[array])
-        for array, sizes in found.items():
-            total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
-    return total
+        total += _room(program, found, padding)
+    return total + _room(program, held, padding)
+
+
+def _room(program: Program, boxes: Mapping[str, Sequence[int]], padding: int) -> int:
+    """The bytes of boxes of these sizes, with longer rows."""
+    return sum(ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
+               for array, sizes in boxes.items())
 
 
 def _with_ring(step: Sequence[int], two: Sequence[int], lines: Collection[int]) -> list[int]:

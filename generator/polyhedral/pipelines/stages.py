@@ -74,12 +74,14 @@ def reads_by_element(step: Step, number: int, array: str = "") -> Any:
 
 
 @lru_cache(maxsize=1024)
-def reached(program: Program, statements: tuple[str, ...]) -> frozenset[str]:
-    """Return the stages of a program that these statements read, directly or through others."""
+def reached(program: Program, statements: tuple[str, ...], but: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the stages of a program that these statements read, directly or through others (except those in `but`)."""
     found: set[str] = set()
     read = {a.array for name in statements for a in program.statement(name).accesses}
     for stage in reversed(program.stages):
         if not read.isdisjoint(stage.arrays):
             found.add(stage.array)
+            if stage.array in but:
+                continue
             read |= {a.array for step in stage.steps for a in step.statement.accesses}
     return frozenset(found)

@@ -1,0 +1,69 @@
+"""What the blocks of a kernel compute, update and add up in shared memory or on tensor cores, for its KernelShape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from generator.polyhedral.memory.contractions import contraction_of
+from generator.polyhedral.memory.private import update_box
+from generator.polyhedral.memory.rough_boxes import block_bytes
+from generator.polyhedral.schedules.kernels import KernelPart, reordered
+from generator.program import ELEMENT_BYTES, Program
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStages:
+    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`.
+
+    `walk`: the number of rows of a tile that a block computes at a time (0: all), except for the stages `whole`.
+    """
+
+    program: Program
+    part: KernelPart
+    order: tuple[int, ...] = ()
+    walk: int = 0
+    whole: tuple[str, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+        """Return their approximate shared memory."""
+        inner, part = 1 if self.walk else inner_tile, reordered(self.part, self.order)
+        return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockUpdates:
+    """The reductions of a kernel that a block can do in private copies, with its parallel dimensions in `order`."""
+
+    program: Program
+    part: KernelPart
+    prefix: tuple[str, ...]
+    reductions: tuple[str, ...]
+    order: tuple[int, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...]) -> int:
+        """Return the shared memory of the copies."""
+        part = reordered(self.part, self.order)
+        boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
+        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSums:
+    """A kernel whose main part is a sum of products; its rows and columns depend on the order of its parallel
+    dimensions.
+    """
+
+    program: Program
+    part: KernelPart
+    reductions: tuple[str, ...]
+
+    def ordered(self, order: tuple[int, ...]) -> tuple[int, int]:
+        """Return rows and columns with the dimensions in `order`."""
+        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
+        return found.rows, found.columns
+
+    def extents(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the extents of the parallel dimensions in `order`."""
+        found = contraction_of(self.program, reordered(self.part, order), self.reductions)
+        return tuple(one.extent for one in found.part.parallel)

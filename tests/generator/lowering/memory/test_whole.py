@@ -1,0 +1,238 @@
+"""Stages that blocks compute for their whole tile, before their loops over steps and inner tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from antune import halide as hl
+from experiments.words import describe_plan
+from generator.errors import IllegalPlan
+from generator.explain import explain
+from generator.frontend_py.problem import program_of as pipeline_program
+from generator.frontend_py.problem import read_pipeline
+from generator.lowering import lower
+from generator.lowering.analysis.planned import cut_kernels
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.analysis.stage_work import stage_work
+from generator.nest import Level
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.problem import Problem
+from generator.program import Program
+from generator.schedules.stages import Stages
+from metrics.outcome import LaunchFailed, Timed
+from runners.base import DeviceInfo
+from tests.support.cuda_double import UNUSABLE, found_in, measured
+from tests.support.devices import check_plans, device_named, has_intel
+from tests.support.edits import edited, replaced
+from tests.support.interpreter import run_original
+from tests.support.orders import differences
+from tests.support.plans import TARGET, run_plan
+from tests.support.stages import SMALL, case, offered_plans
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+WIDTH, HEIGHT = 37, 26
+BOTH = Stages((("one", "block"), ("two", "block")))
+
+
+def chain() -> Program:
+    """Two stencils, one after the other; the first one is read by the output, too."""
+    source, one, two, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("two"), hl.Func("out")
+    one[x, y] = hl.u16(source[x, y]) * 3 + hl.u16(source[x + 1, y])
+    two[x, y] = one[x, y - 1] + one[x, y] * 5 + one[x, y + 1]
+    out[x, y] = two[x, y] - two[x + 1, y + 1] + one[x, y]
+    return pipeline_program([out], [WIDTH, HEIGHT])
+
+
+def window() -> Program:
+    """A sum over a window of a stage, which inner tiles read in part, and a stage that none of its loops moves."""
+    source, one, row, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("row"), hl.Func("out")
+    r = hl.RDom([(0, 6), (0, 5)])
+    one[x, y] = hl.u32(source[x, y]) * 3
+    row[x] = hl.u32(source[x, 0]) + 1
+    out[x, y] = hl.u32(0)
+    out[x, y] += one[x + r.x, y + r.y] * row[r.x + 2 * r.y]
+    return pipeline_program([out], [13, 11])
+
+
+def plan(program: Program, schedule: Stages, tile: tuple[int, ...], block: tuple[int, ...], whole: tuple[str, ...],
+         walk: int = 0, level: Level = "block", inner_tile: int = 1) -> Plan:
+    kernels = tuple(
+        KernelPlan(kernel.statements, tile, block, walk=walk, level=level, inner_tile=inner_tile,
+                   whole=whole if any(stage.where == "block" for stage in kernel.section.program.stages) else ())
+        for kernel in kernels_of(program, schedule))
+    return Plan(schedule, kernels)
+
+
+def check(program: Program, found: Plan) -> None:
+    memory = run_plan(program, found, np.random.default_rng(1))
+    assert not differences(program, memory, run_original(program)), found.to_json()
+
+
+STEPS = [
+    ((8, 64), (1, 1), 1, "block"), ((8, 16), (1, 8), 2, "block"), ((12, 16), (2, 8), 4, "block"),
+    ((5, 5), (5, 5), 5, "block"), ((16, 64), (4, 2), 2, "thread"), ((16, 64), (1, 64), 2, "sub-group"),
+]
+
+
+@pytest.mark.parametrize(("tile", "block", "walk", "level"), STEPS)
+@pytest.mark.parametrize("whole", [("one",), ("one", "two")])
+def test_what_blocks_that_walk_compute_is_right(tile: tuple[int, ...], block: tuple[int, ...], walk: int, level: Level,
+                                                whole: tuple[str, ...]) -> None:
+    check(chain(), plan(chain(), BOTH, tile, block, whole, walk, level))
+
+
+SUMS = Stages((("one", "block"), ("row", "block")))
+
+
+@pytest.mark.parametrize("whole", [(), ("one",), ("row",), ("one", "row")])
+@pytest.mark.parametrize("inner_tile", [2, 4])
+def test_what_blocks_with_inner_tiles_compute_is_right(whole: tuple[str, ...], inner_tile: int) -> None:
+    check(window(), plan(window(), SUMS, (4, 8), (2, 4), whole, inner_tile=inner_tile))
+
+
+def test_inner_tiles_no_longer_compute_the_same_again() -> None:
+    """Each of three inner tiles reads nearly all of `row`."""
+    times = {whole: next(works["row"].times for works in stage_work(window(), plan(
+        window(), SUMS, (16, 16), (2, 4), whole, inner_tile=2), "opencl").values() if works)
+             for whole in ((), ("row",))}
+    assert times[("row",)] == 1 and times[()] > 1.5
+
+
+def test_the_box_of_the_whole_tile_is_filled_before_the_steps() -> None:
+    text = lower(chain(), plan(chain(), BOTH, (8, 16), (1, 8), ("one",), 2), TARGET).source
+    first, second = text.index("// all threads compute one_here (11 x 17 elements)"), text.index("steps of this block")
+    assert first < second < text.index("compute what is new of two_here")
+    steps = lower(chain(), plan(chain(), BOTH, (8, 16), (1, 8), (), 2), TARGET).source
+    assert steps.index("steps of this block") < steps.index("compute what is new of one_here")
+    tiles = lower(window(), plan(window(), SUMS, (4, 8), (2, 4), ("row",), inner_tile=2), TARGET).source
+    assert tiles.index("compute row_here (14 elements)") < tiles.index("tile of") < tiles.index("compute one_here")
+
+
+@pytest.mark.parametrize(("whole", "changes", "essence"), [
+    (("two",), {}, "`two` of the whole tile .* from `one`, which would be computed for each step"),
+    (("out",), {}, "`out` of the whole tile .*: the blocks of this kernel compute one, two"),
+    (("one",), {"walk": 0, "in_registers": 5, "level": "sub-group", "tile": (8, 64), "block": (1, 32)},
+     "not with tiles partly in registers"),
+])
+def test_refused(whole: tuple[str, ...], changes: dict[str, object], essence: str) -> None:
+    found = plan(chain(), BOTH, (8, 16), (1, 8), whole, 2)
+    kernels = tuple(replace(kernel, **changes) for kernel in found.kernels)  # type: ignore[arg-type]  # names of fields
+    with pytest.raises(IllegalPlan, match=essence):
+        lower(chain(), replace(found, kernels=kernels), TARGET)
+
+
+def test_words_and_json() -> None:
+    found = plan(chain(), BOTH, (8, 16), (1, 8), ("one",), 2)
+    assert plan_from_json(found.to_json()) == found
+    assert "whole" not in plan(chain(), BOTH, (8, 16), (1, 8), (), 2).to_json(), "stored plans have no such field"
+    assert any(line.endswith("stages of the whole tile one") for line in describe_plan(found))
+    assert "a block computes all that its tile needs of one" in explain(chain(), found, SMALL)
+
+
+def test_models_of_pipelines_refuse_them() -> None:
+    program = chain()
+    [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), ("one",), 2), dataflow(program))
+    assert cut.stored.refusal == "it computes one for whole tiles, the rest in steps"
+    [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), (), 2), dataflow(program))
+    assert not cut.stored.refusal
+
+
+@pytest.mark.parametrize("walk", [1, 2, 4])
+def test_the_room_that_a_search_expects(walk: int) -> None:
+    """Of blocks in the middle, with rows in rings."""
+    [shape] = kernel_shapes(chain(), BOTH)
+    assert shape.apart == (("one",), ("one", "two"))
+    held = shape.walking(walk).holding(("one",))
+    for tile in ((8, 8), (8, 16)):
+        [kernel] = lower(chain(), plan(chain(), BOTH, tile, (1, 8), ("one",), walk), TARGET).kernels
+        assert held.shared_bytes(tile, 1, copies=False) == kernel.local_bytes
+
+
+def test_what_is_offered() -> None:
+    seen = set[tuple[bool, bool, tuple[str, ...]]]()
+    for program in (chain(), window()):
+        for found in offered_plans(program, SMALL, 200, 3):
+            seen |= {(kernel.walk > 0, kernel.inner_tile > 1, kernel.whole) for kernel in found.kernels}
+    assert {whole for walks, _, whole in seen if walks} >= {(), ("one",)}
+    assert {whole for walks, tiled, whole in seen if tiled and not walks} >= {(), ("one",), ("row",)}
+    assert all(walks or tiled for walks, tiled, whole in seen if whole), "there is a loop inside"
+    assert (True, False, ("one", "two")) not in seen, "nothing would be left for the steps"
+
+
+# Devices
+
+PROGRAMS = """
+from antune import halide as hl
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+def chain(width: int = 37, height: int = 26) -> hl.Func:
+    source, one, two, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("two"), hl.Func("out")
+    one[x, y] = hl.u16(source[x, y]) * 3 + hl.u16(source[x + 1, y])
+    two[x, y] = one[x, y - 1] + one[x, y] * 5 + one[x, y + 1]
+    out[x, y] = two[x, y] - two[x + 1, y + 1] + one[x, y]
+    return out
+
+
+def window(width: int = 13, height: int = 11) -> hl.Func:
+    source, one, row, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("row"), hl.Func("out")
+    r = hl.RDom([(0, 6), (0, 5)])
+    one[x, y] = hl.u32(source[x, y]) * 3
+    row[x] = hl.u32(source[x, 0]) + 1
+    out[x, y] = hl.u32(0)
+    out[x, y] += one[x + r.x, y + r.y] * row[r.x + 2 * r.y]
+    return out
+"""
+
+
+def problems(folder: Path) -> list[tuple[Problem, Plan]]:
+    """Both programs with data, and a plan of each."""
+    (folder / "programs.py").write_text(PROGRAMS)
+    steps, tiles = (read_pipeline(folder / "programs.py", name, {"width": width, "height": height}, 3)
+                    for name, width, height in (("chain", WIDTH, HEIGHT), ("window", 13, 11)))
+    return [(steps, plan(steps.program, BOTH, (8, 16), (1, 8), ("one",), 2)),
+            (tiles, plan(tiles.program, SUMS, (4, 8), (2, 4), ("row",), inner_tile=2))]
+
+
+@pytest.mark.parametrize("platform", ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
+    not has_intel(), reason="the extra `intel` is not installed"))])
+def test_results_on_devices(platform: str, tmp_path: Path) -> None:
+    for found, one in problems(tmp_path):
+        check_plans(device_named(platform), found, [one])
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+def test_cuda_has_no_races(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    steps, tiles = problems(tmp_path)
+    for number, (found, one) in enumerate((tiles, steps)):
+        assert isinstance(measured(found, watched_gpu, [one], tmp_path / f"right{number}")[0], Timed)
+        assert not found_in(tmp_path / "calls")
+    change = partial(edited, partial(replaced, "__syncthreads();", "", 0))  # between the box of `one` and the steps
+    assert isinstance(measured(steps[0], watched_gpu, [steps[1]], tmp_path / "wrong", change)[0], LaunchFailed)
+    assert "race in shared memory" in "".join(found_in(tmp_path / "calls"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(150))
+def test_random_pipelines(seed: int) -> None:
+    """Plans of the space in which some stages are of the whole tile, run in Python with checked accesses."""
+    found, original = case(seed), None
+    for one in offered_plans(found.program, SMALL, 12, seed):
+        if not any(kernel.whole for kernel in one.kernels):
+            continue
+        original = original or run_original(found.program)
+        try:
+            memory = run_plan(found.program, one, np.random.default_rng(seed))
+        except IllegalPlan as illegal:
+            assert "barrier would stand" in str(illegal) or "loops do not run" in str(illegal), one.to_json()
+            continue
+        assert not differences(found.program, memory, original), one.to_json()
