@@ -12,7 +12,7 @@ answers. The options of a schedule depend on the program's dependences and are a
 
 Read in this order: `shape` (the properties of a kernel), `base` (the class of a decision), `size_lists`,
 `candidate_sizes`, then the decisions in the order of the questions: `x_dimension`, `products` (with `fragments`),
-`walk`, `diagonals`, `sizes`, `in_registers` (with `fractions`), `run`, `unroll`, `points_inside`, `registers`,
-`shared`, `uncopied`, `vector`, `inner_tile`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`, `exchange`,
-`columns`, `level`; and finally `deciding`, which iterates over all of them.
+`walk`, `diagonals`, `sizes`, `whole` (with `array_sets`), `in_registers` (with `fractions`), `run`, `unroll`,
+`points_inside`, `registers`, `shared`, `uncopied`, `vector`, `inner_tile`, `ahead`, `padding`, `asynchronous`, `cache`,
+`combine`, `exchange`, `columns`, `level`; and finally `deciding`, which iterates over all of them.
 """

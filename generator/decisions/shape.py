@@ -8,9 +8,8 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class LaneRoom:
-    """The resources of a warp's tile that is partly in registers.
-
-    `words`: 32-bit registers of each lane that are live at once. `bytes`: shared memory per warp.
+    """The resources of a warp's tile that is partly in registers: 32-bit registers of each lane that are live at once,
+    and shared memory per warp.
     """
 
     words: int
@@ -28,6 +27,7 @@ class Loops:
     points_inside: bool
     shared: bool
     uncopied: tuple[str, ...]
+    whole: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,7 @@ class Shape(Protocol):
 
     @property
     def apart(self) -> tuple[tuple[str, ...], ...]:
-        """Each stage that its blocks compute, with those that it is computed from (sorted names): what they may compute
-        for a whole tile, and the others in its steps.
-        """
+        """Each stage that its blocks compute, with those that it is computed from (generator.decisions.whole)."""
 
     @property
     def privatizes(self) -> bool:
@@ -106,9 +104,7 @@ class Shape(Protocol):
 
     @property
     def contraction(self) -> tuple[int, int] | None:
-        """The parallel dimensions that are rows and columns of its sums of products, if these are its main part
-        (generator.polyhedral.memory.contractions).
-        """
+        """The parallel dimensions that are rows and columns of its sums of products, if these are its main part."""
 
     @property
     def launched(self) -> tuple[str, ...]:
@@ -135,16 +131,14 @@ class Shape(Protocol):
         self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
     ) -> LaneRoom | None:
         """Return the resources of a warp's tile if the last `in_registers` points of each lane along x are in
-        registers.
-
-        None if the kernel does not support it.
+        registers; None if the kernel does not support it.
         """
 
     def walking(self, rows: int) -> Shape:
         """Return the same kernel, whose blocks compute so many rows of their tiles at a time."""
 
     def holding(self, whole: tuple[str, ...]) -> Shape:
-        """The same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
+        """Return the same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""

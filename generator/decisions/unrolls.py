@@ -24,6 +24,7 @@ from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.walk import WALK
+from generator.decisions.whole import WHOLE
 from generator.forms import Form, are_pairs, is_positive
 
 Factors: TypeAlias = tuple[tuple[str, int], ...]
@@ -54,7 +55,7 @@ def _offer(known: Known) -> Offer[Factors]:
         return Offer((none,))
     sizes = known[SIZES]
     loops = known.shape.loops(Loops(sizes.tile, sizes.block, known[RUN], known[INNER_TILE], known[POINTS_INSIDE],
-                                    known[SHARED], known[UNCOPIED]))
+                                    known[SHARED], known[UNCOPIED], known[WHOLE]))
     if len(loops) < 2:
         return Offer((none,))
     whole = _POINTS if known[REGISTERS] else frozenset[str]()

@@ -23,7 +23,7 @@ from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
-from generator.polyhedral.memory.footprint import StagedArray, fill_points
+from generator.polyhedral.memory.footprint import StagedArray, fill_points, plan_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -57,8 +57,9 @@ class ThreadLoops:
 def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
     part = reordered(part, order)
     plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
-                      points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied)
-    tree = map_kernel(part, plan, fill_points(program, part)).tree
+                      points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied,
+                      whole=decided.whole)
+    tree = map_kernel(part, plan, plan_points(program, part, decided.whole)).tree
     keys = loop_keys(tree, part.domain, program)
     inside = dict[LoopKey, set[str]]()
     for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):

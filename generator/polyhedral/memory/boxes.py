@@ -85,7 +85,8 @@ def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inn
         more = len(finder.tiles.loops) - count
         finder.given |= {box.array: around.computed[box.array][1].insert_dims(isl.dim_type.in_, count, more)
                          for box in held}
-        finder.check()
+        if finder.reads_boxes:
+            finder.check()
     return (*found, held)
 
 
@@ -153,6 +154,11 @@ class _Finder:
         """The boxes of the stages that are computed at the point."""
         boxes = tuple(self._shape(stage)[0] for stage in self.program.stages if stage.array in self.point.computed)
         return tuple(replace(box, slides=self.slides(box)) for box in boxes) if self.tiles.walk else boxes
+
+    @property
+    def reads_boxes(self) -> bool:
+        """Whether a stage of the kind `block` is needed below the point."""
+        return any(stage.where == "block" and stage.array in self._reached for stage in self.program.stages)
 
     def check(self) -> None:
         """Check the tiles with their boxes exactly: stages run for all elements of their boxes, or where a thread reads

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
+from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.words import describe_plan
 from generator.errors import IllegalPlan
 from generator.explain import explain
@@ -34,7 +35,9 @@ from tests.support.edits import edited, replaced
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
+from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
+from tests.support.suite import small_problem
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 WIDTH, HEIGHT = 37, 26
@@ -202,8 +205,11 @@ def problems(folder: Path) -> list[tuple[Problem, Plan]]:
             (tiles, plan(tiles.program, SUMS, (4, 8), (2, 4), ("row",), inner_tile=2))]
 
 
-@pytest.mark.parametrize("platform", ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
-    not has_intel(), reason="the extra `intel` is not installed"))])
+DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
+    not has_intel(), reason="the extra `intel` is not installed"))]
+
+
+@pytest.mark.parametrize("platform", DEVICES)
 def test_results_on_devices(platform: str, tmp_path: Path) -> None:
     for found, one in problems(tmp_path):
         check_plans(device_named(platform), found, [one])
@@ -236,3 +242,13 @@ def test_random_pipelines(seed: int) -> None:
             assert "barrier would stand" in str(illegal) or "loops do not run" in str(illegal), one.to_json()
             continue
         assert not differences(found.program, memory, original), one.to_json()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", DEVICES)
+@pytest.mark.parametrize("name", [program.name for program in PIPELINES])
+def test_random_plans_on_devices(name: str, platform: str) -> None:
+    found, device = small_problem(pipeline(name))[0], device_named(platform)
+    plans = [one for one in offered_plans(found.program, device.target, 60, 3)
+             if any(kernel.whole for kernel in one.kernels)][:4]
+    check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
