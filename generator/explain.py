@@ -190,10 +190,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         in_blocks = isinstance(shape.blocks, BlockStages)
         what = "computes stages in its blocks" if in_blocks else "runs its time steps in shared memory"
         yield f"    {what}: {size} bytes of shared memory"
-    if plan.whole:
-        yield f"    before steps or inner tiles, a block computes all that its tile needs of {', '.join(plan.whole)}"
-    if plan.walk:
-        yield f"    a block goes down its tile, {plan.walk} row(s) per step, and keeps rows that the next step needs"
+    yield from _loops(plan)
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
     if shape.reduces:
@@ -205,6 +202,14 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
         yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
     yield f"    decided: {', '.join(kernel_words(plan))}"
+
+
+def _loops(plan: KernelPlan) -> Iterator[str]:
+    """What a block does before and in its loops over steps and inner tiles."""
+    if plan.whole:
+        yield f"    before steps or inner tiles, a block computes all that its tile needs of {', '.join(plan.whole)}"
+    if plan.walk:
+        yield f"    a block goes down its tile, {plan.walk} row(s) per step, and keeps rows that the next step needs"
 
 
 def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:

@@ -201,7 +201,7 @@ def problems(folder: Path) -> list[tuple[Problem, Plan]]:
     (folder / "programs.py").write_text(PROGRAMS)
     steps, tiles = (read_pipeline(folder / "programs.py", name, {"width": width, "height": height}, 3)
                     for name, width, height in (("chain", WIDTH, HEIGHT), ("window", 13, 11)))
-    return [(steps, plan(steps.program, BOTH, (8, 16), (1, 8), ("one",), 2)),
+    return [(steps, plan(steps.program, BOTH, (8, 16), (2, 8), ("one",), 2)),
             (tiles, plan(tiles.program, SUMS, (4, 8), (2, 4), ("row",), inner_tile=2))]
 
 
