@@ -188,7 +188,7 @@ def _explain(
 def _find(scoped: Scoped) -> None:
     """List the loop nests that can be tuned. Raises InputError for a pipeline, or if there are none."""
     if scoped.file.suffix in (".py", ".json"):
-        raise InputError(f"{scoped.file} is no C file: --find is for C files")
+        raise InputError(f"{scoped.file} is not a C file: --find is for C files")
     print("\n".join(found_lines(scoped)))
 
 

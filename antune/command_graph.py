@@ -86,6 +86,6 @@ def _format(out: Path | None) -> FormatChoice:
     ending = "html" if ending == "htm" else ending
     if ending not in FormatChoice.__members__:
         raise InputError(
-            f"--out {out} is no .svg, .html, .png or .pdf file; give it one of these endings, or say --format"
+            f"--out {out} is not a .svg, .html, .png or .pdf file; give it one of these endings, or say --format"
         )
     return FormatChoice(ending)

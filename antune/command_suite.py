@@ -105,7 +105,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(sorted({int(word) for word in _words(text)}))
     except ValueError:
-        raise InputError(f"--budgets {text!r} is no list of numbers; write them as in --budgets 50,100") from None
+        raise InputError(f"--budgets {text!r} is not a list of numbers; write them as in --budgets 50,100") from None
 
 
 def _print_results(results: Results) -> None:

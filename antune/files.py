@@ -36,7 +36,7 @@ def check_place(path: Path | None) -> None:
     if path is None:
         return
     if not path.name:
-        raise InputError("an empty name is no file; name the file to write")
+        raise InputError("an empty name is not a file; name the file to write")
     if path.is_dir():
         raise InputError(f"{path} cannot be written: it is a directory; name a file in it")
     if not path.absolute().parent.is_dir():

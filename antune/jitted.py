@@ -140,8 +140,8 @@ class _Pipeline:
             elif image.data is not None:
                 found[collected.name(image)] = OwnData(image.title, image.data)
             else:
-                raise InputError(f"image `{image.title}` of {self.name} has no data and is no argument: make it one",
-                                 image.at)
+                raise InputError(f"image `{image.title}` of {self.name} has no data and is not an argument: make it "
+                                 "one", image.at)
         return found
 
     def program(self) -> Program:
@@ -180,7 +180,7 @@ class Jitted:
         """
         if instance is None:
             return self
-        raise InputError(f"{self.name} is a method, and antune.jit takes none, since `self` is no array: use a "
+        raise InputError(f"{self.name} is a method, and antune.jit takes none, since `self` is not an array: use a "
                          "function outside of the class, or write @staticmethod above @antune.jit")
 
     @cached_property
@@ -267,7 +267,7 @@ class Jitted:
         if wanted is None:
             shapes = [value.shape for name, value in arguments.items() if name in images]
             if not shapes:
-                raise InputError(f"{self.name} takes no array, so nothing says how large its output is: "
+                raise InputError(f"{self.name} takes no array, so it is unknown how large its output is: "
                                  f"give size=(width, ...)", place)
             wanted = tuple(reversed(shapes[0]))[:outputs[0].dimensions()]
         name = self.name if self.name.isidentifier() else "pipeline"  # `<lambda>` is not an identifier

@@ -33,6 +33,6 @@ def parse_metrics(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
     pairs = [text.partition("=") for text in texts or []]
     for (name, equals, value), text in zip(pairs, texts or [], strict=True):
         if not (name.strip() and equals and value.strip()):
-            raise InputError(f"--metric {text!r} is no metric; write --metric NAME=EXPRESSION, like "
+            raise InputError(f"--metric {text!r} is not a metric; write --metric NAME=EXPRESSION, like "
                              "--metric 'rate=operations / time'")
     return tuple((name.strip(), value.strip()) for name, _, value in pairs)

@@ -318,7 +318,7 @@ def parse_size(text: str | None) -> list[str]:
         return []
     parts = text.lower().split("x")
     if len(parts) > len(SIZES) or not all(re.fullmatch(r"\s*[1-9]\d*\s*", part) for part in parts):
-        raise InputError(f"--size {text!r} is no size; write --size WIDTHxHEIGHT, e.g. --size 2048x2048")
+        raise InputError(f"--size {text!r} is not a size; write --size WIDTHxHEIGHT, e.g. --size 2048x2048")
     return [f"{name}={part.strip()}" for name, part in zip(SIZES, parts, strict=False)]
 
 
@@ -336,7 +336,7 @@ def parse_budget(evaluations: int | None, iterations: int | None, minutes: float
 def parse_define(text: str) -> str:
     """Return a macro definition for a C compiler's -D. Raises InputError if it is malformed."""
     if not re.fullmatch(r"[A-Za-z_]\w*(\([^)]*\))?(=.*)?", text, re.DOTALL):
-        raise InputError(f"-D {text!r} is no definition; write -D NAME or -D NAME=VALUE")
+        raise InputError(f"-D {text!r} is not a definition; write -D NAME or -D NAME=VALUE")
     return text
 
 
@@ -379,7 +379,7 @@ def parse_parameters(texts: list[str]) -> tuple[tuple[str, int], ...]:
     for text in texts:
         match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([+-]?\d+)\s*", text)
         if not match:
-            raise InputError(f"--param {text!r} is no size; write --param NAME=INTEGER, e.g. --param n=256")
+            raise InputError(f"--param {text!r} is not a size; write --param NAME=INTEGER, e.g. --param n=256")
         if match[1] in pairs:
             raise InputError(f"--param {match[1]} is given twice; keep one of them")
         pairs[match[1]] = int(match[2])

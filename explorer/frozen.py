@@ -195,10 +195,10 @@ def thaw(lines: Iterable[str], space: object, plans: Mapping[str, Plan]) -> Expl
 
 def _class(module: str, name: str, names: list[str]) -> tuple[type, list[str]]:
     if not _ROOMS.fullmatch(module):
-        raise ValueError(f"{module} is no room of explorers")
+        raise ValueError(f"{module} is not a room of explorers")
     kind = getattr(import_module(module), name)
     if not isinstance(kind, type) or kind.__module__ != module or not all(isinstance(field, str) for field in names):
-        raise ValueError(f"{module}.{name} is no class of explorers")
+        raise ValueError(f"{module}.{name} is not a class of explorers")
     return kind, names
 
 

@@ -72,7 +72,8 @@ class _O1Space:
         """See graph.reaching.Reachable."""
         schedule = plan.schedule
         if not isinstance(schedule, ScheduleChoice):
-            raise NotOnOffer(f"the plan is not in the space: {ALGORITHM} is no decision of a {type(schedule).__name__}")
+            raise NotOnOffer(f"the plan is not in the space: {ALGORITHM} is not a decision of a "
+                             f"{type(schedule).__name__}")
         return {(ALGORITHM, (), 0): schedule.algorithm, (SERIALIZE, (), 0): schedule.serialize_sccs,
                 (DEPTH, (), 0): schedule.maximize_band_depth, (COINCIDENCE, (), 0): schedule.outer_coincidence,
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}

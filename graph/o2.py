@@ -107,7 +107,7 @@ class _O2Space:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, Partition):
             raise NotOnOffer(
-                f"the plan is not in the space: {_COUNT} is no decision of a {type(plan.schedule).__name__}"
+                f"the plan is not in the space: {_COUNT} is not a decision of a {type(plan.schedule).__name__}"
             )
         found: dict[Asked, Option] = {}
         self._add_answers(found, plan.schedule.groups, plan.schedule.reductions, ())
@@ -226,7 +226,7 @@ def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]
     members = tuple(k for k, component in enumerate(components) if set(component) <= set(statements))
     if {name for k in members for name in components[k]} != set(statements):
         raise NotOnOffer(
-            f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are no strongly connected "
+            f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are not strongly connected "
             f"components"
             f"{' in the loops of ' + ' '.join(path[-1]) if path else ''}"
         )

@@ -73,7 +73,8 @@ class _O3Space:
     def answers(self, plan: Plan) -> Answers:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, Hyperplanes):
-            raise NotOnOffer(f"the plan is not in the space: {ROW} is no decision of a {type(plan.schedule).__name__}")
+            raise NotOnOffer(f"the plan is not in the space: {ROW} is not a decision of a "
+                             f"{type(plan.schedule).__name__}")
         try:
             found = answers_of_nests(self.rows, plan.schedule.nests, plan.schedule.reductions)
         except IllegalPlan as error:

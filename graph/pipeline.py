@@ -161,7 +161,7 @@ class _PipelineSpace:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, Stages):
             raise NotOnOffer(
-                f"the plan is not in the space: {_STAGE} is no decision of a {type(plan.schedule).__name__}"
+                f"the plan is not in the space: {_STAGE} is not a decision of a {type(plan.schedule).__name__}"
             )
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},

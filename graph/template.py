@@ -50,8 +50,8 @@ class TemplateSpace:
         parsed = [parse_restriction(r) if isinstance(r, str) else r for r in restrictions]
         for restriction in parsed:
             if unknown := sorted(set(restriction.names) - set(known)):
-                raise InputError(f"the restriction `{restriction.text}` names `{unknown[0]}`, which is no parameter; "
-                                 f"there are {', '.join(known)}")
+                raise InputError(f"the restriction `{restriction.text}` names `{unknown[0]}`, which is not a "
+                                 f"parameter; there are {', '.join(known)}")
             _check_numbers(restriction, [parameters[known[name]] for name in restriction.names])
         self._parameters = tuple(parameters)
         self._start: list[Value] = [parameter.values[0] for parameter in parameters]

@@ -107,7 +107,7 @@ def _choice_from_data(data: dict[str, Any]) -> Choice:
 def _text(value: object) -> str:
     if isinstance(value, str):
         return value
-    raise TypeError(f"{value!r} is no text")
+    raise TypeError(f"{value!r} is not text")
 
 
 def _option(value: object) -> Option:
@@ -115,4 +115,4 @@ def _option(value: object) -> Option:
         return value
     if isinstance(value, list) and all(isinstance(part, int) for part in value):
         return tuple(value)
-    raise TypeError(f"{value!r} is no option")
+    raise TypeError(f"{value!r} is not an option")

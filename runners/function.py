@@ -256,4 +256,4 @@ def _line(parameter: Parameter) -> str:
         case "changed":
             return f"{parameter.words}, read and changed: copied first unless inplace=True"
         case "made":
-            return f"{parameter.words}, written as a whole: made anew unless given by name"
+            return f"{parameter.words}, written completely: made anew unless given by name"

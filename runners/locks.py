@@ -25,7 +25,7 @@ def lock_path(name: str) -> Path:
     if not _is_own(folder):
         elsewhere = user_cache() / "locks"
         print(
-            f"antune: warning: {folder} is not a folder of yours alone, so locks are kept in {elsewhere}",
+            f"antune: warning: {folder} is not a private folder of yours, so locks are kept in {elsewhere}",
             file=sys.stderr,
         )
         elsewhere.mkdir(mode=0o700, parents=True, exist_ok=True)

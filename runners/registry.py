@@ -98,7 +98,7 @@ def pick(
 
         return pick_devices(selectors, listed, partial(choose, broken=broken))
     if len(selectors) > 1:
-        raise InputError(f"--device {DETERMINISTIC} stands alone: it is no device of this machine")
+        raise InputError(f"--device {DETERMINISTIC} stands alone: it is not a device of this machine")
     from runners.deterministic import DEVICE
 
     delay_of(selectors[0])

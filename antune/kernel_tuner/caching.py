@@ -160,7 +160,7 @@ def _marked(path: Path, key: str, entry: object, names: Sequence[str]) -> Entry:
     """
     place = RecordingEntry(path, key)
     if not isinstance(entry, dict):
-        place.fault("it is no object", "remove the entry")
+        place.fault("it is not an object", "remove the entry")
     if missing := [name for name in names if name not in entry]:
         place.fault(f"it lacks the parameter `{missing[0]}`")
     for name in TIMES:

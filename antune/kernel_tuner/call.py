@@ -72,7 +72,7 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
     given = [array_of(f"argument {number}", value) for number, value in enumerate(arguments)]
     if answer is not None and len(answer) != len(given):
         raise InputError(f"answer has {len(answer)} entries, arguments has {len(given)}; give None for each argument "
-                         "that is no output")
+                         "that is not an output")
     names, roles = _names(text, kernel_name, len(given)), _roles(text, kernel_name, given, answer, verify)
     arrays = [Array(name, C_TYPES[value.dtype.name], value.shape, role)
               for name, value, role in zip(names, given, roles, strict=True)]
@@ -86,7 +86,7 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
     found = {} if answer is None or verify is not None else _answers(arrays, answer)
     block_names = tuple(block_size_names or ()) + BLOCK_NAMES[len(block_size_names or ()):]
     if block_size_names and (unknown := [name for name in block_size_names if name not in tune_params]):
-        raise InputError(f"block_size_names has `{unknown[0]}`, which is no parameter; there are "
+        raise InputError(f"block_size_names has `{unknown[0]}`, which is not a parameter; there are "
                          f"{', '.join(tune_params)}")
     return Call(template, make_text, problem_size, grid_div, block_names,
                 tuple(_restrictions(restrictions, tuple(tune_params))), inputs, found, answer, verify, atol, smem_args,
@@ -122,7 +122,7 @@ def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Conf
     try:
         return str(path.absolute()), path.read_text(), None
     except (OSError, UnicodeDecodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else "it is no text"
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"kernel_source {path} cannot be read: {words}") from None
 
 

@@ -101,7 +101,7 @@ def check_expressions(names: Sequence[str], given: Mapping[str, Any]) -> None:
         for text in _texts(value):
             parsed = parse_restriction(text, argument)
             if unknown := [name for name in parsed.names if name not in names]:
-                raise InputError(f"{argument} has `{parsed.text}`, which uses `{unknown[0]}`: that is no parameter; "
+                raise InputError(f"{argument} has `{parsed.text}`, which uses `{unknown[0]}`: that is not a parameter; "
                                  f"there are {', '.join(names) or 'none'}")
 
 

@@ -116,7 +116,7 @@ def _line(text: str, where: str) -> Line | None:
     except (ValueError, RecursionError):
         if START.startswith(text) or text.startswith(START):
             return None
-        raise InputError(f"{where} is no JSON object") from None
+        raise InputError(f"{where} is not a JSON object") from None
     check_fields(data, Line, where)
     TEXT.require(data, where, "program", "device", "plan", "words", "at", "code")
     one_of(KINDS).require(data, where, "kind")

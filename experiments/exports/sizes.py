@@ -42,7 +42,7 @@ def parse_size(text: str) -> Size:
     except ValueError as error:
         raise InputError(f"--size {text!r} cannot be read: {error}") from None
     if not words or any(not _DEFINE.fullmatch(word) for word in given):
-        raise InputError(f"--size {text!r} is no size; write it like the definitions of -D, as in "
+        raise InputError(f"--size {text!r} is not a size; write it like the definitions of -D, as in "
                          "--size \"N=512 M=100\", "
                          f"or the program's arguments: --size \"{_ARGUMENTS}=512\"")
     return Size(text, tuple(given), arguments)

@@ -72,7 +72,7 @@ def _macro(one: Chosen, name: str) -> Parameter:
     value = macro_value(Path(options.file), options.compilation, name)
     if value is None:
         size = "the tuned size" if one.size is None else f"--size {one.size!r}"
-        raise InputError(f"what {name} is at {size} is not known: it is no macro with a number there; "
+        raise InputError(f"what {name} is at {size} is not known: it is not a macro with a number there; "
                          f"give -D {name}=NUMBER when you tune")
     return _added(name, value)
 

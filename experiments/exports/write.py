@@ -29,7 +29,7 @@ def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bo
             exists already.
     """
     if resizing.sizes and kind not in CODE:
-        raise InputError(f"--size: --to {kind} is no code; leave --size out")
+        raise InputError(f"--size: --to {kind} exports no code; leave --size out")
     if kind in WHOLE_RUN:
         if number is not None:
             raise InputError(f"--plan {number}: --to {kind} holds all plans of the run; leave --plan out")

@@ -66,7 +66,7 @@ def range_of(text: str) -> range:
     """Return 3 to 7 for `3-7`. Raises InputError."""
     first, _, last = text.partition("-")
     if not (first.isdecimal() and last.isdecimal()):
-        raise InputError(f"--seeds {text} is no range; write 0-199")
+        raise InputError(f"--seeds {text} is not a range; write 0-199")
     return range(int(first), int(last) + 1)
 
 

@@ -56,7 +56,7 @@ class Database:
             self._base.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
             stored = self._base.execute("SELECT key, name FROM device").fetchone()
         except sqlite3.Error as error:
-            raise InputError(f"{file} is no database of measured plans: {error}; name another file") from None
+            raise InputError(f"{file} is not a database of measured plans: {error}; name another file") from None
         if stored is None:
             with self._base:
                 self._base.execute("INSERT INTO device VALUES (?, ?)", (key, name))
@@ -129,7 +129,7 @@ def device_of(file: Path) -> tuple[str, str]:
             _check_version(base, file)
             stored = base.execute("SELECT key, name FROM device").fetchone()
     except sqlite3.Error as error:
-        raise InputError(f"{file} is no database of measured plans: {error}; name another file") from None
+        raise InputError(f"{file} is not a database of measured plans: {error}; name another file") from None
     if stored is None:
         raise InputError(f"{file} has no device and no plans; name another file")
     return str(stored[0]), str(stored[1])

@@ -79,8 +79,8 @@ def _why_none(flow: Dataflow, made: Made) -> str:
     kept = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
     if kept:
         return (
-            f"somebody may read `{kept[0]}` after the loops, so that it has to be stored (in C: declare it inside of "
-            "them, where nobody does)"
+            f"`{kept[0]}` may be read after the loops, so it has to be stored (in C: declare it inside the loops to "
+            "prevent that)"
         )
     return "it computes no array between others"
 

@@ -259,8 +259,8 @@ def check_models(options: RunOptions) -> None:
     first = next(iter(options.models), options.foretell or options.foresee)
     asked = options.explorer if options.explorer in PLAN_MAKERS else first
     if asked is not None and options.space != "pipeline":
-        raise InputError(f"`{asked}` decides where the stages of a program are computed, which is no question of the "
-                         f"space `{options.space}`; use --space pipeline")
+        raise InputError(f"`{asked}` decides where the stages of a program are computed, which is not a decision in "
+                         f"the space `{options.space}`; use --space pipeline")
 
 
 def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[str]:

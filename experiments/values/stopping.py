@@ -80,7 +80,7 @@ def parse_goal(text: str) -> Goal:
     match = _GOAL.fullmatch(text.strip().lower().replace(" ", ""))
     if match is None:
         raise InputError(
-            f"--stop-at {text!r} is no goal; write 8x (over the default plan), 2x{SUFFIX} (over sequential C) "
+            f"--stop-at {text!r} is not a goal; write 8x (over the default plan), 2x{SUFFIX} (over sequential C) "
             "or 90% (of what the device's ceilings allow)"
         )
     measure: Measure = {"%": "roofline", "x": "default"}.get(match["unit"], "sequential")  # type: ignore[assignment]  # both are names of a Measure

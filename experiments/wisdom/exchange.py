@@ -44,14 +44,14 @@ def import_wisdom(path: Path) -> tuple[Entry, ...]:
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is no wisdom")
+            raise InputError(f"{path} has more than {MOST_BYTES >> 20} MiB, too much for wisdom")
         data = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; {_REMEDY}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no JSON: {error}; {_REMEDY}") from None
+        raise InputError(f"{path} is not JSON: {error}; {_REMEDY}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("plans"), list):
-        raise InputError(f"{path} is no {FORMAT!r}; {_REMEDY}")
+        raise InputError(f"{path} is not {FORMAT!r}; {_REMEDY}")
     found = []
     for number, row in enumerate(data["plans"], 1):
         if not isinstance(row, dict) or row.keys() - set(COLUMNS):

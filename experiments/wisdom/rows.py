@@ -60,13 +60,13 @@ def _sizes(text: object) -> tuple[tuple[str, int], ...]:
 
 def _size(value: object) -> int:
     if not 0 < _whole(value) < MOST_SIZE:
-        raise ValueError(f"{value!r} is no size")
+        raise ValueError(f"{value!r} is not a size")
     return _whole(value)
 
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= MOST_SIZE:
-        raise ValueError(f"{value!r} is no size")
+        raise ValueError(f"{value!r} is not a size")
     return value
 
 
@@ -83,5 +83,5 @@ def _storable(text: str) -> str:
 
 def _time(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise ValueError(f"{value!r} is no time")
+        raise ValueError(f"{value!r} is not a time")
     return float(value)

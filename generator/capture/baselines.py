@@ -134,7 +134,6 @@ def _words(source: ScopSource, compiler: Compiler, build: Build) -> str:
 def _doubts(times: Sequence[float]) -> Iterator[str]:
     if len(times) < _FEWEST_SAMPLES:
         yield (
-            f"the sequential time rests on {len(times)} run(s) of {max(times):.0f} ms only; a smaller problem is "
-            f"measured "
-            "better"
+            f"the sequential time is based on only {len(times)} run(s) of {max(times):.0f} ms; a smaller problem gives "
+            "a more reliable time"
         )

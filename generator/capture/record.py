@@ -123,7 +123,7 @@ def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, 
     if not _finite(run.outputs):  # e.g. a factorisation, which needs a dominant diagonal
         again = _complete_run(job, harness, True)
         run = again if _finite(again.outputs) else run
-    chosen = tuple(f"nothing says how large `{name}` is: {name} = {value} was taken; choose with --param "
+    chosen = tuple(f"it is unknown how large `{name}` is: {name} = {value} was taken; choose with --param "
                    f"{name}=VALUE" for name, value in run.log.defaults.items())
     return _captured(job, run, "harness", (*warnings, *chosen))
 

@@ -76,7 +76,7 @@ class Printer:
                 return (f"{self.text(condition, _TERNARY + 1)} ? {self.text(then)} : "
                         f"{self.text(otherwise, _TERNARY)}"), _TERNARY
             case Fold():
-                raise AssertionError("a fold is no expression of C: statements write it (generator/emit/folds.py)")
+                raise AssertionError("a fold is not an expression of C: statements write it (generator/emit/folds.py)")
             case _:
                 assert_never(expr)
 

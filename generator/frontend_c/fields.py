@@ -207,7 +207,7 @@ class _Apart:
     def member(self, place: _Place, node: Any) -> _Place:
         """Return a member of a structure."""
         if not isinstance(place.definition, c_ast.Struct) or not self.complete(place):
-            raise InputError(f"`{to_c(node)}` is no member of a structure that the SCoP can use", where(node))
+            raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use", where(node))
         for declaration in place.definition.decls:
             if declaration.name == node.field.name:
                 inner = self.layouts.structure(declaration.type)
@@ -293,7 +293,7 @@ class _Apart:
         ):
             if not place.path or isinstance(place.definition, c_ast.Struct):
                 raise InputError(
-                    f"`{to_c(node)}` is no number: a whole structure can only be copied by an assignment of its own",
+                    f"`{to_c(node)}` is not a number: a whole structure can only be copied by an assignment of its own",
                     where(node),
                 )
             return self.element(place, node)

@@ -177,7 +177,8 @@ class _Flattening:
                 if found is not None and node.type == "->":
                     found = self.element(found, c_ast.Constant("int", "0", node.coord), node)
                 if found is None or found.layout is None or found.depth or found.extents:
-                    raise InputError(f"`{to_c(node)}` is no member of a structure that the SCoP can use", where(node))
+                    raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use",
+                                     where(node))
                 if node.field.name not in found.layout.members:
                     raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
                 member = found.layout.members[node.field.name]
@@ -209,7 +210,7 @@ class _Flattening:
         ):
             if place.layout is not None or place.extents:
                 raise InputError(
-                    f"`{to_c(node)}` is no number: a whole structure, or an array in one, can only be copied "
+                    f"`{to_c(node)}` is not a number: a whole structure, or an array in one, can only be copied "
                     "by an assignment of its own",
                     where(node),
                 )

@@ -217,14 +217,15 @@ def as_expr(value: object, like: Type | None = None) -> Expr:
     if isinstance(value, np.generic | np.ndarray):
         if value.ndim:
             raise InputError(
-                f"a numpy array of shape {value.shape} is no expression; use its elements, or a Buffer of it", here()
+                f"a numpy array of shape {value.shape} is not an expression; use its elements, or a Buffer of it",
+                here(),
             )
         value = value.item()
     if isinstance(value, bool) and like is None:
         return Const(BOOL, int(value))
     if isinstance(value, int | float):
         return constant(value, like)
-    raise InputError(f"{value!r} is no expression; use numbers, Vars, Funcs, images and operators on them", here())
+    raise InputError(f"{value!r} is not an expression; use numbers, Vars, Funcs, images and operators on them", here())
 
 
 def constant(value: float, like: Type | None) -> Const:

@@ -97,7 +97,7 @@ def _module(file: Path) -> Any:
     name = "antune_pipeline_" + "".join(c if c.isalnum() else "_" for c in file.stem)
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{file} is no Python file")
+        raise InputError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up types there
     sys.path.insert(0, str(file.parent))  # as for `python file.py`: its helper modules are found
@@ -133,7 +133,7 @@ def guarded(file: Path, action: Callable[[], Any], what: str = "the pipeline") -
         raise
     except SyntaxError as error:
         raise InputError(
-            f"this is no Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)
+            f"this is not Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)
         ) from None
     except (Exception, SystemExit) as error:
         own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]

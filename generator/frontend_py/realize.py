@@ -60,7 +60,7 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
         region = promised or func.estimates.get(var.key)
         if region is None:
             raise InputError(
-                f"nothing says how large output `{func.title}` is in dimension `{var.name}`: use --size, or "
+                f"it is unknown how large output `{func.title}` is in dimension `{var.name}`: use --size, or "
                 f"{func.name or 'output'}.set_estimates([(min, extent), ...])",
                 func.at,
             )

@@ -26,7 +26,7 @@ class Sizes:
         found = self.known[id(image)][dim]
         if found is None:
             raise InputError(
-                f"nothing says how large image `{image.title}` is in dimension {dim}: give its estimates "
+                f"it is unknown how large image `{image.title}` is in dimension {dim}: give its estimates "
                 f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size",
                 image.at,
             )

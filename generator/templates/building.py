@@ -174,7 +174,7 @@ def _source(source: str | Path) -> tuple[str, str]:
     try:
         return str(path), path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else "it is no text"
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"{path} cannot be read: {words}; give a file with a kernel, or the text itself") from None
 
 
@@ -218,7 +218,7 @@ def _read(what: str, value: Any) -> NDArray[Any]:
     try:
         return np.asanyarray(value)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{what} is no array: {error}; give numbers in rows of one length") from None
+        raise InputError(f"{what} is not an array: {error}; give numbers in rows of one length") from None
 
 
 def _array(name: str, argument: Argument) -> Array:
@@ -244,7 +244,7 @@ def _answers(template: Template, answer: Answer | None, values: Mapping[str, NDA
                              "dictionary with each by its name")
         given = {next(iter(outputs)): given}
     if unknown := sorted(set(given) - set(outputs)):
-        raise InputError(f"the answer has `{unknown[0]}`, which is no output; outputs are "
+        raise InputError(f"the answer has `{unknown[0]}`, which is not an output; outputs are "
                          f"{', '.join(outputs) or 'none'}: mark them with output(...) or array(..., \"inout\")")
     if missing := sorted(set(outputs) - set(given)):
         raise InputError(f"the answer lacks `{missing[0]}`, which {template.kernel} writes")

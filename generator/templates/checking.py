@@ -38,7 +38,7 @@ def flaw(template: Template) -> str | None:
     """Return the first problem of a template, with its location, for fields of any content; None if it is consistent.
     """
     if not _has_types(template):
-        return "it is no template"
+        return "it is not a template"
     try:
         for check in (_check_names, _check_parameters, _check_restrictions, _check_launch, _check_arrays,
                       check_arguments, _check_rest):
@@ -80,7 +80,7 @@ def _check_names(template: Template) -> None:
     for kind, listed in names.items():
         for number, name in enumerate(listed):
             if not _NAME.fullmatch(name):
-                raise InputError(f"the {kind} `{name}` is no name in C; use letters, digits and _")
+                raise InputError(f"the {kind} `{name}` is not a name in C; use letters, digits and _")
             if name in listed[:number]:
                 raise InputError(f"the {kind} `{name}` is given twice; keep one of them")
 
@@ -107,8 +107,8 @@ def _check_restrictions(template: Template) -> None:
     for text in template.restrictions:
         parsed = parse_restriction(text)
         if unknown := [name for name in parsed.names if name not in known]:
-            raise InputError(f"the restriction `{parsed.text}` names `{unknown[0]}`, which is no parameter; there are "
-                             f"{', '.join(sorted(known)) or 'none'}")
+            raise InputError(f"the restriction `{parsed.text}` names `{unknown[0]}`, which is not a parameter; there "
+                             f"are {', '.join(sorted(known)) or 'none'}")
 
 
 def _check_launch(template: Template) -> None:
@@ -120,7 +120,7 @@ def _check_launch(template: Template) -> None:
     used = {name for text in texts for name in parse_restriction(text, "size of the launch").names}
     known = {parameter.name for parameter in template.parameters}
     if unknown := sorted(used - known):
-        raise InputError(f"the launch of {template.kernel} uses `{unknown[0]}`, which is no parameter; there are "
+        raise InputError(f"the launch of {template.kernel} uses `{unknown[0]}`, which is not a parameter; there are "
                          f"{', '.join(sorted(known)) or 'none'}")
     if unused := unused_parameters(template, used):
         raise InputError(f"{template.file or 'the text of ' + template.kernel} does not use the parameter "

@@ -86,7 +86,7 @@ def parse_restriction(text: str, kind: str = "restriction") -> Restriction:
     try:
         return _parse(text.strip(), shown, kind)
     except (SyntaxError, ValueError) as error:
-        raise InputError(f"the {label} is no Python expression: {error}") from None
+        raise InputError(f"the {label} is not a Python expression: {error}") from None
     except (RecursionError, MemoryError):
         raise InputError(f"the {label} is too long; split it at its `and`s") from None
 

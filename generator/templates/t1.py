@@ -57,7 +57,7 @@ def read_t1_problem(path: Path, seed: int) -> Problem:
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}); give a T1 file") from None
     if not isinstance(data, dict) or "ConfigurationSpace" not in data:
-        raise InputError(f"{path} is no T1 file: it has no ConfigurationSpace; give one that has")
+        raise InputError(f"{path} is not a T1 file: it has no ConfigurationSpace; give one that has")
     if "KernelSpecification" not in data:
         place.fault("it has no KernelSpecification: it describes a space, not a kernel", "add the kernel")
     return _Reading(place, description_of(data, place),
@@ -226,7 +226,8 @@ class _Reading:
         try:
             return np.fromfile(file, NUMPY_TYPES[kind], count).reshape(count)
         except (OSError, ValueError):
-            return self.place.fault(f"`{name}` cannot be read from {file}: it is no file of {count} elements", _REMEDY)
+            return self.place.fault(f"`{name}` cannot be read from {file}: it is not a file of {count} elements",
+                                    _REMEDY)
 
     def _first(self) -> tuple[tuple[str, Any], ...]:
         """Return the defaults if every parameter has one among its values; else none."""
@@ -250,5 +251,5 @@ def _text(file: Path) -> str:
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else "it is no text"
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"{file} cannot be read: {words}; give a file with a kernel") from None

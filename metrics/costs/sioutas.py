@@ -204,7 +204,7 @@ class Sioutas:
                 Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),
             ]
             if self.final:
-                found.append(Wrong("its blocks are no whole warps", threads % device.warp != 0, True))
+                found.append(Wrong("its blocks are not whole warps", threads % device.warp != 0, True))
         return tuple(found)
 
 

@@ -33,7 +33,7 @@ class Static:
         """See CostModel. Refuses kernels without generated text."""
         facts = kernel.facts
         if facts is None:
-            return Refused("nobody generated its text")
+            return Refused("its text was not generated")
         found = kernel_metrics(facts, device.model)
         terms = (
             Term("launches", facts.launches),

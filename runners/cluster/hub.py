@@ -180,8 +180,8 @@ def scheduler_address(address: str) -> str:
     if file.suffix == ".json":
         return _read_scheduler_file(file)
     if not re.fullmatch(ADDRESS, address):  # Dask would leave an incomplete client behind
-        raise InputError(f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT (see "
-                         "docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
+        raise InputError(f"{address!r} is not an address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT "
+                         "(see docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
     return address
 
 
@@ -193,11 +193,11 @@ def _read_scheduler_file(file: Path) -> str:
         found = str(json.loads(file.read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{file} is no scheduler file ({error}); `dask scheduler --scheduler-file {file}` writes one"
+            f"{file} is not a scheduler file ({error}); `dask scheduler --scheduler-file {file}` writes one"
         ) from None
     if not re.fullmatch(ADDRESS, found):
         raise InputError(
-            f"{file} is no scheduler file: its address is {found!r}; `dask scheduler --scheduler-file {file}` "
+            f"{file} is not a scheduler file: its address is {found!r}; `dask scheduler --scheduler-file {file}` "
             "writes one"
         )
     return found

@@ -90,4 +90,5 @@ def _name(path: Path) -> str:
 
 
 def _no_recording(path: Path) -> str:
-    return f"{path} is no recording; give a Kernel Tuner cache file, a T4 file or a recording of antune, plain or .gz"
+    return (f"{path} is not a recording; give a Kernel Tuner cache file, a T4 file or a recording of antune, plain or "
+            ".gz")

@@ -85,5 +85,5 @@ def make_recording(path: Path, name: str, device: str, rows: Sequence[Row], fixe
 
 def _value(option: Option) -> str | int | float | bool:
     if isinstance(option, tuple):
-        raise TypeError(f"{option!r} is no value of a parameter")
+        raise TypeError(f"{option!r} is not a value of a parameter")
     return option

@@ -22,5 +22,5 @@ def read_t1(path: Path) -> Description:
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}); give a T1 file") from None
     if not isinstance(data, dict) or "ConfigurationSpace" not in data:
-        raise InputError(f"{path} is no T1 file: it has no ConfigurationSpace; give one that has")
+        raise InputError(f"{path} is not a T1 file: it has no ConfigurationSpace; give one that has")
     return description_of(data, RecordingEntry(path))

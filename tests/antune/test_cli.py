@@ -140,11 +140,11 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
 
 @pytest.mark.parametrize(("words", "message"), [
     (("tune", "none.c"), "none.c is not a file; give a C file"),
-    (("tune", "scale.c", "-D", "1X"), "-D '1X' is no definition; write -D NAME"),
+    (("tune", "scale.c", "-D", "1X"), "-D '1X' is not a definition; write -D NAME"),
     (("tune", "scale.c", "-I", "nowhere"), "-I nowhere is not a directory"),
     (("tune", "scale.c", "--source", "nowhere.c"), "--source nowhere.c is not a file"),
-    (("tune", "scale.c", "--param", "n"), "--param 'n' is no size; write --param NAME=INTEGER"),
-    (("tune", "scale.c", "--param", "n=1.5"), "--param 'n=1.5' is no size"),
+    (("tune", "scale.c", "--param", "n"), "--param 'n' is not a size; write --param NAME=INTEGER"),
+    (("tune", "scale.c", "--param", "n=1.5"), "--param 'n=1.5' is not a size"),
     (("tune", "scale.c", "--cflags", "'open"), "balance the quotes"),
     (("tune", "scale.c", "--explorer", "bees"), f"unknown explorer 'bees'; use one of {', '.join(EXPLORERS)}"),
     (("tune", "scale.c", "--device", "deterministic:soon"), "is not a number of seconds"),

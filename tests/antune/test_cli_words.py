@@ -71,9 +71,9 @@ def test_a_graph_is_written_as_its_name_says_or_refused(run_antune: Antune, tmp_
         assert (tmp_path / name).read_bytes().startswith(beginning)
     capsys.readouterr()
     for out, message in (
-        ("a.gif", "is no .svg, .html, .png or .pdf file"),
+        ("a.gif", "is not a .svg, .html, .png or .pdf file"),
         ("run", "is a directory; name a file in it"),
-        ("", "an empty name is no file; name the file to write"),
+        ("", "an empty name is not a file; name the file to write"),
         ("no/a.svg", "there is no directory no"),
         ("folder.svg", "is a directory; name a file in it"),
     ):
@@ -106,8 +106,8 @@ def test_compare_leaves_a_damaged_run_out_and_says_which(run_antune: Antune, tmp
 
 
 @pytest.mark.parametrize(("address", "message"), [
-    ("nonsense", "'nonsense' is no address of a Dask scheduler: write tcp://HOST:PORT"),
-    ("tcp://127.0.0.1:notaport", "is no address of a Dask scheduler"),
+    ("nonsense", "'nonsense' is not an address of a Dask scheduler: write tcp://HOST:PORT"),
+    ("tcp://127.0.0.1:notaport", "is not an address of a Dask scheduler"),
     ("none.json", "there is no scheduler file none.json"),
 ])
 def test_a_worker_without_a_scheduler_says_so(address: str, message: str, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_is_no_scheduler_file_is_refused_at_once(content: str, run_antune: 
     pytest.importorskip("distributed")
     (tmp_path / "scheduler.json").write_text(content)
     assert run_antune("worker", "scheduler.json", "--device", "deterministic") == 2
-    assert "scheduler.json is no scheduler file" in capsys.readouterr().err
+    assert "scheduler.json is not a scheduler file" in capsys.readouterr().err
 
 
 INTERRUPTED = """import os, signal, sys

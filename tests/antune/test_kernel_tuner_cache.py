@@ -248,7 +248,7 @@ def test_a_metric_that_fails_loses_no_result(tmp_path: Path) -> None:
     ({"time": 2.0, "compile_time": None}, "`compile_time` is None, not a finite number; "),
     ({"time": 2.0, "framework_time": "1"}, "`framework_time` is '1', not a finite number; "),
     ({"time": 0}, "`time` is 0, not above 0; "),
-    (5, "it is no object; remove the entry"),
+    (5, "it is not an object; remove the entry"),
 ])
 def test_an_entry_that_makes_no_sense_is_refused_with_its_place(tmp_path: Path, entry: Any, essence: str) -> None:
     known = {"block_size_x": 16, "WRONG": 1, **entry} if isinstance(entry, dict) else entry

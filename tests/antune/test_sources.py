@@ -210,7 +210,7 @@ def test_a_reporter_that_is_false_hears_everything() -> None:
     (TEXT, {"evaluations": 1.5}, "--evaluations is 1.5; use a whole number above 0"),
     (TEXT, {"minutes": "3"}, "--minutes is '3'; use a number above 0"), (TEXT, {"name": 3}, "name is 3; give a text"),
     (sharpened(), {"parameters": SIZES, "defines": ["A"]}, "what is said of C files"),
-    (sharpened, {"parameters": {"n": 3}}, "has no argument of that name"), (sharpened(), {}, "nothing says how large")])
+    (sharpened, {"parameters": {"n": 3}}, "has no argument of that name"), (sharpened(), {}, "unknown how large")])
 def test_what_cannot_be_tuned_is_one_sentence(source: Any, words: dict[str, Any], message: str, folder: Path) -> None:
     with pytest.raises(InputError, match=message):
         tune(source, **words)

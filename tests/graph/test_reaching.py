@@ -81,5 +81,5 @@ def test_a_plan_that_is_not_in_the_space_is_refused_by_the_name_of_the_decision(
                             ({"tile": (3,) * len(kernel.tile)}, "outer tile size x of S0 .*is 3; on offer: 8, ")):
         refused(replace(plan, kernels=(replace(kernel, **change), *others)), essence)
     refused(replace(plan, kernels=()), "x dimension of S0 .*is not settled by the plan")
-    refused(replace(plan, schedule=Partition(())), "algorithm is no decision of a Partition")
+    refused(replace(plan, schedule=Partition(())), "algorithm is not a decision of a Partition")
     refused(replace(plan, placement=(("A", "texture"),)), "plan.placement is .*'texture'")

@@ -120,9 +120,9 @@ def test_functions_and_names_of_parameters_do_not_clash() -> None:
 
 
 @pytest.mark.parametrize(("text", "essence"), [
-    ("a +", "no Python expression"),
-    ("", "no Python expression"),
-    ("a = 3", "no Python expression"),
+    ("a +", "not a Python expression"),
+    ("", "not a Python expression"),
+    ("a = 3", "not a Python expression"),
     ("a.b > 1", "uses Attribute"),
     ("a[0]", "uses Subscript"),
     ("(lambda: 1)()", "calls `lambda: 1`; only min, max, abs and ceil"),
@@ -152,7 +152,7 @@ A, B = Parameter("a", (0, 1, 2)), Parameter("b", (1, 2))
 
 
 @pytest.mark.parametrize(("parameters", "restrictions", "essence"), [
-    ([A, B], ["a * c < 3"], "names `c`, which is no parameter; there are a, b"),
+    ([A, B], ["a * c < 3"], "names `c`, which is not a parameter; there are a, b"),
     ([A, A], [], "`a` is given twice"),
     ([Parameter("a", ())], [], "`a` has no values"),
     ([Parameter("a", (1, 1))], [], "a value twice"),

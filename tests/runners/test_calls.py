@@ -127,7 +127,7 @@ def test_help_and_signature_say_what_it_takes(recorder: Recorder) -> None:
     f = scale(recorder)
     assert str(f) == "f(a, A, H, *, B=None, n=64, queue=None, stream=None, inplace=False)"
     assert "A: an array of float32 with shape (64,), only read" in (f.__doc__ or "") and "Y (X)" in repr(f)
-    assert "B: an array of float32 with shape (64,), written as a whole" in (f.__doc__ or "")
+    assert "B: an array of float32 with shape (64,), written completely" in (f.__doc__ or "")
 
 
 @pytest.mark.parametrize(("given", "named", "words"), [

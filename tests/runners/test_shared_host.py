@@ -44,7 +44,7 @@ def test_who_takes_its_name_gets_no_locks(
         shared.symlink_to(tmp_path / ("theirs" if what == "link" else "nowhere"))
     path = lock_path("host-cores")
     assert path == tmp_path / "cache" / "antune" / "locks" / "host-cores.lock"
-    assert "is not a folder of yours alone, so locks are kept in" in capsys.readouterr().err
+    assert "is not a private folder of yours, so locks are kept in" in capsys.readouterr().err
     with exclusive(path):
         assert not any((tmp_path / "theirs").iterdir())
 

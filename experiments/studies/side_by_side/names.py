@@ -24,8 +24,8 @@ def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]])
     for word in words_of(text):
         if word not in groups and word not in names:
             raise InputError(
-                f"--programs: {word!r} is no program and no group; there are the groups {', '.join(groups)} and the "
-                f"programs {', '.join(names)}"
+                f"--programs: {word!r} is neither a program nor a group; there are the groups {', '.join(groups)} "
+                f"and the programs {', '.join(names)}"
             )
         found |= dict.fromkeys(groups.get(word, (word,)))
     return tuple(found)

@@ -39,7 +39,7 @@ class TimeFlow:
 
 @lru_cache(maxsize=64)
 def time_flow(program: Program, steps: int) -> TimeFlow:
-    """Return the flow of at most `steps` time steps per launch. Raises IllegalPlan if the program is no loop over
+    """Return the flow of at most `steps` time steps per launch. Raises IllegalPlan if the program is not a loop over
     sweeps.
     """
     loop = required_time_loop(program)

@@ -148,7 +148,7 @@ def _moved(fill: Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
                 case Assign():
                     result.append(replace(node, value=held) if out else replace(node, target=held))
                 case _:
-                    raise AssertionError(f"{node} is no part of a copy")
+                    raise AssertionError(f"{node} is not a part of a copy")
         return tuple(result)
 
     body = map_expressions(moved(fill.loop.body), lambda expr: at_value(expr, iterator, after))

@@ -81,7 +81,7 @@ def _started(fill: Fill, iterator: str, tile: Expr) -> For:
                 case Assign():
                     result.append(replace(node, later=True))
                 case _:
-                    raise AssertionError(f"{node} is no part of a copy")
+                    raise AssertionError(f"{node} is not a part of a copy")
         return tuple(result)
 
     body = map_expressions(later(fill.loop.body), lambda expr: at_value(expr, iterator, tile))

@@ -49,7 +49,7 @@ def point_in(index: Expr) -> int | None:
     if not names:
         return None
     if len(names) > 1 or not names[0].startswith(_POINT):
-        raise ValueError(f"{index} is no function of one point")
+        raise ValueError(f"{index} is not a function of one point")
     return int(names[0].removeprefix(_POINT))
 
 

@@ -58,7 +58,8 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
         raise IllegalPlan(f"`{wrong[0]}` cannot be computed where it is read; arrays that can: "
                           f"{', '.join(possible) or 'none'}")
     if unknown := set(schedule.reductions) - set(reducible(program)):
-        raise IllegalPlan(f"{min(unknown)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
+        raise IllegalPlan(f"{min(unknown)} is not a reduction; reductions are "
+                          f"{', '.join(reducible(program)) or 'none'}")
     return tuple(Section(_part(program, unit), _scheduled(program, unit, schedule.reductions), False)
                  for unit in units_of(program, dict(schedule.computed), schedule.together))
 

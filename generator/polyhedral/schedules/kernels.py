@@ -103,7 +103,7 @@ def _without_stages(program: Program) -> Program:
 @lru_cache(maxsize=1024)
 def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     if wrong := set(schedule.reductions) - set(reducible(program)):
-        raise IllegalPlan(f"{min(wrong)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
+        raise IllegalPlan(f"{min(wrong)} is not a reduction; reductions are {', '.join(reducible(program)) or 'none'}")
     domain = model(program).domain
     serial = serial_of(schedule)
     tree = schedule_tree(program, with_serial(schedule, ()))
@@ -165,7 +165,7 @@ def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
     if not order:
         return part
     if sorted(order) != list(range(len(part.parallel))):
-        raise IllegalPlan(f"order {order} of {', '.join(part.statements)} is no permutation of its "
+        raise IllegalPlan(f"order {order} of {', '.join(part.statements)} is not a permutation of its "
                           f"{len(part.parallel)} parallel dimensions")
     return replace(part, parallel=tuple(part.parallel[k] for k in order), order=order)
 

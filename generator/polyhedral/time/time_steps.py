@@ -109,7 +109,7 @@ def required_time_loop(program: Program) -> TimeLoop:
     """Return `time_loop`. Raises IllegalPlan for any other program."""
     found = time_loop(program)
     if found is None:
-        raise IllegalPlan(f"{program.name} is no loop over time around sweeps that read constant distances away")
+        raise IllegalPlan(f"{program.name} is not a loop over time around sweeps that read constant distances away")
     return found
 
 

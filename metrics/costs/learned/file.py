@@ -111,4 +111,4 @@ def _numbers_only(value: object) -> bool:
 
 
 def _bad(file: Path, why: str) -> InputError:
-    return InputError(f"{file} is no model: {why}; train one with `python -m experiments.learning.train`")
+    return InputError(f"{file} is not a model: {why}; train one with `python -m experiments.learning.train`")

@@ -76,8 +76,8 @@ WHOLE = '{"program": "a 5x5", "device": "GPU", "kind": "warp", "plan": "p", "ms"
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("my notes", "line 1 is no JSON object"), ("[1]\n", "line 1 must be an object with"),
-     (WHOLE + "\nmy notes", "line 2 is no JSON object"), ('{"name": "a"}', "unknown field 'name'"),
+    [("my notes", "line 1 is not a JSON object"), ("[1]\n", "line 1 must be an object with"),
+     (WHOLE + "\nmy notes", "line 2 is not a JSON object"), ('{"name": "a"}', "unknown field 'name'"),
      (WHOLE.replace('"p"', '["a"]'), r'line 1\.plan is \["a"\]; use a text'),
      (WHOLE.replace("1.5", '"fast"'), r'line 1\.ms is "fast"; use a number of milliseconds, or null'),
      (WHOLE.replace("1.5", "NaN"), r"line 1\.ms is NaN"), (WHOLE.replace("1.5", "true"), r"line 1\.ms is true"),

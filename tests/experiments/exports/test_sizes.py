@@ -185,15 +185,15 @@ def test_a_plan_that_is_illegal_at_a_size_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_size_is_refused(gemm: Path, tmp_path: Path) -> None:
     for size, message in (
-        ("", "is no size"),
-        ("-DNI=3", "is no size"),
+        ("", "is not a size"),
+        ("-DNI=3", "is not a size"),
         ("NI='3", "cannot be read"),
         ("XYZ=3", "'XYZ=3' makes the same program as the tuned size"),
         ("NI=0", "the SCoP holds no statement"),
     ):
         with pytest.raises(InputError, match=f"--size .*{message}"):
             exported(gemm, Kind.opencl, tmp_path / "export", None, [size])
-    with pytest.raises(InputError, match="--size: --to csv is no code"):
+    with pytest.raises(InputError, match="--size: --to csv exports no code"):
         exported(gemm, Kind.csv, tmp_path / "export", None, ["NI=8"])
 
 

@@ -55,7 +55,7 @@ def test_files_of_other_devices_and_other_files_are_refused(tmp_path: Path) -> N
     with pytest.raises(InputError, match="plans of A CPU"):
         Database(file, "gpu", "A GPU")
     for ask in (lambda: Database(text, "cpu", "A CPU"), lambda: device_of(text)):
-        with pytest.raises(InputError, match="no database of measured plans"):
+        with pytest.raises(InputError, match="not a database of measured plans"):
             ask()
     with pytest.raises(InputError, match="does not exist"):
         device_of(tmp_path / "nothing")

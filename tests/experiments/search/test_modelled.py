@@ -132,7 +132,7 @@ def test_a_program_without_arrays_between_others_is_refused() -> None:
 def test_an_array_that_the_program_keeps_is_no_stage_and_is_named() -> None:
     body = ("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0; "
             "for (i = 0; i < 16; i++) for (j = 0; j < 16; j++) B[i][j] = y[i] + y[j];")
-    with pytest.raises(InputError, match="somebody may read `y` after the loops, so that it has to be stored"):
+    with pytest.raises(InputError, match="`y` may be read after the loops, so it has to be stored"):
         model_plans(expand(program_of(scop(body))), CPU, "sioutas", BEST)
 
 
@@ -146,7 +146,7 @@ def test_a_program_that_models_cannot_judge_is_refused_with_the_reason() -> None
     ("options", "message"),
     [
         (replace(OPTIONS, models=("oracle",)), "there is no plan maker 'oracle'; use one of sioutas, polymage-dp, b"),
-        (replace(OPTIONS, models=("sioutas",), space="wide"), "no question of the space `wide`; use --space pipeline"),
+        (replace(OPTIONS, models=("sioutas",), space="wide"), "not a decision in the space `wide`; use --space"),
         (replace(OPTIONS, explorer="polymage-dp", space="tiles"), "use --space pipeline"),
     ],
 )

@@ -209,7 +209,7 @@ def test_what_has_no_value_is_never_the_best_and_is_said(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("text", "metrics", "message"), [
-    ("time +", (), "`time \\+` is no Python expression"),
+    ("time +", (), "`time \\+` is not a Python expression"),
     ("speed", (), "uses `speed`, which no plan has; there are time, wall, threads, n, shared_bytes"),
     ("time * open", (("open", "__import__('os')"),), "metric open, `__import__.*calls"),
     ("a", (("a", "b"), ("b", "time")), "`b` uses `b`|`b`, which no plan has"),

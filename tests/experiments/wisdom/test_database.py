@@ -124,10 +124,10 @@ def test_it_travels_as_json_and_never_replaces_what_was_measured(wisdom: Wisdom,
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    (lambda row: row.update(ms=-1), "plan 2: it cannot be read: ValueError: -1 is no time"),
-    (lambda row: row.update(ms=float("inf")), "is no"), (lambda row: row.update(extents=[0]), "0 is no size"),
-    (lambda row: row.update(sizes=[["n", float("inf")]]), "inf is no size"),
-    (lambda row: row.update(sizes=[["n", 2.5]]), "2.5 is no size"), (lambda row: row.update(sizes=[3]), "plan 2: "),
+    (lambda row: row.update(ms=-1), "plan 2: it cannot be read: ValueError: -1 is not a time"),
+    (lambda row: row.update(ms=float("inf")), "is no"), (lambda row: row.update(extents=[0]), "0 is not a size"),
+    (lambda row: row.update(sizes=[["n", float("inf")]]), "inf is not a size"),
+    (lambda row: row.update(sizes=[["n", 2.5]]), "2.5 is not a size"), (lambda row: row.update(sizes=[3]), "plan 2: "),
     (lambda row: row.pop("plan"), "plan 2: "), (lambda row: row["plan"].update(kernels=3), "plan 2: "),
     (lambda row: row.update(dialect="basic"), "there is no language 'basic'"),
     (lambda row: row.update(own=1, more=2), "other fields"), (lambda row: row.update(name=["x"]), "a short text")])
@@ -144,7 +144,7 @@ def test_a_wrong_file_is_one_sentence_and_nothing_is_taken(change: object, messa
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "antune wisdom 1"}', "[" * 100_000, "\udcff"])
 def test_what_is_no_wisdom_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(InputError, match=r"w.json is no .*; give a file that `antune wisdom export` wrote"):
+    with pytest.raises(InputError, match=r"w.json is not .*; give a file that `antune wisdom export` wrote"):
         import_wisdom(tmp_path / "w.json")
 
 

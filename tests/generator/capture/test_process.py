@@ -95,7 +95,7 @@ int main(void) {{
 """
     reference = run(tmp_path, text, limit_s=limit_s).reference
     assert samples[0] <= len(reference.sequential_ms) <= samples[1]
-    assert "the sequential time rests on" in reference.warnings[-1]
+    assert "the sequential time is based on" in reference.warnings[-1]
     assert all(t >= microseconds / 1000 for t in reference.sequential_ms)
     np.testing.assert_array_equal(reference.outputs["a"], np.ones(3))
 

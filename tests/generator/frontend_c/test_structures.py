@@ -134,14 +134,14 @@ REFUSED = {
         22,
         "`mixed[i].w`: there is no member of that name",
     ),
-    "the whole as a value": ("\n" + EACH + "acc[i][0].x = square(rich[i].in);", 22, "is no number"),
+    "the whole as a value": ("\n" + EACH + "acc[i][0].x = square(rich[i].in);", 22, "is not a number"),
     "copied from another kind": (
         "\n" + EACH + "mixed[i] = kept[i];",
         22,
         "can only be copied from a variable or an element",
     ),
     "no such member": ("\n" + EACH + "q[i].speed = 1;", 22, "`q[i].speed`: there is no member of that name"),
-    "a structure as a value": ("\n" + EACH + "q[i].mass = square(acc[i]);", 22, "is no number"),
+    "a structure as a value": ("\n" + EACH + "q[i].mass = square(acc[i]);", 22, "is not a number"),
     "another structure": ("\n" + EACH + "q[i] = g[i];", 22, "can only be copied from a variable or an element"),
     "padding": (EACH + "cells[i].low = 1;", 20, "a structure of `cells` has 32 bytes"),
     "padding that division hides": (EACH + "three[i].c[1] = 1;", 20, "a structure of `three` has 4 bytes"),
@@ -313,7 +313,7 @@ def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:
         ),
         (
             POINTERS.replace("at[j] = 0;", "at[j] = 0; ((matrix *)b)->cols = 3;"),
-            "is no member of a structure|members of structures",
+            "is not a member of a structure|members of structures",
         ),
     ],
 )

@@ -160,7 +160,7 @@ CASES = {
     "no part of a Buffer": (
         "hl.Buffer(hl.UInt(8), [4, 5], 'b').cropped(0, 2, 3)",
         1,
-        "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 is no part of them",
+        "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 is not a part of them",
     ),
     "pipeline of nothing": ("return hl.Pipeline([])", 1, "Pipeline needs an output Func"),
     "no Func": ("return 3", 0, "`build` returns int"),
@@ -206,13 +206,13 @@ def test_no_size_is_said_with_the_dimension(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("arguments", "message"), [
     (("{file}:other",), "has no function `other`"),
     (("{file}", "--size", "16"), "in dimension `y`"),
-    (("{file}", "--size", "16x0"), "--size '16x0' is no size"),
+    (("{file}", "--size", "16x0"), "--size '16x0' is not a size"),
     (("{file}", "--size", "4x4x4"), "3 sizes for output `f`"),
     (("{file}", "--size", "4x4", "--param", "sigma=2"), "`build` has no argument of that name"),
     (("{file}", "-D", "N=3"), "is a pipeline: -I, -D"),
     (("{file}:build", "--function", "other"), "names another one"),
     (("{folder}/nothing.py:build",), "is not a file"),
-    (("{folder}/broken.py",), "broken.py:1: this is no Python"),
+    (("{folder}/broken.py",), "broken.py:1: this is not Python"),
 ])
 def test_bad_commands_end_with_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch,

@@ -191,7 +191,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert (three + hl.u8(x)).type == hl.UInt(8)
     assert (three < x).type == hl.Bool() and (three == hl.RDom([(0, 2)])[0]).type == hl.Bool()
     assert hl.Expr(true).type == hl.Bool()
-    with pytest.raises(InputError, match=r"a numpy array of shape \(3,\) is no expression; use its elements"):
+    with pytest.raises(InputError, match=r"a numpy array of shape \(3,\) is not an expression; use its elements"):
         kernel * f[x, y]
     with pytest.raises(InputError, match="the constant 300 does not exist in uint8"):
         many + hl.u8(x)

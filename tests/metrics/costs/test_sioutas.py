@@ -61,7 +61,7 @@ def test_tiles_are_whole_where_they_are_not_cut() -> None:
     ("sizes", "reason"),
     [
         ((64.0, 64.0), "more than 1024 threads"),
-        ((8.0, 9.0), "no whole warps"),
+        ((8.0, 9.0), "not whole warps"),
         ((1280.0, 768.0), "fewer than 68 blocks"),
     ],
 )

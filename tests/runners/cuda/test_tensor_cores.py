@@ -271,7 +271,7 @@ def test_vectors_are_loaded_where_all_exist_or_none(sizes: tuple[int, int, int],
 
 
 def test_padding_is_zero_in_both_factors() -> None:
-    """0 times an infinite element of the other factor is no number."""
+    """0 times an infinite element of the other factor is not a number."""
     program = program_of(scop("for (i = 0; i < 20; i++) for (j = 0; j < 20; j++) for (k = 0; k < 7; k++) "
                               "for (l = 0; l < 9; l++) C[i][j] += A[i][k] * B[l][j];",
                               "float C[20][20], A[20][7], B[9][20]; int l;"))

@@ -129,9 +129,9 @@ def all_failed() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("data", "essence"),
     [
-        ([], "is no recording; give a Kernel Tuner cache file"),
-        ({}, "is no recording"),
-        ({"some": "JSON"}, "is no recording"),
+        ([], "is not a recording; give a Kernel Tuner cache file"),
+        ({}, "is not a recording"),
+        ({"some": "JSON"}, "is not a recording"),
         (t1(), "is a T1 file: it describes a space and holds no measurements; give it with --t1"),
         (all_failed(), "holds no valid configuration (16 entries, all failed)"),
         (change(cache={}), "holds no valid configuration (0 entries"),
@@ -192,19 +192,19 @@ def test_truncated_files_are_refused(tmp_path: Path, data: object, share: float)
     whole = gzip.compress(text.encode())
     packed.write_bytes(whole[: int(share * len(whole))])
     for path in (plain, packed):
-        with pytest.raises(InputError, match=r"cut off|is no recording|damaged") as caught:
+        with pytest.raises(InputError, match=r"cut off|is not a recording|damaged") as caught:
             read_recording(path)
         assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(("content", "essence"), [
-    (b"", "is no recording"),
+    (b"", "is not a recording"),
     (b"{", "cut off"),
     (b"\x1f\x8b\x07rubbish that is not gzip at all", "damaged"),
     (b"\x1f\x8b", "cut off"),
-    (b"\x89PNG\r\n\x1a\n\x00\x00", "is no recording"),
-    (b"block,tile,time\n1,2,3\n", "is no recording"),
-    (b"[" * 100000, "is no recording"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a recording"),
+    (b"block,tile,time\n1,2,3\n", "is not a recording"),
+    (b"[" * 100000, "is not a recording"),
 ])
 def test_other_files_are_refused(tmp_path: Path, content: bytes, essence: str) -> None:
     path = tmp_path / "file"
@@ -302,8 +302,8 @@ def spoilt(spoil: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("data", "essence"), [
-    ([], "no T1 file"),
-    (cache(), "no T1 file"),
+    ([], "not a T1 file"),
+    (cache(), "not a T1 file"),
     (spoilt(lambda space: space.pop("TuningParameters")), "`TuningParameters` is None"),
     (spoilt(lambda space: space["TuningParameters"][0].update(Values="range(4)")), "values of `block` are 'range(4)'"),
     (spoilt(lambda space: space["TuningParameters"][0].update(Values=3)), "`Values of block` is 3, not a list"),

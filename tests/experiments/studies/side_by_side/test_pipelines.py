@@ -141,7 +141,7 @@ def test_two_suites_in_one_place_keep_their_tables(tmp_path: Path) -> None:
 def test_programs_and_sizes() -> None:
     assert parse_pipelines("blur, harris,blur") == ("blur", "harris") and parse_pipelines("all") == names()
     assert len(names()) == 18 and SIZES == ("small", "medium", "full")
-    with pytest.raises(InputError, match=r"'blurr' is no program.*the programs blur, "):
+    with pytest.raises(InputError, match=r"'blurr' is neither a program.*the programs blur, "):
         parse_pipelines("blurr")
     with pytest.raises(InputError, match="no pipeline is called 'gemm'"):
         SuiteOptions(("gemm",), Pipelines())
@@ -172,7 +172,7 @@ def test_the_all_inlined_plan_inlines_what_it_can() -> None:
 
 def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     bad = (
-        (["--programs", "blurr"], "no program and no group"),
+        (["--programs", "blurr"], "neither a program nor a group"),
         (["--programs", ","], "name some programs"),
         (["--size", "huge"], "'huge' is not one of"),
         (["--explorers", "magic"], "unknown explorer 'magic'"),

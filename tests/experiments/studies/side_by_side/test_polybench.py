@@ -212,7 +212,7 @@ def test_programs_are_named_one_by_one_or_in_groups() -> None:
 
 def bad() -> Sequence[tuple[Sequence[object], str]]:
     return (
-        (["--programs", "gemmm"], "no program and no group"),
+        (["--programs", "gemmm"], "neither a program nor a group"),
         (["--size", "huge"], "no size 'HUGE'"),
         (["--size", "mini", "-D", "LARGE_DATASET"], "two sizes"),
         (["--explorer", "magic"], "unknown explorer 'magic'"),

@@ -73,7 +73,7 @@ def sweeps(seed: int) -> Program:
 
 
 def check(seed: int) -> bool:
-    """Random plans of a random program; False if it is no loop over time."""
+    """Random plans of a random program; False if it is not a loop over time."""
     program, rng = sweeps(seed), np.random.default_rng(seed)
     if time_loop(program) is None:
         return False
@@ -249,7 +249,7 @@ def test_plans_that_do_not_fit_are_refused(change: dict[str, object], words: str
 
 def test_programs_without_a_loop_over_time_are_refused() -> None:
     program = stencil("seidel-2d")
-    with pytest.raises(IllegalPlan, match="kernel_seidel_2d is no loop over time"):
+    with pytest.raises(IllegalPlan, match="kernel_seidel_2d is not a loop over time"):
         lower(program, plan_of(program, 2, (8, 8), (8, 8)), TARGET)
 
 

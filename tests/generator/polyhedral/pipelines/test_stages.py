@@ -277,7 +277,7 @@ def test_names_that_no_plan_may_use() -> None:
     for array in ("in", "out", "nothing"):
         with pytest.raises(IllegalPlan, match=f"`{array}` cannot be computed where it is read; arrays that can: t"):
             sections(found, Stages(((array, "block"),)))
-    with pytest.raises(IllegalPlan, match="S9 is no reduction; reductions are none"):
+    with pytest.raises(IllegalPlan, match="S9 is not a reduction; reductions are none"):
         sections(found, Stages((), ("S9",)))
     with pytest.raises(IllegalPlan, match=r"this schedule has the kernels \{S0, S1\} but the plan describes \{S1\}"):
         check(found, Plan(Stages((("t", "inline"),)), (KernelPlan(("S1",), (8,), (8,)),)), 0)

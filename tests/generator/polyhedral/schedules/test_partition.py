@@ -256,7 +256,7 @@ def test_groups_that_do_not_fit_the_program(name: str) -> None:
 
 
 def test_a_reduction_that_is_none_is_refused() -> None:
-    with pytest.raises(IllegalPlan, match="S0 is no reduction"):
+    with pytest.raises(IllegalPlan, match="S0 is not a reduction"):
         schedule_kernels(program("chain"), Partition((ONE, TWO, THREE), ("S0",)))
 
 

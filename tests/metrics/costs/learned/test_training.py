@@ -150,5 +150,5 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
         read_model(tmp_path / "nothing")
     for text in ("", "[]", "{" * 5000, '{"format": 1}'):
         (tmp_path / "a.json").write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match="is no model"):
+        with pytest.raises(InputError, match="is not a model"):
             read_model(tmp_path / "a.json")
