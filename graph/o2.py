@@ -226,8 +226,8 @@ def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]
     members = tuple(k for k, component in enumerate(components) if set(component) <= set(statements))
     if {name for k in members for name in components[k]} != set(statements):
         raise NotOnOffer(
-            f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are not strongly connected "
-            f"components"
+            f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they do not make up whole "
+            f"strongly connected components"
             f"{' in the loops of ' + ' '.join(path[-1]) if path else ''}"
         )
     return members

@@ -69,7 +69,8 @@ class Finished:
 class Expired:
     """The worker was killed because a phase exceeded its limit.
 
-    `elapsed_s` are the seconds spent in this phase, including its earlier parts, each of which has the limit.
+    `elapsed_s` are the seconds since the phase began or its last wait ended: earlier parts count, each of which has
+    the limit.
     """
 
     key: int
@@ -144,7 +145,7 @@ class Worker:
         self.deadline = None if limit_s is None else self.part_start + limit_s
 
     def tighten(self, limit_s: float) -> None:
-        """Limit the current phase to `limit_s` seconds since its start, unless it has no limit or a lower one."""
+        """Limit the current part of the phase to `limit_s` seconds, unless it has no limit or a lower one."""
         if self.deadline is not None and limit_s < self.limit_s:
             self.limit_s, self.deadline = limit_s, self.part_start + limit_s
 
@@ -219,7 +220,7 @@ class WorkerPool:
         return events
 
     def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
-        """Limit task `key`, queued or running, to `limit_s` seconds in `phase`, counted from its start.
+        """Limit task `key`, queued or running, to `limit_s` seconds in each part of `phase`.
 
         It does not end a wait without a limit.
         """

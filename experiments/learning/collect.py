@@ -1,7 +1,7 @@
 """Measures plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]`.
 
-Plans are random. With `--guided SHARE`, that share of them are samples of greedy searches with a model: a search finds
-the plans that its model judges too favourably, and only their measured times tell the next model so.
+Plans are random. With `--guided SHARE`, that share of the draws are samples of greedy searches with a model: a search
+finds the plans that its model judges too favourably, and only their measured times tell the next model so.
 
 FILE gets one row per plan as soon as it is measured, so that the command may be stopped at any time; started again, it
 goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for programs to test on.
@@ -46,12 +46,14 @@ BATCH = 16
 def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)], seeds: str = "0-199",
          plans: Annotated[int, typer.Option(min=1)] = 100, device: str | None = None,
          minutes: Annotated[float, typer.Option(min=0.0)] = 60.0,
-         guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path = SHIPPED) -> None:
+         guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path | None = None) -> None:
     """Measure `plans` plans of the random pipeline of each seed, for so many minutes at most; the share `guided` of
-    them are found by `model`.
+    the draws are samples of `model` (by default antune's own), of which more are repeated than of random plans.
     """
     found, until = find_device(device), time.monotonic() + 60.0 * minutes
-    sampler = Sampler(guided, Learned(read_model(model)))
+    if model is not None and not guided:
+        raise InputError("--model is the model of the plans that --guided asks for; give a share, such as --guided 0.5")
+    sampler = Sampler(guided, Learned(read_model(model or SHIPPED)) if guided else None)
     with closing(Database(file, found.key, found.name)) as base:
         for seed in range_of(seeds):
             if time.monotonic() < until:
@@ -103,7 +105,7 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
         runner = open_runner(problem, device.key, LIMITS, Path(folder))
         try:
             while len(known) < count and time.monotonic() < until:
-                plans = _fresh(drawn, known, min(BATCH, count - len(known)))
+                plans = _fresh(drawn, known, min(BATCH, count - len(known)), until)
                 for number, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(plans)]):
                     base.add(series, 0, plans[number], outcome)
                 if not plans:
@@ -113,10 +115,12 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
     return base.count(series)
 
 
-def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]:
-    """Return up to `count` plans that are not in `known`, and add them to it."""
+def _fresh(drawn: Iterator[Plan], known: set[str], count: int, until: float) -> Sequence[Plan]:
+    """Return up to `count` plans that are not in `known`, and add them to it; draw until the clock is at `until`."""
     found: list[Plan] = []
     for _ in range(20 * count):
+        if time.monotonic() >= until:
+            break
         plan = next(drawn)
         if plan.digest not in known:
             known.add(plan.digest)
@@ -130,12 +134,12 @@ def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]
 class Sampler:
     """The source of plans: the share `guided` from greedy searches with `model`, the others are random."""
 
-    guided: float
-    model: Learned
+    guided: float = 0.0
+    model: Learned | None = None
 
     def plans(self, program: Program, source: str, target: Target, rng: np.random.Generator) -> Iterator[Plan]:
         """Yield plans of a pipeline without end."""
-        found = sampled_plans(space_of(program, source, target, self.model), rng) if self.guided else iter(())
+        found = sampled_plans(space_of(program, source, target, self.model), rng) if self.model else iter(())
         while True:
             plan = next(found) if rng.random() < self.guided else random_plan(program, target, rng)
             if plan is not None:

@@ -13,6 +13,8 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 from generator.program import ELEMENT_BYTES, NUMPY_TYPES
 
+_LARGE_BYTES = 2**24  # a mapped file stays open, and a process may have a thousand open files
+
 
 @dataclass
 class Log:
@@ -90,8 +92,8 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
               mapped: bool = False) -> dict[str, NDArray[Any]]:
     """Return the captured values: `direction` is "in" (all variables) or "out" (those written).
 
-    "up0", "down0", "up1" ... are the outputs of a run with another rounding. With `mapped`, the values are read-only
-    and stay in the files: for a single use, allocating memory would take longer than the use itself.
+    "up0", "down0", "up1" ... are the outputs of a run with another rounding. With `mapped`, large arrays are
+    read-only and stay in their files: for a single use, allocating memory would take longer than the use itself.
 
     Raises:
         InputError: a variable's element size differs from that of the type that the front end understood.
@@ -101,7 +103,7 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
         if direction == "in" or variable.written:
             _check_size(source, variable, log.elements[k])
             file, kind = directory / f"{direction}_{k}.bin", np.dtype(NUMPY_TYPES[variable.type])
-            raw = (np.asarray(np.memmap(file, kind, "r")) if mapped and file.stat().st_size
+            raw = (np.asarray(np.memmap(file, kind, "r")) if mapped and file.stat().st_size >= _LARGE_BYTES
                    else np.fromfile(file, dtype=kind))
             values[variable.name] = raw.reshape(tuple(log.extents[k]))
     return values

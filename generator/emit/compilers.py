@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.emit.even_unrolls import with_even_unrolls
+from generator.emit.even_unrolls import has_barriers, with_even_unrolls
 from generator.emit.guards import with_first_barrier
 from generator.emit.in_order import with_steps_in_order
 from generator.emit.opaque import with_opaque_one
@@ -10,8 +10,11 @@ from generator.nest import Node
 from generator.target import Target
 
 
-def for_compiler(body: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
-    """Return `body` without the constructs that the target's compiler miscompiles."""
+def for_compiler(body: tuple[Node, ...], target: Target, alone: bool) -> tuple[Node, ...]:
+    """Return `body` without the constructs that the target's compiler miscompiles. `alone`: blocks have one thread."""
     if target.pocl:
-        return with_even_unrolls(body)
-    return with_steps_in_order(with_first_barrier(with_opaque_one(body))) if target.intel_cpu else body
+        return with_even_unrolls(body) if has_barriers(body) else body
+    if not target.intel_cpu:
+        return body
+    even = body if alone else with_even_unrolls(body)
+    return with_steps_in_order(with_first_barrier(with_opaque_one(even)))

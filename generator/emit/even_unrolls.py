@@ -1,8 +1,9 @@
-"""Do not unroll loops with a remainder in kernels with barriers, for PoCL's compiler.
+"""Do not unroll loops with a remainder, for compilers that then give wrong results (docs/devices.md has examples).
 
 PoCL 3.0 (LLVM 14) peels the first thread of a block in kernels with barriers. If a loop has an unroll pragma and a
-variable trip count, as at the edge of an array, that thread may run some iterations twice (docs/devices.md has an
-example). Without the pragma the result is right, and LLVM decides itself.
+variable trip count, as at the edge of an array, that thread may run some iterations twice. Intel's CPU runtime
+vectorizes over the threads of a block; with such loops inside, many elements are wrong. Without the pragma the results
+are right, and the compilers decide themselves.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from generator.nest import Barrier, For, If, Node, rounds, walk
 
 
 def with_even_unrolls(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return `body`; if it has barriers, only loops whose trip count is a multiple of the factor keep their unroll
-    factors.
-    """
-    return tuple(_even(node) for node in body) if any(isinstance(node, Barrier) for node in walk(body)) else body
+    """Return `body` with unroll factors only at loops whose trip count is a multiple of them."""
+    return tuple(_even(node) for node in body)
+
+
+def has_barriers(body: tuple[Node, ...]) -> bool:
+    """Return whether the threads of a block wait for each other anywhere in `body`."""
+    return any(isinstance(node, Barrier) for node in walk(body))
 
 
 def _even(node: Node) -> Node:

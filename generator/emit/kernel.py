@@ -48,7 +48,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     loads them through it.
     """
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
-    body = for_compiler(kernel.body, target)
+    body = for_compiler(kernel.body, target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
     body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)

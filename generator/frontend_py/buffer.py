@@ -74,7 +74,7 @@ class Buffer(Image):
         for dim, ((first, count), (start, n)) in enumerate(zip(self._region(), wanted, strict=True)):
             if n < 1 or start < first or start + n > first + count:
                 raise InputError(f"Buffer `{self.title}` has the coordinates {first} to {first + count - 1} in "
-                                 f"dimension {dim}; {start} to {start + n - 1} is not a part of them", here())
+                                 f"dimension {dim}; {start} to {start + n - 1} are not all among them", here())
         window = tuple(slice(start - first, start - first + n)
                        for (first, _), (start, n) in zip(reversed(self._region()), reversed(wanted), strict=True))
         return self._part(self._array()[window], [start for start, _ in wanted])

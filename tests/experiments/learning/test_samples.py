@@ -11,6 +11,7 @@ import numpy as np
 
 from experiments.learning.collect import Sampler, collect, program_at
 from experiments.learning.database import Database
+from experiments.learning.samples import sampled_plans, space_of
 from experiments.learning.series import Origin
 from experiments.search.costs import predicted
 from experiments.suites.image_pipelines import pipeline
@@ -24,7 +25,7 @@ LARGE = Origin(BLUR.source, (("height", 768), ("width", 1024)))
 
 
 def drawn(guided: float, model: Learned) -> list[Plan]:
-    sampler, program = Sampler(guided, model), program_at(LARGE)
+    sampler, program = Sampler(guided, model if guided else None), program_at(LARGE)
     return list(islice(sampler.plans(program, LARGE.source, DEVICE.target, np.random.default_rng(1)), 30))
 
 
@@ -43,6 +44,14 @@ def predicted_ms(plan: Plan, model: Learned) -> float:
 
 
 def test_found_plans_are_measured_with_the_random_ones(tmp_path: Path) -> None:
-    sampler = Sampler(0.5, Learned(shipped_model().trained))
-    with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
-        assert collect(base, BLUR, DEVICE, 6, time.monotonic() + 60, sampler) == 6
+    model = Learned(shipped_model().trained)
+    space = space_of(program_at(BLUR), BLUR.source, DEVICE.target, model)
+    samples = {plan.digest for plan in islice(sampled_plans(space, np.random.default_rng(2)), 60) if plan is not None}
+    shares = []
+    for guided in (0.0, 0.9):
+        with closing(Database(tmp_path / f"{guided}.db", DEVICE.key, DEVICE.name)) as base:
+            sampler = Sampler(guided, model if guided else None)
+            assert collect(base, BLUR, DEVICE, 8, time.monotonic() + 60, sampler) == 8
+            [series] = base.series()
+            shares.append(len(samples & base.digests(series)))
+    assert shares[0] < shares[1], "random plans may be among the samples by chance"

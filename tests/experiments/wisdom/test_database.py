@@ -125,7 +125,8 @@ def test_it_travels_as_json_and_never_replaces_what_was_measured(wisdom: Wisdom,
 
 @pytest.mark.parametrize(("change", "message"), [
     (lambda row: row.update(ms=-1), "plan 2: it cannot be read: ValueError: -1 is not a time"),
-    (lambda row: row.update(ms=float("inf")), "is no"), (lambda row: row.update(extents=[0]), "0 is not a size"),
+    (lambda row: row.update(ms=float("inf")), "inf is not a time"),
+    (lambda row: row.update(extents=[0]), "0 is not a size"),
     (lambda row: row.update(sizes=[["n", float("inf")]]), "inf is not a size"),
     (lambda row: row.update(sizes=[["n", 2.5]]), "2.5 is not a size"), (lambda row: row.update(sizes=[3]), "plan 2: "),
     (lambda row: row.pop("plan"), "plan 2: "), (lambda row: row["plan"].update(kernels=3), "plan 2: "),

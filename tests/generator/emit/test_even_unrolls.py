@@ -1,4 +1,4 @@
-"""PoCL unrolls no loop behind a barrier that would leave a rest."""
+"""PoCL and Intel's runtime unroll no loop that would leave a rest, behind barriers and in blocks of several threads."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from experiments.suites.image_pipelines import pipeline
 from experiments.suites.polybench import program_file
+from generator.emit.compilers import for_compiler
 from generator.emit.even_unrolls import with_even_unrolls
 from generator.expr import Binary, Expr, Int, Load, Name
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.nest import Assign, Barrier, For, If, Node, rounds
-from generator.plan import KernelPlan
+from generator.plan import KernelPlan, Plan
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
-from tests.support.devices import device_named
+from tests.support.devices import device_named, has_intel
+from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
+POCL, INTEL = replace(CPU, pocl=True), replace(CPU, intel_cpu=True)
 J = Name("j")
 STORE = Assign(Load("out", (J,)), "", Int(0))
 
@@ -42,8 +47,11 @@ def test_how_often_loops_run(node: For, count: int | None) -> None:
 def test_what_would_leave_a_rest_is_not_unrolled(node: For) -> None:
     for around in (lambda one: one, lambda one: If(Binary("<", J, Int(3)), (one,))):
         body: tuple[Node, ...] = (Barrier(), around(node))
-        assert with_even_unrolls(body) == (Barrier(), around(replace(node, unroll=1)))
-        assert with_even_unrolls(body[1:]) == body[1:], "there is no barrier"
+        even = (Barrier(), around(replace(node, unroll=1)))
+        assert with_even_unrolls(body) == for_compiler(body, POCL, False) == even
+        assert for_compiler(body[1:], POCL, False) == body[1:], "there is no barrier"
+        assert for_compiler(body, INTEL, False) == even
+        assert for_compiler(body, INTEL, True) == body, "the only thread of a block is not vectorized with others"
 
 
 def test_even_loops_and_vectors_stay() -> None:
@@ -58,4 +66,18 @@ def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, t
     kernel = KernelPlan(("S2",), (rows, 8), (rows // 2, 1), shared=True, unroll=4, registers=True, combine="shared")
     plan = replace(plan, kernels=tuple(kernel if k.statements == ("S2",) else k for k in plan.kernels))
     [outcome] = outcomes_of(device_named("pocl"), found, [plan])
+    assert isinstance(outcome, Timed), outcome.message
+
+
+@pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
+def test_loops_with_a_rest_are_right_in_blocks_of_several_threads_on_intel() -> None:
+    """Unrolled by 8, the loop over the columns of `ratio_here` gives wrong values almost everywhere."""
+    found = small_problem(pipeline("unsharp"))[0]
+    schedule = Stages((("blur_y", "inline"), ("gray", "block"), ("ratio", "block"), ("sharpen", "inline")))
+    last = KernelPlan(("S1", "S4", "S5", "S6"), (4, 4, 8), (4, 1, 8), order=(0, 2, 1), unroll=8, walk=1, exchange=True)
+    device = device_named("intel")
+    kernels = default_plan(found.program, device.target, choice=schedule).kernels
+    plan = Plan(schedule, tuple(last if kernel.statements == last.statements else kernel for kernel in kernels))
+    assert last in plan.kernels
+    [outcome] = outcomes_of(device, found, [plan])
     assert isinstance(outcome, Timed), outcome.message

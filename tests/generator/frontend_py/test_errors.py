@@ -160,7 +160,7 @@ CASES = {
     "no part of a Buffer": (
         "hl.Buffer(hl.UInt(8), [4, 5], 'b').cropped(0, 2, 3)",
         1,
-        "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 is not a part of them",
+        "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 are not all among them",
     ),
     "pipeline of nothing": ("return hl.Pipeline([])", 1, "Pipeline needs an output Func"),
     "no Func": ("return 3", 0, "`build` returns int"),
