@@ -32,6 +32,7 @@ from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.teams import Team, team_of
+from generator.lowering.memory.wavefront_copies import copied, in_copies, wavefront_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.nest import (
     Assign,
@@ -219,10 +220,19 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
     """Return the loops of a kernel whose blocks run the diagonals of a tile. Raises IllegalPlan."""
     nest = diagonal_loops(program, part, plan, frame.prefix, LANGUAGES[dialect].uniform_branches)
-    computing = Computing(program, (), plan.block, {array.name for array in program.arrays})
+    names = {array.name for array in program.arrays}
+    iterators = {node.iterator for node in walk(nest) if isinstance(node, For)}
+    boxes = wavefront_copies(program, part, plan, frame.prefix, {*frame.prefix, *iterators, *names})
+    computing = Computing(program, (), plan.block, names)
     inside = Filler(Filling(program, part, plan, (), (), computing, {}, {}, {})).fill(nest, {})
-    body = tuple(with_factors(node, plan.unroll, False) for node in inside)
-    return TeamKernel(tuple(dimension.extent for dimension in part.parallel), frame.prefix, (), body)
+    body = in_copies(tuple(with_factors(node, plan.unroll, False) for node in inside), boxes)
+    first = (*copied(program, boxes, plan.block), Barrier(arrays=True)) if boxes else ()
+    match body:
+        case (If(tile, then),):
+            body = (If(tile, (*first, *then)),)
+        case _:
+            body = (*first, *body)
+    return TeamKernel(tuple(dimension.extent for dimension in part.parallel), frame.prefix, boxes, body)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:

@@ -146,7 +146,8 @@ def check_sizes(plan: KernelPlan) -> None:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 
 
-_WITH_DIAGONALS = ("order", "diagonals", "unroll", "vector", "exchange", "columns", "cache")
+_WITH_DIAGONALS = ("order", "diagonals", "shared", "unroll", "vector", "exchange", "columns", "cache")
+_OF_COPIES = ("uncopied", "padding")
 
 
 def _check_diagonals(plan: KernelPlan) -> None:
@@ -155,7 +156,8 @@ def _check_diagonals(plan: KernelPlan) -> None:
     if set(plan.tile) - {1} or min(plan.block, default=0) < 1:
         raise IllegalPlan(f"{what}: a block runs one tile of the wavefront, so each of its tile sizes is 1, and its "
                           f"block sizes are threads along the rows of that tile; they are {plan.tile} and {plan.block}")
-    check_besides(plan, "whose blocks run diagonals", _WITH_DIAGONALS)
+    honoured = (*(_OF_COPIES if plan.shared else ()), *_WITH_DIAGONALS)
+    check_besides(plan, "whose blocks run diagonals", honoured)
     if plan.unroll < 1 or plan.vector not in (1, 2, 4):
         raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} must be at least 1, the elements per access "
                           f"{plan.vector} 1, 2 or 4")

@@ -47,16 +47,24 @@ def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...],
     """
     lows = [touched.dim_min(d) for d in range(len(extents))]
     sizes = tuple(1 + value_range(touched.dim_max(d).sub(low))[1] for d, low in enumerate(lows))
-    context, names = box_context(ranges), _named([name for name, _, _ in ranges])
-    corner = tuple(_expression(_at_most(low.coalesce(), n - size).coalesce(), context, names)
-                   for low, n, size in zip(lows, extents, sizes, strict=True))
-    found = TileBox(array, corner, sizes)
-    at = region([name for name, _, _ in ranges], [(low, high) for _, low, high in ranges])
+    kept = [_at_most(low.coalesce(), n - size) for low, n, size in zip(lows, extents, sizes, strict=True)]
+    found = TileBox(array, corner_of(kept, ranges), sizes)
     where = numbers if always else touched.domain()
-    elements = _elements(found, at if where is None else at.restrict(where), extents)
+    elements = elements_of(found, ranges, where, extents)
     if not touched.is_subset(elements):
         raise IllegalPlan(f"a block would not hold all that it touches of `{array}`")
     return found, elements
+
+
+def numbers_of(ranges: Ranges) -> Iteration:
+    """Return all numbers in `ranges`."""
+    return region([name for name, _, _ in ranges], [(low, high) for _, low, high in ranges])
+
+
+def corner_of(lows: Sequence[Any], ranges: Ranges) -> tuple[Expr, ...]:
+    """Return isl PwAffs of the numbers of `ranges` as expressions of their names."""
+    context, names = box_context(ranges), _named([name for name, _, _ in ranges])
+    return tuple(_expression(low.coalesce(), context, names) for low in lows)
 
 
 def _at_most(value: Any, most: int) -> Any:
@@ -76,15 +84,21 @@ def _expression(value: Any, context: Any, names: Any) -> Expr:
     return expression(isl.AstBuild.from_context(context).expr_from_pw_aff(value.gist_params(context)))
 
 
-def _elements(box: TileBox, at: Iteration, extents: tuple[int, ...]) -> Any:
-    """Return all elements of `box` according to its printed corner. Raises IllegalPlan if one of them does not exist.
+def elements_of(box: TileBox, ranges: Ranges, where: Any | None, extents: tuple[int, ...] | None) -> Any:
+    """Return the isl Map from the numbers of `ranges`, those in the isl Set `where`, to the elements of `box` according
+    to its printed corner.
+
+    Raises IllegalPlan if one of them does not exist in an array of `extents` (None: some need not exist).
     """
+    at = numbers_of(ranges)
+    at = at if where is None else at.restrict(where)
     result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0)).intersect_domain(at.domain)
-    for first, size, extent in zip(box.corner, box.sizes, extents, strict=True):
+    for d, (first, size) in enumerate(zip(box.corner, box.sizes, strict=True)):
         start = affine(first, at).intersect_domain(at.domain)
-        low, high = value_range(start)
-        if low < 0 or high + size > extent:
-            raise IllegalPlan(f"a block would hold elements of `{box.array}` that do not exist")
+        if extents is not None:
+            low, high = value_range(start)
+            if low < 0 or high + size > extents[d]:
+                raise IllegalPlan(f"a block would hold elements of `{box.array}` that do not exist")
         result = result.flat_range_product(isl.Map.from_pw_aff(start).apply_range(
             isl.Map(f"{{ [i] -> [o] : i <= o < i + {size} }}")))
     return result.set_tuple_name(isl.dim_type.out, box.array)

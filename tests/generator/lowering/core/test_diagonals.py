@@ -26,7 +26,7 @@ from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.target import Dialect, Target
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import Preferences, prefer, uniform
+from graph.policies import prefer, uniform
 from metrics.outcome import LaunchFailed, Timed, TimedOut
 from runners.base import DeviceInfo, Limits
 from runners.races import check_races
@@ -39,15 +39,9 @@ from tests.support.runners import device_of
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CPU, CUDA
+from tests.support.wavefronts import WAVES, some_diagonals
 
 LIMITS = Limits(compile_s=60.0, run_s=120.0)
-WAVES: Preferences = {
-    ("diagonals of tiles", ()): True,
-    ("several time steps per launch", ()): False,
-    ("number of partitions", ()): 1,
-    ("parallel reduction", ()): False,
-    **{(f"tile wavefront {depth}", ()): True for depth in range(1, 5)},
-}
 JACOBI = LoopNest(
     ("S0", "S1"), (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)), ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)
 )
@@ -58,25 +52,6 @@ NAMES = ("seidel-2d", "lu", "heat-3d", "fdtd-2d", "jacobi-2d", "adi")
 def seidel(kernel: KernelPlan = KERNEL) -> Plan:
     """Tiles of 2 x 8 x 16 of seidel-2d; 2 and 8 are the rows along which threads lie."""
     return Plan(Hyperplanes((SEIDEL_TILES,)), (kernel,))
-
-
-def some_diagonals(found: Program, schedule: Hyperplanes, rng: np.random.Generator) -> Plan:
-    """A plan in which all tiles of wavefronts run along diagonals, in random blocks."""
-    kernels = []
-    for shape in kernel_shapes(found, schedule):
-        count = len(shape.extents)
-        block = tuple(int(rng.integers(1, 5)) for _ in range(count))
-        kernels.append(
-            KernelPlan(
-                shape.statements,
-                (1,) * count,
-                block,
-                unroll=int(rng.choice([1, 2])),
-                order=tuple(int(d) for d in rng.permutation(count)) if count > 1 else (),
-                diagonals=bool(shape.diagonals),
-            )
-        )
-    return Plan(schedule, tuple(kernels))
 
 
 @pytest.mark.parametrize("name", few(["seidel", "jacobi", "waves"], 2))
@@ -119,7 +94,7 @@ def test_one_barrier_ends_each_diagonal() -> None:
     ("kernel", "message"),
     [
         (replace(KERNEL, tile=(2, 2)), "each of its tile sizes is 1"),
-        (replace(KERNEL, registers=True, shared=True), r"run diagonals .*: leave out `registers`, `shared`"),
+        (replace(KERNEL, registers=True, shared=True), r"run diagonals .*: leave out `registers`"),
         (replace(KERNEL, run=2), "leave out `run`"),
         (replace(KERNEL, padding=1), "leave out `padding`"),
         (replace(KERNEL, combine="shared"), "leave out `combine`"),

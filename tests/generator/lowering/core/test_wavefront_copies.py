@@ -1,0 +1,111 @@
+"""Tiles of wavefronts with copies in shared memory: right whatever the order of threads and blocks, without races."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generator.errors import IllegalPlan
+from generator.expr import loads_of
+from generator.lowering import lower
+from generator.nest import For, expressions, walk
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.memory import wavefront_boxes
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
+from metrics.outcome import Timed
+from runners.base import DeviceInfo
+from tests.support.cuda_double import UNUSABLE, found_in, measured
+from tests.support.devices import check_plans, device_named, has_intel
+from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_plan
+from tests.support.plans import lowered_kernels
+from tests.support.slow import few
+from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.wavefronts import WAVES, some_diagonals
+
+JACOBI = LoopNest(
+    ("S0", "S1"), (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)), ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)
+)
+COPIES = KernelPlan(("S0",), (1, 1), (2, 8), diagonals=True, shared=True)
+PLANS = {
+    "seidel-2d": Plan(Hyperplanes((SEIDEL_TILES,)), (replace(COPIES, padding=1),)),
+    "jacobi-2d": Plan(Hyperplanes((JACOBI,)), (replace(COPIES, statements=("S0", "S1"), unroll=2, order=(1, 0)),)),
+}
+
+
+def with_copies(plan: Plan, padding: int) -> Plan:
+    return replace(plan, kernels=tuple(replace(one, shared=one.diagonals, padding=padding if one.diagonals else 0)
+                                       for one in plan.kernels))
+
+
+@pytest.mark.parametrize(("name", "seeds"), [
+    ("seidel", (1,)), ("jacobi", (1,)),
+    *(pytest.param(name, range(8), marks=pytest.mark.slow) for name in ("seidel", "jacobi", "waves"))])
+def test_threads_and_blocks_in_any_order_are_right(name: str, seeds: Sequence[int]) -> None:
+    """Also where a box holds what other blocks of the launch write: reading that would be a race."""
+    found, rng, seen = program(name), np.random.default_rng(5), 0
+    for seed in seeds:
+        plan = random_walk_plan(found, np.random.default_rng(seed), WAVES)
+        assert plan is not None and isinstance(plan.schedule, Hyperplanes)
+        made = with_copies(some_diagonals(found, plan.schedule, rng), seed % 2)
+        answer = check(found, made, rng)
+        assert answer == "right" or "read nothing often enough" in answer, (answer, made.to_json())
+        seen += answer == "right"
+    assert seen
+
+
+def test_loading_all_of_a_box_would_be_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above finds it: blocks of a launch write between the elements that others read."""
+    found, rng = program("seidel"), np.random.default_rng(5)
+    plan = random_walk_plan(found, np.random.default_rng(1), WAVES)
+    assert plan is not None and isinstance(plan.schedule, Hyperplanes)
+
+    def everything(*_arguments: Any) -> None:
+        return None
+
+    monkeypatch.setattr(wavefront_boxes, "_loaded", everything)
+    found = replace(found, name="loads everything")  # another key of caches
+    with pytest.raises(AssertionError, match=r"('A'|\('A).* beside "):
+        check(found, with_copies(some_diagonals(found, plan.schedule, rng), 0), rng)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_only_results_leave_the_copies(name: str) -> None:
+    """Inside the loop over diagonals nothing is read from global memory."""
+    [kernel] = lowered_kernels(problem(name, ODD_SIZES[name]).program, PLANS[name])
+    copies = {box.name for box in kernel.shared}
+    assert len(copies) == len(kernel.arrays)
+    [diagonals] = [node for node in walk(kernel.body) if isinstance(node, For) and node.note.startswith("diagonals")]
+    read = {load.array for node in walk(diagonals.body) for expr in expressions(node)[1:] for load in loads_of(expr)}
+    assert read == copies
+
+
+@pytest.mark.parametrize(("device", "name"), few([(device, name) for name in PLANS for device in ("pocl", "intel")], 1))
+def test_on_devices(device: str, name: str) -> None:
+    if device == "intel" and not has_intel():
+        pytest.skip("the extra `intel` is not installed")
+    check_plans(device_named(device), problem(name, ODD_SIZES[name]), [PLANS[name]])
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+@pytest.mark.parametrize("name", few(PLANS, 1))
+def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    results = measured(problem(name, ODD_SIZES[name]), watched_gpu, [PLANS[name]], tmp_path / "work")
+    assert isinstance(results[0], Timed) and not found_in(tmp_path / "calls"), results
+
+
+@pytest.mark.parametrize(("name", "change", "words"), [
+    ("seidel-2d", {"uncopied": ("B",)}, "B of S0 would stay uncopied, but its tiles have copies of A only"),
+    ("seidel-2d", {"shared": False}, "leave out `padding`"),
+    ("jacobi-2d", {"uncopied": ("A", "C")}, "C of S0, S1 would stay uncopied"),
+])
+def test_what_cannot_be_copied_is_refused(name: str, change: dict[str, Any], words: str) -> None:
+    plan = PLANS[name]
+    with pytest.raises(IllegalPlan, match=words):
+        lower(problem(name, ODD_SIZES[name]).program,
+              replace(plan, kernels=(replace(plan.kernels[0], **change),)), TARGET)
