@@ -32,7 +32,7 @@ from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.teams import Team, team_of
-from generator.lowering.memory.wavefront_copies import copied, in_copies, wavefront_copies
+from generator.lowering.memory.wavefront_copies import wavefront_copies, with_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.nest import (
     Assign,
@@ -225,13 +225,7 @@ def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     boxes = wavefront_copies(program, part, plan, frame.prefix, {*frame.prefix, *iterators, *names})
     computing = Computing(program, (), plan.block, names)
     inside = Filler(Filling(program, part, plan, (), (), computing, {}, {}, {})).fill(nest, {})
-    body = in_copies(tuple(with_factors(node, plan.unroll, False) for node in inside), boxes)
-    first = (*copied(program, boxes, plan.block), Barrier(arrays=True)) if boxes else ()
-    match body:
-        case (If(tile, then),):
-            body = (If(tile, (*first, *then)),)
-        case _:
-            body = (*first, *body)
+    body = with_copies(program, tuple(with_factors(node, plan.unroll, False) for node in inside), boxes, plan.block)
     return TeamKernel(tuple(dimension.extent for dimension in part.parallel), frame.prefix, boxes, body)
 
 

@@ -22,7 +22,7 @@ from generator.linear import simplify, substitute
 from generator.lowering.memory.box import LocalBox, corner_variables, padded_rows
 from generator.lowering.memory.cooperative import all_threads
 from generator.lowering.naming import fresh_name
-from generator.nest import Assign, Atomic, For, If, Node, map_expressions
+from generator.nest import Assign, Atomic, Barrier, For, If, Node, map_expressions
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.wavefront_boxes import wavefront_boxes
 from generator.polyhedral.schedules.kernels import KernelPart
@@ -69,7 +69,20 @@ def wavefront_copies(program: Program, part: KernelPart, plan: KernelPlan, prefi
     return tuple(found)
 
 
-def copied(program: Program, boxes: Sequence[WavefrontCopy], block: tuple[int, ...]) -> tuple[Node, ...]:
+def with_copies(program: Program, nodes: tuple[Node, ...], boxes: Sequence[WavefrontCopy],
+                block: tuple[int, ...]) -> tuple[Node, ...]:
+    """Return the loops of a kernel with its copies: filled first, then used; inside of a condition around all of it."""
+    if not boxes:
+        return nodes
+    first, inside = (*_copied(program, boxes, block), Barrier(arrays=True)), _all_in_copies(nodes, boxes)
+    match inside:
+        case (If(tile, then),):
+            return (If(tile, (*first, *then)),)
+        case _:
+            return (*first, *inside)
+
+
+def _copied(program: Program, boxes: Sequence[WavefrontCopy], block: tuple[int, ...]) -> tuple[Node, ...]:
     """Return the loops that fill the copies; nothing is loaded from outside of an array, even without a tile."""
     nodes = list[Node]()
     for box in boxes:
@@ -83,7 +96,7 @@ def copied(program: Program, boxes: Sequence[WavefrontCopy], block: tuple[int, .
     return tuple(nodes)
 
 
-def in_copies(nodes: tuple[Node, ...], boxes: Sequence[LocalBox]) -> tuple[Node, ...]:
+def _all_in_copies(nodes: tuple[Node, ...], boxes: Sequence[LocalBox]) -> tuple[Node, ...]:
     """Return `nodes` that read the copies and store each result to both places."""
     by_array = {box.array: box for box in boxes}
     return tuple(one for node in nodes for one in _in_copies(node, by_array))
@@ -98,11 +111,11 @@ def _in_copies(node: Node, boxes: Mapping[str, LocalBox]) -> tuple[Node, ...]:
 
     match node:
         case For(start=start, condition=condition, body=body):
-            inside = in_copies(body, tuple(boxes.values()))
+            inside = _all_in_copies(body, tuple(boxes.values()))
             return (replace(node, start=read(start), condition=read(condition), body=inside),)
         case If(condition, then, otherwise):
             some = tuple(boxes.values())
-            return (If(read(condition), in_copies(then, some), in_copies(otherwise, some)),)
+            return (If(read(condition), _all_in_copies(then, some), _all_in_copies(otherwise, some)),)
         case Assign(target) | Atomic(target) if target.array in boxes:
             here = boxes[target.array].element(tuple(map(read, target.index)))
             assert not isinstance(node, Atomic) or node.operator == "=", "diagonals combine nothing"
