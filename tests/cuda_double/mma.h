@@ -1,7 +1,7 @@
 // The fragments of CUDA's <mma.h> on the host: what tests/cuda_double/words.hpp does for the rest of the language.
 // Each lane holds some elements of a fragment; the functions are for all lanes of a warp, at the same line (otherwise that
-// is an error, as is a race with what is loaded and stored). Factors are rounded when they become words, and once more when
-// they are multiplied: a tf32 has 10 bits of fraction whatever is in the others. Sums are floats.
+// is an error, as is a race with what is loaded and stored). Factors are rounded when they become words; a tf32 has 10 bits
+// of fraction, and it is an error to multiply a word with others, which CUDA leaves open. Sums are floats.
 // Meanings are from the CUDA C++ Programming Guide ("Warp Matrix Functions").
 #pragma once
 struct __half { unsigned short bits; };
@@ -9,7 +9,10 @@ struct __nv_bfloat16 { unsigned short bits; };
 namespace host {
 static UNWATCHED unsigned bits_of(float x) { unsigned y; memcpy(&y, &x, sizeof y); return y; }
 static UNWATCHED float of_bits(unsigned x) { float y; memcpy(&y, &x, sizeof y); return y; }
-static UNWATCHED float value_of(float x) { return of_bits(bits_of(x) & 0xffffe000u); }
+static UNWATCHED bool is_rounded(float x) { return isnan(x) || !(bits_of(x) & 0x1fffu); }
+static UNWATCHED bool is_rounded(__nv_bfloat16) { return true; }
+static UNWATCHED bool is_rounded(__half) { return true; }
+static UNWATCHED float value_of(float x) { return x; }
 static UNWATCHED float value_of(__nv_bfloat16 x) { return of_bits((unsigned)x.bits << 16); }
 static UNWATCHED float value_of(__half x)
 {
@@ -70,6 +73,11 @@ template <class T> static UNWATCHED void check_place(int line, const T *place, u
   if ((uintptr_t)place % 32 || row * sizeof(T) % 16)
     host::complain("%s: a fragment of line %d is not aligned", host::name, line);
 }
+template <class F> static UNWATCHED void check_rounded(int line, const F &f)
+{
+  for (auto x : f.x)
+    if (!host::is_rounded(x)) host::complain("%s: a factor of line %d is not rounded to tf32", host::name, line);
+}
 template <class F, class T, class Act> static UNWATCHED void each(F &f, T *place, unsigned row, bool by_rows, host::Kind kind, Act act)
 {
   for (int t = 0; t < F::num_elements; ++t) {
@@ -110,6 +118,8 @@ UNWATCHED void mma_sync(fragment<accumulator, m, n, k, float> &d, const fragment
   static Shown<m * k> left;
   static Shown<k * n> right;
   const int warp = host::current / host::WARP;
+  check_rounded(line, a);
+  check_rounded(line, b);
   for (int t = 0; t < a.num_elements; ++t) left.at[warp][held(t)] = host::value_of(a.x[t]);
   for (int t = 0; t < b.num_elements; ++t) right.at[warp][held(t)] = host::value_of(b.x[t]);
   host::wait(host::AT_SHUFFLE, line);

@@ -137,13 +137,15 @@ def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: Device
 @on_the_double
 @pytest.mark.parametrize(("way", "old", "new", "number", "expected"), few([
     ("later", "__syncthreads();", "", 0, "race in shared memory"),
+    ("later", "antune_left[i].x[e] = antune_to_tf32(antune_left[i].x[e]);", ";", 0, "is not rounded to tf32"),
     *(("at once", "__syncthreads();", "", number, "race in shared memory") for number in range(3)),
     *(("ahead", "__syncthreads();", "", number, "race in shared memory") for number in range(3)),
     ("later", "A_tile[(k_tile + 1) % 2]", "A_tile[k_tile % 2]", 0, "race in shared memory"),
     ("later", "antune_wait_copies();", "", 0, "race in shared memory"),
     ("at once", "nvcuda::wmma::mma_sync(", "if (t0 < 1) nvcuda::wmma::mma_sync(", 0, "diverges"),
     ("at once", "[step], ", "[step + 8], ", 0, "is not aligned"),
-], 1))
+    ("later", "antune_right[i].x[e] = antune_to_tf32(antune_right[i].x[e]);", ";", 0, "is not rounded to tf32"),
+], 2))
 def test_faults_are_found(way: Way, old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo,
                           said: Path, tmp_path: Path) -> None:
     found = float_problem("gemm")
