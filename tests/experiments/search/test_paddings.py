@@ -9,9 +9,9 @@ import pytest
 from experiments.search.paddings import LEAST_GAIN, with_fewest_conflicts
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
-from generator.frontend_c.source import Compilation
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.starts import start_plans
@@ -64,7 +64,7 @@ def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monk
                               f"float {', '.join(f'{name}[64][64]' for name in 'ABCDE')};"))
     [plan] = [padded(plan, 0) for plan in start_plans(program, HOPPER) if all(kernel.shared for kernel in plan.kernels)
               and {kernel.level for kernel in plan.kernels} == {"block"}][:1]
-    calls = []
+    calls = list[Plan]()
 
     def counted(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
         calls.append(plan)
