@@ -153,9 +153,10 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
         others = [memory for memory in ("global", *one.memories) if memory != chosen.get(one.array, "global")]
         yield (f"{one.array} ({one.bytes} bytes, only read): {chosen.get(one.array, 'global')} memory; possible "
                f"otherwise: {', '.join(others)}")
+    textures = [one for one in stage_textures(program, target) if one.array in chosen]
     yield from (f"{one.array} ({one.bytes} bytes, written first): global memory, which kernels that only read it read "
-                "as a texture" for one in stage_textures(program, target) if one.array in chosen)
-    if not found:
+                "as a texture" for one in textures)
+    if not found and not textures:
         yield "all arrays in global memory: none that is only read may lie elsewhere on this device"
 
 

@@ -204,7 +204,8 @@ class _PipelineSpace:
         apart = {array for array, place in placed.chosen.places.items() if place != "root"}.union(*together)
         gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
         offered = [name for name in self.reductions if name not in gone]
-        arrays = tuple(one for one in self.arrays if not one.stage or self._is_loaded(one.array, placed.chosen))
+        arrays = tuple(
+            one for one in self.arrays if not one.stage or self._is_loaded(one.array, placed.chosen, together))
 
         def then(reduced: tuple[str, ...]) -> State:
             schedule = replace(placed.chosen.schedule(reduced), together=together)
@@ -212,10 +213,13 @@ class _PipelineSpace:
 
         return replayed(lambda chooser: choose_reductions(chooser, offered), then, placed)
 
-    def _is_loaded(self, array: str, chosen: Chosen) -> bool:
+    def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
+        tuples = [{one.array for one in self.computed if set(one.statements) <= set(stage.statements)}
+                  for stage in self.stages]
+        own = {array}.union(*(names for names in (*tuples, *together) if array in names))
         stored = chosen.places.get(array, "root") == "root"
-        return stored and any(array in one.reads and array != one.array for one in self.computed)
+        return stored and any(array in one.reads and one.array not in own for one in self.computed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -59,7 +59,8 @@ def _offer(known: Known) -> Offer[Factors]:
     if len(loops) < 2:
         return Offer((none,))
     whole = _POINTS if known[REGISTERS] else frozenset[str]()
-    fixed = whole | ({"tile"} if known[SHARED] and not known.target.language.unrolled_barriers else set())
+    waits = known[SHARED] or known.shape.computes  # barriers around what an inner tile copies or computes
+    fixed = whole | ({"tile"} if waits and not known.target.language.unrolled_barriers else set())
     offered = (none, *(((loop.name, factor),) for loop in loops if loop.kind not in fixed for factor in FACTORS
                        if factor != (1 if loop.inside - whole else known[UNROLL])))
     return Offer(offered, (("offered", "; ".join(map(_text, offered))),))

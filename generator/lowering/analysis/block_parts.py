@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from generator.errors import IllegalPlan
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.private import update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import ELEMENT_BYTES, Program
+
+_NO_ROOM = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,12 @@ class BlockStages:
     whole: tuple[str, ...] = ()
 
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-        """Return their approximate shared memory."""
+        """Return their approximate shared memory; more than any device has where blocks cannot hold them."""
         inner, part = 1 if self.walk else inner_tile, reordered(self.part, self.order)
-        return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole)
+        try:
+            return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole)
+        except IllegalPlan:
+            return _NO_ROOM
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,9 @@ def map_kernel(
         step = step_member(part.parallel[along], plan.tile[along], plan.walk)
         inside = Band((step,), (False,), False, inside, ("step",))
     if points and points[-1].whole:
+        if isinstance(inside, Fill):  # isl would not keep the order of two fills at one place
+            raise IllegalPlan(f"stages of the whole tile ({', '.join(plan.whole)}) are computed before steps or inner "
+                              f"tiles, but the kernel of {', '.join(plan.statements)} has none: leave `whole` out")
         inside = Fill(len(points) - 1, inside)
     members = tuple(tile_member(d, t) for d, t in zip(part.parallel, plan.tile, strict=True))
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from antune import halide as hl
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.words import describe_plan
 from generator.errors import IllegalPlan
 from generator.explain import explain
-from generator.frontend_py.problem import read_pipeline
+from generator.frontend_py.problem import program_of, read_pipeline
 from generator.lowering import lower
 from generator.lowering.core.placement import stage_textures
 from generator.lowering.heuristics.default import default_plan
@@ -112,6 +113,22 @@ def test_what_is_offered() -> None:
     assert seen >= {"gray", "ix", "iy"} and "harris" not in seen
     for plan in offered_plans(program, replace(GPU, shares_host_cores=True), 4, 0):
         assert not plan.placement
+
+
+def test_what_a_tuple_computes_with_its_array_is_no_reader() -> None:
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 5)])
+    image, best, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("best"), hl.Func("out")
+    value = hl.i32(image[x + r.x, y])
+    best[x, y] = (hl.i32(0), hl.i32(0))
+    best[x, y] = (hl.select(value > best[x, y][0], value, best[x, y][0]),
+                  hl.select(value > best[x, y][0], r.x, best[x, y][1]))
+    out[x, y] = best[x, y][1] * 3
+    program = program_of([out], [40, 30])
+    plans = [plan for seed in range(6) for plan in offered_plans(program, GPU, 4, seed)]
+    assert {array for plan in plans for array in stored(plan)} >= {"best_1"}
+    for plan in plans:
+        assert "best_0" not in stored(plan)
+        lower(program, plan, GPU)
 
 
 def test_words_for_people() -> None:
