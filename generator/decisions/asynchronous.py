@@ -39,7 +39,11 @@ def _offer(known: Known) -> Offer[bool]:
 
 
 def _on_tensor_cores(known: Known) -> Offer[bool]:
-    """Offered if factors need no rounding on the way to shared memory, and two tiles fit."""
+    """Offered if factors need no rounding on the way to shared memory, and two tiles fit.
+
+    AHEAD is decided before PADDING, and so before it is known whether two tiles fit: only tiles that registers could
+    hold too (`fragments.can_hold`) get here. Lowering also accepts larger ones.
+    """
     room = tensor_depths(known.shape, known.target, known[PRODUCTS], known[SIZES].tile, known[PADDING], twice=True)
     fits = known[PRODUCTS] in ROUNDED_LATER and known[INNER_TILE] in room
     return switch(fits, ((AHEAD.name, True), (PRODUCTS.name, known[PRODUCTS]), ("room", fits)))

@@ -2,12 +2,12 @@
  *
  * What is real: the bindings that load it, every argument they pass (structures as cuda.h lays them out), the order of
  * calls, and the kernels, which run on the host. What is pretended: the device, its limits, its speed. It refuses what
- * the real one refuses: addresses that it did not give out, misaligned textures, blocks and shared memory over the limits,
- * and every call after a kernel has failed ("sticky" errors).
+ * the real one refuses: addresses that it did not give out, misaligned textures, blocks and shared memory over the
+ * limits, and every call after a kernel has failed ("sticky" errors).
  *
- * An image that can be loaded is the text "HOST:", the size of a shared library in 8 hexadecimal digits, and the library,
- * in which the kernel k is the function host_k(grid, block, shared bytes, arguments). $CUDA_DOUBLE_LOG names a file for one line per call.
- * Work is done at once, or with $CUDA_DOUBLE_LATE as late as may be (late.h).
+ * An image that can be loaded is the text "HOST:", the size of a shared library in 8 hexadecimal digits, and the
+ * library, in which the kernel k is the function host_k(grid, block, shared bytes, arguments). $CUDA_DOUBLE_LOG names a
+ * file for one line per call. Work is done at once, or with $CUDA_DOUBLE_LATE as late as may be (late.h).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.values.options import LevelName
 from generator.lowering import lower
+from generator.plan import Plan
 from generator.problem import Problem
+from generator.schedules.time_tiles import TimeTiles
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
@@ -22,6 +25,8 @@ from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
 
 QUICK = ("gemm", "jacobi-2d")
+SWEEPS = ("jacobi-2d", "fdtd-2d")
+LEVELS: tuple[LevelName, ...] = ("o1", "o2")
 FLOAT = "DATA_TYPE_IS_FLOAT"
 
 
@@ -32,17 +37,35 @@ def even(name: str, *defines: str) -> Problem:
                             for n, value in sizes), *defines))
 
 
+def checked(plans: list[Plan], name: str) -> list[Plan]:
+    """Return plans of level o1: not none, and of sweeps some with several time steps per launch."""
+    assert plans, f"{name}: no random plan can be lowered"
+    assert name not in SWEEPS or any(isinstance(plan.schedule, TimeTiles) for plan in plans)
+    return plans
+
+
+def check_random_plans(device: DeviceInfo, found: Problem, name: str, count: int) -> None:
+    one, two = (gpu_plans(found.program, device.target, level, count, 3) for level in LEVELS)
+    check_plans(device, found, [*checked(one, name), *two])
+
+
 @pytest.mark.parametrize("selector", ["pocl", "intel"])
 @pytest.mark.parametrize("name", few(ALL_NAMES, QUICK[1:]))
 def test_cpu_devices(name: str, selector: str) -> None:
     if selector == "intel" and not has_intel():
         pytest.skip("the extra `intel` is not installed")
     device, count = device_named(selector), 2 if name in QUICK else 6
-    both = () if name in QUICK else (even(name),)
-    for found in (problem(name, ODD_SIZES[name]), *both, even(name, FLOAT)):
-        plans = [plan for level in ("o1", "o2") for plan in gpu_plans(found.program, device.target, level, count, 3)]
-        assert plans, f"{found.program.name}: no random plan can be lowered"
-        check_plans(device, found, plans)
+    for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
+        check_random_plans(device, found, name, count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("selector", ["pocl", "intel"])
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_even_sizes_of_double_on_cpu_devices(name: str, selector: str) -> None:
+    if selector == "intel" and not has_intel():
+        pytest.skip("the extra `intel` is not installed")
+    check_random_plans(device_named(selector), even(name), name, 6)
 
 
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
@@ -53,8 +76,7 @@ def test_pretended_gpu(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monke
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
-        plans = gpu_plans(found.program, watched_gpu.target, "o1", 4, 5)
-        assert plans, f"{name}: no random plan can be lowered"
+        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", 4, 5), name)
         results = measured(found, watched_gpu, plans, tmp_path / "work")
         wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
         assert not wrong and not found_in(said), (wrong, found_in(said))
