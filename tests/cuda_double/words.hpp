@@ -57,7 +57,7 @@ static const char *const PLACES[] = {"runs", "waits for its block", "waits for i
 struct Fiber { ucontext_t context; char *stack; Index index; State state; int line; };
 static Fiber fibers[MOST];
 static ucontext_t scheduler;
-static size_t count, current, order[MOST];
+static size_t count, current, order[MOST], begun[MOST]; // begun: copies that the thread has not waited for
 static void (*body)(const char *);
 static const char *arguments, *name;
 static double exchanged[MOST];
@@ -146,6 +146,8 @@ static UNWATCHED void run_block(const unsigned *block)
     }
     if (!warps && !failed && release(0, count, AT_BARRIER)) ++epoch;
   }
+  for (size_t i = 0; i < count; ++i)
+    if (begun[i] && !failed) complain("%s: thread %zu of block %u ended without waiting for its copies", name, i, block_number - 1);
 }
 
 static UNWATCHED void run_grid(const char *kernel, const unsigned *grid, const unsigned *block, void (*start)(const char *),
@@ -187,12 +189,13 @@ template <class T> UNWATCHED T shuffle(int line, unsigned mask, T value, size_t 
 }
 }  // namespace host
 
-/* Copies that go on by themselves touch memory from when they begin until the thread waits for them; then they are done. */
+/* Copies that go on by themselves touch memory from when they begin until the thread waits for them; then they are done.
+ * A thread that ends without waiting is an error: nobody could read what it copied.
+ */
 namespace host {
 enum { LATER = 512 };
 struct Copy { char *to; const char *from; int bytes; };
 static Copy later[MOST][LATER];
-static size_t begun[MOST];
 static UNWATCHED void copy_touches(const Copy &copy)
 {
   touched((uintptr_t)copy.from, copy.bytes, READ);

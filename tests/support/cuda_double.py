@@ -50,7 +50,7 @@ LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_r
 
 def found_in(said: Path) -> list[str]:
     """Return the errors that the mock found and wrote to the file `said` (CUDA_DOUBLE_LOG)."""
-    wrong = ("race in", "diverges at", "without some lanes", "is not aligned", "is not rounded")
+    wrong = ("race in", "diverges at", "without some lanes", "without waiting", "is not aligned", "is not rounded")
     return [line for line in said.read_text().splitlines() if any(words in line for words in wrong)]
 
 
