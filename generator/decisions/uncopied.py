@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from generator.decisions.array_sets import SORTED_NAMES, Arrays, ArraysDecision, arrays_text
+from generator.decisions.array_sets import SORTED_NAMES, Arrays, arrays_text
+from generator.decisions.as_texts import TextsDecision
 from generator.decisions.base import Known, Offer, Row
 from generator.decisions.shared import SHARED
 
@@ -25,7 +26,7 @@ def _offer(known: Known) -> Offer[Arrays]:
     return Offer(offered, (("arrays", arrays_text(tuple(arrays))),))
 
 
-UNCOPIED = ArraysDecision(
+UNCOPIED = TextsDecision[Arrays](
     "uncopied",
     "arrays without a copy",
     (),

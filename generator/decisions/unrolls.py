@@ -7,10 +7,10 @@ tiles of k (`k_tile`), over k in a tile (`k`), over a thread's points along i (`
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TypeAlias
 
-from generator.decisions.base import Decided, KernelDecision, Known, Offer, Option, Question, Row
+from generator.decisions.as_texts import TextsDecision
+from generator.decisions.base import Known, Offer, Row
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
@@ -66,24 +66,7 @@ def _offer(known: Known) -> Offer[Factors]:
     return Offer(offered, (("offered", "; ".join(map(_text, offered))),))
 
 
-class _Unrolls(KernelDecision[Factors]):
-    """The options are presented as texts."""
-
-    def ask(self, known: Known) -> Generator[Question, Option, Factors]:
-        """See KernelDecision."""
-        offer = self.offer(known)
-        if len(offer.options) == 1:
-            return offer.options[0]
-        by_text = {_text(factors): factors for factors in offer.options}
-        answer = yield Question(self.name, tuple(by_text), offer.depends)
-        return by_text[str(answer)]
-
-    def answers(self, kernel: Decided) -> dict[str, Option]:
-        """See KernelDecision."""
-        return {self.name: _text(self.of(kernel))}
-
-
-UNROLLS = _Unrolls(
+UNROLLS = TextsDecision[Factors](
     "unrolls",
     "unroll factor of one loop",
     (),

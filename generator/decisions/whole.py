@@ -8,7 +8,8 @@ there are fewer barriers. Asked after sizes: the offered sets fit the tile.
 
 from __future__ import annotations
 
-from generator.decisions.array_sets import SORTED_NAMES, Arrays, ArraysDecision, arrays_text
+from generator.decisions.array_sets import SORTED_NAMES, Arrays, arrays_text
+from generator.decisions.as_texts import TextsDecision
 from generator.decisions.base import Known, Offer, Row
 from generator.decisions.products import PRODUCTS
 from generator.decisions.shape import Shape
@@ -33,7 +34,7 @@ def _offer(known: Known) -> Offer[Arrays]:
     return Offer(((), *offered), (("offered", " ".join(map(arrays_text, offered))),))
 
 
-class _Whole(ArraysDecision):
+class _Whole(TextsDecision[Arrays]):
     """Later decisions see the kernel with boxes of the whole tile for these stages."""
 
     def turned(self, shape: Shape, value: Arrays) -> Shape:

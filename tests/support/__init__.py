@@ -12,7 +12,8 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
 - deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants
 - the pipeline language compared with Halide's own package: `halide_wheel`, `definitions` (small ones),
   `lessons` (of its tutorial)
-- plans on devices: `devices` with `bench`; `wavefronts` (blocks that run diagonals)
+- plans on devices: `devices` with `bench`; `wavefronts` (blocks that run diagonals), `whole_tiles`
+  (pipelines)
 - runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - tuned functions in a separate process: `calling` with `streams`; `written` (an array that is written, then read
   as a texture)

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from antune import halide as hl
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.words import describe_plan
 from generator.errors import IllegalPlan
@@ -29,6 +28,7 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
+from tests.support import whole_tiles
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.edits import edited, replaced
@@ -39,7 +39,6 @@ from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
 
-x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 WIDTH, HEIGHT = 37, 26
 NO_WHOLE = ("blur", "matmul", "conv_layer")
 """Programs without such plans: they have too few stages, or none."""
@@ -48,23 +47,11 @@ BOTH = Stages((("one", "block"), ("two", "block")))
 
 
 def chain() -> Program:
-    """Two stencils, one after the other; the first one is read by the output, too."""
-    source, one, two, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("two"), hl.Func("out")
-    one[x, y] = hl.u16(source[x, y]) * 3 + hl.u16(source[x + 1, y])
-    two[x, y] = one[x, y - 1] + one[x, y] * 5 + one[x, y + 1]
-    out[x, y] = two[x, y] - two[x + 1, y + 1] + one[x, y]
-    return pipeline_program([out], [WIDTH, HEIGHT])
+    return pipeline_program([whole_tiles.chain()], [WIDTH, HEIGHT])
 
 
 def window() -> Program:
-    """A sum over a window of a stage, which inner tiles read in part, and a stage that none of its loops moves."""
-    source, one, row, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("row"), hl.Func("out")
-    r = hl.RDom([(0, 6), (0, 5)])
-    one[x, y] = hl.u32(source[x, y]) * 3
-    row[x] = hl.u32(source[x, 0]) + 1
-    out[x, y] = hl.u32(0)
-    out[x, y] += one[x + r.x, y + r.y] * row[r.x + 2 * r.y]
-    return pipeline_program([out], [13, 11])
+    return pipeline_program([whole_tiles.window()], [13, 11])
 
 
 def plan(program: Program, schedule: Stages, tile: tuple[int, ...], block: tuple[int, ...], whole: tuple[str, ...],
@@ -176,35 +163,9 @@ def test_what_is_offered() -> None:
 
 # Devices
 
-PROGRAMS = """
-from antune import halide as hl
-
-x, y = hl.Var("x"), hl.Var("y")
-
-
-def chain(width: int = 37, height: int = 26) -> hl.Func:
-    source, one, two, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("two"), hl.Func("out")
-    one[x, y] = hl.u16(source[x, y]) * 3 + hl.u16(source[x + 1, y])
-    two[x, y] = one[x, y - 1] + one[x, y] * 5 + one[x, y + 1]
-    out[x, y] = two[x, y] - two[x + 1, y + 1] + one[x, y]
-    return out
-
-
-def window(width: int = 13, height: int = 11) -> hl.Func:
-    source, one, row, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("one"), hl.Func("row"), hl.Func("out")
-    r = hl.RDom([(0, 6), (0, 5)])
-    one[x, y] = hl.u32(source[x, y]) * 3
-    row[x] = hl.u32(source[x, 0]) + 1
-    out[x, y] = hl.u32(0)
-    out[x, y] += one[x + r.x, y + r.y] * row[r.x + 2 * r.y]
-    return out
-"""
-
-
-def problems(folder: Path) -> list[tuple[Problem, Plan]]:
+def problems() -> list[tuple[Problem, Plan]]:
     """Both programs with data, and a plan of each."""
-    (folder / "programs.py").write_text(PROGRAMS)
-    steps, tiles = (read_pipeline(folder / "programs.py", name, {"width": width, "height": height}, 3)
+    steps, tiles = (read_pipeline(Path(whole_tiles.__file__), name, {"width": width, "height": height}, 3)
                     for name, width, height in (("chain", WIDTH, HEIGHT), ("window", 13, 11)))
     return [(steps, plan(steps.program, BOTH, (8, 16), (2, 8), ("one",), 2)),
             (tiles, plan(tiles.program, SUMS, (4, 8), (2, 4), ("row",), inner_tile=2))]
@@ -215,15 +176,15 @@ DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("platform", DEVICES)
-def test_results_on_devices(platform: str, tmp_path: Path) -> None:
-    for found, one in problems(tmp_path):
+def test_results_on_devices(platform: str) -> None:
+    for found, one in problems():
         check_plans(device_named(platform), found, [one])
 
 
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 def test_cuda_has_no_races(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    steps, tiles = problems(tmp_path)
+    steps, tiles = problems()
     for number, (found, one) in enumerate((tiles, steps)):
         assert isinstance(measured(found, watched_gpu, [one], tmp_path / f"right{number}")[0], Timed)
         assert not found_in(tmp_path / "calls")
