@@ -25,6 +25,8 @@ ENOUGH_SITTINGS = 6
 """The least number of sittings with a 95 % interval."""
 TIE = 0.01
 """Differences smaller than this share do not matter."""
+LEAST_MS = 1e-9
+"""Lower times count as this one: a device's clock may show 0."""
 HOPELESS, HOPELESS_SITTINGS = 0.05, 2
 """A variant that was slower by at least this share, in this many sittings, is not measured again."""
 
@@ -34,7 +36,8 @@ class Standing:
     """One variant. Milliseconds are medians over its sittings, the ratios are its time over the winner's.
 
     Intervals are those of 95 %; with fewer than `ENOUGH_SITTINGS` sittings, they cover all observations. A variant that
-    is `complete` took part in every sitting; only such a one can win.
+    is `complete` took part in every sitting; only such a one can win. Without `has_ratio`, it or the winner showed 0 in
+    a round (an objective may be 0): then the ratios only order variants, as if 0 were `LEAST_MS`.
     """
 
     number: int
@@ -45,6 +48,7 @@ class Standing:
     ratio: float
     ratio_low: float
     ratio_high: float
+    has_ratio: bool = True
 
     @property
     def slower(self) -> bool:
@@ -122,7 +126,8 @@ def _standing(sittings: Sequence[SittingTimes], levels: Sequence[dict[int, float
     ratios = _interval(apart, [_log(own) - _log(best) for times in shared
                                for own, best in zip(times[number], times[winner], strict=False)])
     return Standing(number, complete, median(medians), times_ms.low, times_ms.high, math.exp(median(apart)),
-                    math.exp(ratios.low), math.exp(ratios.high))
+                    math.exp(ratios.low), math.exp(ratios.high),
+                    all(ms > LEAST_MS for times in shared for ms in (*times[number], *times[winner])))
 
 
 def _interval(sittings: Sequence[float], rounds: Sequence[float]) -> Interval:
@@ -135,8 +140,7 @@ def _interval(sittings: Sequence[float], rounds: Sequence[float]) -> Interval:
 
 
 def _log(ms: float) -> float:
-    """Return the logarithm; times below a picosecond count as one: a device's clock may show 0."""
-    return math.log(max(ms, 1e-9))
+    return math.log(max(ms, LEAST_MS))
 
 
 @dataclass(frozen=True, slots=True)

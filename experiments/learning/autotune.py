@@ -105,7 +105,7 @@ def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, dev
         with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder, closing(
                 open_runner(one.problem, device.key, LIMITS, Path(folder))) as runner:
             for k, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
-                base.add(one.series, number, fresh[k], outcome)
+                base.add(one.series, number, fresh[k], outcome, True)
                 known[fresh[k].digest] = cost_ms(outcome)
     return {plan.digest: ms for plan in plans if (ms := known[plan.digest]) is not None}
 

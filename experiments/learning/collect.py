@@ -3,8 +3,9 @@
 Plans are random. With `--guided SHARE`, that share of the draws are samples of greedy searches with a model: a search
 finds the plans that its model judges too favourably, and only their measured times tell the next model so.
 
-FILE gets one row per plan as soon as it is measured, so that the command may be stopped at any time; started again, it
-goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for programs to test on.
+FILE gets one row per plan, with whether it is random, as soon as it is measured, so that the command may be stopped at
+any time; started again, it goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for
+programs to test on.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
         try:
             while len(known) < count and time.monotonic() < until:
                 plans = _fresh(drawn, known, min(BATCH, count - len(known)), until)
-                for number, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(plans)]):
-                    base.add(series, 0, plans[number], outcome)
+                for number, outcome in runner.evaluate([Job(k, one.plan) for k, one in enumerate(plans)]):
+                    base.add(series, 0, plans[number].plan, outcome, plans[number].guided)
                 if not plans:
                     break
         finally:
@@ -115,19 +116,27 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
     return base.count(series)
 
 
-def _fresh(drawn: Iterator[Plan], known: set[str], count: int, until: float) -> Sequence[Plan]:
+def _fresh(drawn: Iterator[Drawn], known: set[str], count: int, until: float) -> Sequence[Drawn]:
     """Return up to `count` plans that are not in `known`, and add them to it; draw until the clock is at `until`."""
-    found: list[Plan] = []
+    found: list[Drawn] = []
     for _ in range(20 * count):
         if time.monotonic() >= until:
             break
-        plan = next(drawn)
-        if plan.digest not in known:
-            known.add(plan.digest)
-            found.append(plan)
+        one = next(drawn)
+        if one.plan.digest not in known:
+            known.add(one.plan.digest)
+            found.append(one)
         if len(found) == count:
             break
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A plan to measure; `guided`: a search with a model found it, else it is random."""
+
+    plan: Plan
+    guided: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,13 +146,14 @@ class Sampler:
     guided: float = 0.0
     model: Learned | None = None
 
-    def plans(self, program: Program, source: str, target: Target, rng: np.random.Generator) -> Iterator[Plan]:
+    def plans(self, program: Program, source: str, target: Target, rng: np.random.Generator) -> Iterator[Drawn]:
         """Yield plans of a pipeline without end."""
         found = sampled_plans(space_of(program, source, target, self.model), rng) if self.model else iter(())
         while True:
-            plan = next(found) if rng.random() < self.guided else random_plan(program, target, rng)
+            guided = rng.random() < self.guided
+            plan = next(found) if guided else random_plan(program, target, rng)
             if plan is not None:
-                yield plan
+                yield Drawn(plan, guided)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,16 @@ from generator.errors import InputError
 from generator.plan import Plan, plan_from_json
 from metrics.outcome import Outcome, Timed
 
-VERSION = 2
+VERSION, OLDER = 3, 2
+"""Files of version 2 do not have the column `guided`; it is added."""
 _TABLES = f"""
 PRAGMA user_version = {VERSION};
 CREATE TABLE IF NOT EXISTS device (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS plans (
     source TEXT NOT NULL, parameters TEXT NOT NULL, program TEXT NOT NULL, environment TEXT NOT NULL,
     round INTEGER NOT NULL, digest TEXT NOT NULL, plan TEXT NOT NULL, status TEXT NOT NULL, ms REAL,
-    kernels TEXT NOT NULL, PRIMARY KEY (source, parameters, program, environment, digest)) WITHOUT ROWID;
+    kernels TEXT NOT NULL, guided INTEGER,
+    PRIMARY KEY (source, parameters, program, environment, digest)) WITHOUT ROWID;
 """
 _OF_SERIES = "WHERE source = ? AND parameters = ? AND program = ? AND environment = ?"
 
@@ -30,7 +32,8 @@ _OF_SERIES = "WHERE source = ? AND parameters = ? AND program = ? AND environmen
 class MeasuredPlan:
     """A measured plan: milliseconds of the program and of its kernels, by their statements; None: it failed.
 
-    `round`: the round of autotuning that requested it, from 1; 0 for random plans.
+    `round`: the round of autotuning that requested it, from 1; 0 for plans of `collect`. `guided`: whether a search
+    with a model found it (False: it is random); None if that was not stored.
     """
 
     origin: Origin
@@ -39,6 +42,7 @@ class MeasuredPlan:
     status: str
     ms: float | None
     kernels: tuple[tuple[tuple[str, ...], float], ...]
+    guided: bool | None = None
 
 
 class Database:
@@ -52,7 +56,8 @@ class Database:
         """
         try:
             self._base = sqlite3.connect(file, timeout=30.0)
-            _check_version(self._base, file)
+            if _check_version(self._base, file) == OLDER:
+                self._base.execute("ALTER TABLE plans ADD COLUMN guided INTEGER")
             self._base.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
             stored = self._base.execute("SELECT key, name FROM device").fetchone()
         except sqlite3.Error as error:
@@ -68,14 +73,16 @@ class Database:
         """Close the file."""
         self._base.close()
 
-    def add(self, series: Series, number: int, plan: Plan, outcome: Outcome) -> None:
-        """Store the outcome of `plan` at once; the same plan again replaces it. `number`: the round."""
+    def add(self, series: Series, number: int, plan: Plan, outcome: Outcome, guided: bool | None = None) -> None:
+        """Store the outcome of `plan` at once; the same plan again replaces it. `number`: the round. `guided`: see
+        MeasuredPlan.
+        """
         timed = outcome if isinstance(outcome, Timed) else None
         kernels = [[list(one.statements), one.median_ms] for one in timed.kernels] if timed else []
         row = (*_values(series), number, plan.digest, plan.to_json(), type(outcome).__name__,
-               timed.median_ms if timed else None, json.dumps(kernels, separators=(",", ":")))
+               timed.median_ms if timed else None, json.dumps(kernels, separators=(",", ":")), guided)
         with self._base:
-            self._base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def count(self, series: Series | None = None) -> int:
         """Return the number of plans of a series (None: of all), including failures."""
@@ -99,25 +106,30 @@ class Database:
 
     def plans(self, series: Series) -> Iterator[MeasuredPlan]:
         """Yield the plans of a series, by round and digest."""
-        rows = self._base.execute(f"SELECT round, plan, status, ms, kernels FROM plans {_OF_SERIES} ORDER BY round, "
-                                  "digest", _values(series))
-        for number, plan, status, ms, kernels in rows:
+        rows = self._base.execute(f"SELECT round, plan, status, ms, kernels, guided FROM plans {_OF_SERIES} ORDER BY "
+                                  "round, digest", _values(series))
+        for number, plan, status, ms, kernels, guided in rows:
             times = tuple((tuple(statements), taken) for statements, taken in json.loads(kernels))
-            yield MeasuredPlan(series.origin, number, plan_from_json(plan), status, ms, times)
+            yield MeasuredPlan(series.origin, number, plan_from_json(plan), status, ms, times,
+                               None if guided is None else bool(guided))
 
 
 def _values(series: Series) -> tuple[str, str, str, str]:
     return series.origin.source, series.origin.text, series.program, series.environment
 
 
-def _check_version(base: sqlite3.Connection, file: Path) -> None:
-    """Raise InputError if another version wrote the file. Older versions did not store the program of measurements."""
+def _check_version(base: sqlite3.Connection, file: Path) -> int | None:
+    """Return the version of the file; None for an empty one.
+
+    Raises InputError if it is not known: versions before `OLDER` did not store the program of measurements.
+    """
     [version] = base.execute("PRAGMA user_version").fetchone()
     [there] = base.execute("SELECT count(*) FROM sqlite_master WHERE name = 'plans'").fetchone()
-    if there and version != VERSION:
+    if there and version not in (VERSION, OLDER):
         base.close()
         raise InputError(f"{file} is of another version of antune, with times of which nobody knows what program and "
                          "driver they belong to; name another file, or remove this one")
+    return int(version) if there else None
 
 
 def device_of(file: Path) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing, paragraph, table
-from experiments.search.summary import NO_RATIO, describe_final
+from experiments.search.summary import Finalist, describe_final
 from experiments.words import describe_ms
 
 _HOW = (
@@ -23,7 +23,7 @@ def section(facts: Facts) -> Section:
             "No final was held: the run is not at its end, nothing valid was found, or --finalists 0 was asked for."))
     rows = [(f"evaluation {f.evaluation}" if f.evaluation else "default plan", describe_ms(f.median_ms),
              f"{describe_ms(f.low_ms)} to {describe_ms(f.high_ms)}", _ratio(f.ratio),
-             f"{_ratio(f.ratio_low)} to {_ratio(f.ratio_high)}", f.verdict) for f in final.finalists]
+             _interval(f), f.verdict) for f in final.finalists]
     ratios = () if facts.sought.objective.is_time else (
         f"Ratios and verdicts are those of the objective, {facts.sought.axis}, at the times of the rounds.",)
     failed = [(f"evaluation {number}", message) for number, message in final.failed.items()]
@@ -36,5 +36,9 @@ def section(facts: Facts) -> Section:
     return Section("finalists", "Finalists", title, body)
 
 
-def _ratio(ratio: float) -> str:
-    return f"{ratio:.3f}" if ratio < NO_RATIO else "-"
+def _ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"
+
+
+def _interval(finalist: Finalist) -> str:
+    return "-" if finalist.ratio is None else f"{_ratio(finalist.ratio_low)} to {_ratio(finalist.ratio_high)}"

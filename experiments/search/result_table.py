@@ -79,8 +79,9 @@ def _disturbed(summary: Summary) -> Iterator[str]:
         return
     default = next((f for f in summary.final.finalists if f.evaluation == 0), None) if summary.final else None
     over = summary.speedup_over_default
-    if default and over and max(over / default.ratio, default.ratio / over) > 1 + DISTURBED:
+    ratio = default.ratio if default else None
+    if ratio and over and max(over / ratio, ratio / over) > 1 + DISTURBED:
         yield (
-            f"The machine was busy: compared round by round, the best plan is {describe_ratio(default.ratio)} as fast "
-            f"as the default plan."
+            f"The machine was busy: compared round by round, the best plan is {describe_ratio(ratio)} as fast as the "
+            f"default plan."
         )

@@ -35,8 +35,6 @@ from metrics.outcome import Timed, cost_ms, program_metrics
 Verdict: TypeAlias = Literal["winner", "tie", "undecided", "slower", "failed"]
 TOO_WIDE = 0.1
 """If tied plans differ by more than this fraction, the machine was too noisy to compare them."""
-NO_RATIO = 1e6
-"""Larger ratios are not printed: they arise when the winner's objective is 0."""
 RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan", "reused_from")
 
 
@@ -52,7 +50,8 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A plan that was measured again in the final. `ratio` is its time divided by the winner's (see `metrics.finals`).
+    """A plan that was measured again in the final. `ratio` is its time, or other objective, divided by the winner's
+    (see `metrics.finals`); None, as its interval, where one of both was 0.
 
     `verdict`: the winner, a tie with the winner, slower, undecided (it left early, before it was surely slower), or
     failed. The times of a failed plan are from the sittings before the failure.
@@ -63,9 +62,9 @@ class Finalist:
     median_ms: float
     low_ms: float
     high_ms: float
-    ratio: float
-    ratio_low: float
-    ratio_high: float
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
     verdict: Verdict
 
 
@@ -73,13 +72,13 @@ class Finalist:
 class FinalSummary:
     """The outcome of the final, winner first. `ties` is the number of plans tied for first place, the winner included.
 
-    The tied plans differ by at most the fraction `tied_within`, as far as the measurement can tell. `failed` maps
-    evaluation numbers to what went wrong.
+    The tied plans differ by at most the fraction `tied_within`, as far as the measurement can tell; None where one of
+    them has no ratio. `failed` maps evaluation numbers to what went wrong.
     """
 
     sittings: int
     ties: int
-    tied_within: float
+    tied_within: float | None
     finalists: tuple[Finalist, ...]
     failed: dict[int, str]
 
@@ -224,26 +223,32 @@ def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | 
     if ranked is None:
         return None
     plans = {r.evaluation.number: r.evaluation.plan.digest for r in results}
-    finalists = tuple(Finalist(s.number, plans[s.number], s.median_ms, s.low_ms, s.high_ms, s.ratio, s.ratio_low,
-                               s.ratio_high, _verdict(s, ranked)) for s in ranked.standings)
+    finalists = tuple(Finalist(s.number, plans[s.number], s.median_ms, s.low_ms, s.high_ms, *_ratios(s),
+                               _verdict(s, ranked)) for s in ranked.standings)
     tied = ranked.tied
+    within = max(s.ratio_high for s in tied) - 1 if all(s.has_ratio for s in tied) else None
     failed = {number: f"{kind_of(outcome).replace('_', ' ')}: {outcome.message}"
               for number, outcome in ranked.failed.items() if not isinstance(outcome, Timed)}
-    return FinalSummary(ranked.sittings, len(tied), max(s.ratio_high for s in tied) - 1, finalists, failed)
+    return FinalSummary(ranked.sittings, len(tied), within, finalists, failed)
+
+
+def _ratios(standing: Standing) -> tuple[float | None, float | None, float | None]:
+    return (standing.ratio, standing.ratio_low, standing.ratio_high) if standing.has_ratio else (None, None, None)
 
 
 def describe_final(final: FinalSummary, objective: str = TIME) -> str:
     """`Measured again in turns, 6 sittings: 2 plans within 0.8 %, a tie (evaluations 12, 7); evaluation 3 is ...`"""
     tied = [str(f.evaluation) for number, f in enumerate(final.finalists) if number == 0 or f.verdict == "tie"]
     head = f"Measured again in turns, {final.sittings} sitting{'s' * (final.sittings > 1)}: "
-    if len(tied) > 1 and final.tied_within > TOO_WIDE:
-        words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
-    elif len(tied) > 1:
-        within = describe_percent(final.tied_within)
-        words = [f"{len(tied)} plans within {within}, a tie (evaluations {', '.join(tied)})"]
-    else:
+    if len(tied) == 1:
         words = [f"evaluation {tied[0]} is the {'fastest' if objective == TIME else 'best'}"]
-    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" if f.ratio < NO_RATIO else str(f.evaluation)
+    elif (within := final.tied_within) is None:
+        words = [f"{len(tied)} plans could not be told apart (evaluations {', '.join(tied)})"]
+    elif within > TOO_WIDE:
+        words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
+    else:
+        words = [f"{len(tied)} plans within {describe_percent(within)}, a tie (evaluations {', '.join(tied)})"]
+    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" if f.ratio is not None else str(f.evaluation)
               for f in final.finalists if f.verdict == "slower" and f.evaluation]
     words += [f"{'slower' if objective == TIME else 'worse'}: " + ", ".join(slower)] if slower else []
     failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import InputError, Location
-from generator.frontend_c.source import ScopSource, Variable
-from generator.program import ELEMENT_BYTES, NUMPY_TYPES
+from generator.frontend_c.source import ScopSource
+from generator.program import NUMPY_TYPES
 
 _LARGE_BYTES = 2**24  # a mapped file stays open, and a process may have a thousand open files
 
@@ -22,10 +22,11 @@ class Log:
 
     `parameters`, `defaults` (values that the harness chose) and `rooms` (the number of elements or rows behind a
     pointer, 0 if unknown): by name. `addresses`, `elements` (bytes) and `extents`: by the variable's number; for
-    members of structures also the distance of their `pieces` and their size, in bytes. `open`: the variable whose data
-    was being read when the log ends. `done`: the results and times are complete. `rounded`: the number of following
-    pairs of runs, with all arithmetic rounded up and rounded down. `complete`: no run failed. `threads`: the number of
-    threads of the process. `error`: a message of the runtime.
+    members of structures also the distance of their `pieces` and their size, in bytes. `wrong_size`: the number of a
+    variable and the size of its elements in bytes, if the front end understood another one; then no data were read.
+    `open`: the variable whose data was being read when the log ends. `done`: the results and times are complete.
+    `rounded`: the number of following pairs of runs, with all arithmetic rounded up and rounded down. `complete`:
+    no run failed. `threads`: the number of threads of the process. `error`: a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Log:
     elements: dict[int, int] = field(default_factory=dict)
     extents: dict[int, list[int]] = field(default_factory=dict)
     pieces: dict[int, tuple[int, int]] = field(default_factory=dict)
+    wrong_size: tuple[int, int] | None = None
     times_ms: list[float] = field(default_factory=list)
     open: int | None = None
     error: str = ""
@@ -63,6 +65,8 @@ def _read_line(log: Log, line: str) -> None:
             log.defaults[name] = int(value)
         case ["room", name, value]:
             log.rooms[name] = int(value)
+        case ["size", k, found]:
+            log.wrong_size = int(k), int(found)
         case ["variable", k, element, address, _]:
             log.elements[int(k)], log.addresses[int(k)], log.extents[int(k)] = int(element), int(address), []
             log.open = int(k)
@@ -94,14 +98,10 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
 
     "up0", "down0", "up1" ... are the outputs of a run with another rounding. With `mapped`, large arrays are
     read-only and stay in their files: for a single use, allocating memory would take longer than the use itself.
-
-    Raises:
-        InputError: a variable's element size differs from that of the type that the front end understood.
     """
     values = {}
     for k, variable in enumerate(source.variables):
         if direction == "in" or variable.written:
-            _check_size(source, variable, log.elements[k])
             file, kind = directory / f"{direction}_{k}.bin", np.dtype(NUMPY_TYPES[variable.type])
             raw = (np.asarray(np.memmap(file, kind, "r")) if mapped and file.stat().st_size >= _LARGE_BYTES
                    else np.fromfile(file, dtype=kind))
@@ -109,18 +109,24 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str,
     return values
 
 
-def _check_size(source: ScopSource, variable: Variable, found: int) -> None:
-    if found != ELEMENT_BYTES[variable.type] and variable.components:
+def check_sizes(source: ScopSource, log: Log) -> None:
+    """Refuse elements of another size than that of the type that the front end understood.
+
+    Raises:
+        InputError: the run found such a variable, and ended at the SCoP's entry.
+    """
+    if log.wrong_size is None:
+        return
+    variable, found = source.variables[log.wrong_size[0]], log.wrong_size[1]
+    if variable.components:
         raise InputError(
             f"a structure of `{variable.name}` has {found} bytes, more or fewer than its {variable.components} "
-            f"numbers: "
-            "declare it without alignment attributes",
+            "numbers: declare it without alignment attributes",
             Location(source.file, source.first_line),
         )
-    if found != ELEMENT_BYTES[variable.type]:
-        raise InputError(f"`{variable.name}` has elements of {found} bytes but its type was understood as "
-                         f"`{variable.type}`; declare it with a standard arithmetic type",
-                         Location(source.file, source.first_line))
+    raise InputError(f"`{variable.name}` has elements of {found} bytes but its type was understood as "
+                     f"`{variable.type}`; declare it with a standard arithmetic type",
+                     Location(source.file, source.first_line))
 
 
 def check_aliasing(source: ScopSource, log: Log) -> None:

@@ -17,11 +17,13 @@ from pathlib import Path
 from generator.capture.lvalues import address_of, element_bytes, element_of, extent_list, is_real, pieces, start_of
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
+from generator.program import ELEMENT_BYTES
 
 OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
 # Each on one line, and without headers, because they come before the user's own feature-test macros.
 PROTOTYPES = """\
 extern int antune_capture_begin(void);
+extern void antune_capture_size(int, unsigned long, unsigned long);
 extern void antune_capture_parameter(const char *, long long);
 extern void antune_capture_room(const char *, const void *, unsigned long);
 extern void antune_capture_leave(void);
@@ -131,7 +133,13 @@ def _parameters(source: ScopSource) -> str:
 
 def _probe(source: ScopSource) -> tuple[str, str]:
     rooms = "".join(_room(v) for v in source.variables if None in v.extents)
-    return f"if (antune_capture_begin()) {{ {_parameters(source)}{rooms}antune_capture_leave(); }}", ";"
+    return f"if (antune_capture_begin()) {{ {_sizes(source)}{_parameters(source)}{rooms}antune_capture_leave(); }}", ";"
+
+
+def _sizes(source: ScopSource) -> str:
+    """Compare the sizes of all elements with those that the front end understood."""
+    return "".join(f"antune_capture_size({k}, {element_bytes(v)}, {ELEMENT_BYTES[v.type]}); "
+                   for k, v in enumerate(source.variables))
 
 
 def _room(variable: Variable) -> str:
@@ -150,7 +158,8 @@ def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
         for k, v in _written_scalars(source))
     kept = "".join(f"__typeof__({name}) antune_entry_{name} = {name}; " for name in source.swapped)
     values += "".join(f"{name} = antune_entry_{name}; " for name in source.swapped)
-    return (f"{kept}if (antune_capture_begin()) {{ {_parameters(source)}{dumps}}} antune_capture_again: ; "
+    return (f"{kept}if (antune_capture_begin()) {{ {_sizes(source)}{_parameters(source)}{dumps}}} "
+            f"antune_capture_again: ; "
             f"if (antune_capture_repeating()) {{ {values}}} antune_capture_start();")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from generator.capture.baselines import NO_OTHERS, OtherBuilds, Times, other_builds, timed_builds
 from generator.capture.build import PLAIN, UNTIMED, Build, RunFailed, for_many_loops, system_compiler
-from generator.capture.dump import Log, check_aliasing, read_data, read_log
+from generator.capture.dump import Log, check_aliasing, check_sizes, read_data, read_log
 from generator.capture.execute import Ended, Tell, execute
 from generator.capture.harness import Harness
 from generator.capture.instrument import scop_text
@@ -78,7 +78,8 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     determines generated data. `baselines`: also time other builds of the program.
 
     Raises:
-        InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
+        InputError: no C compiler, elements of an unexpected size, arrays that overlap, or neither the program nor the
+            function alone can run.
     """
     compiler, limit_s = system_compiler(), limit_s or source.compilation.invocation.limit_s
     source = for_many_loops(source, compiler)
@@ -153,6 +154,8 @@ def _run(job: _Job, recipe: Recipe) -> tuple[Path, Log]:
     ended = execute(made.program, made.directory, programs.directory, programs.limit_s, recipe.build.threads,
                     invocation, job.tell)
     log = read_log(made.directory)
+    if log is not None:
+        check_sizes(job.source, log)
     if log is None or not log.done:  # runs after "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))
     return made.directory, log

@@ -188,6 +188,14 @@ int antune_capture_begin(void) {
   return 1;
 }
 
+/* Before any data are read: an element of another size than `expected` ends the process, as reading and restoring that
+   many bytes per element would reach memory of other variables, also of this file. */
+void antune_capture_size(int k, unsigned long element, unsigned long expected) {
+  if (element == expected) return;
+  note("size %d %lu", k, element);
+  _exit(97);
+}
+
 void antune_capture_parameter(const char *name, long long value) { note("parameter %s %lld", name, value); }
 
 /* In a probing run that has recorded what was allocated (blocks.c): how many bytes lie behind a pointer, 0 where unknown. */

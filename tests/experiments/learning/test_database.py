@@ -31,7 +31,7 @@ def plan(tile: int) -> Plan:
 def test_what_was_measured_is_there_again(tmp_path: Path) -> None:
     file = tmp_path / "plans.db"
     with closing(Database(file, "cpu", "A CPU")) as base:
-        base.add(SERIES, 0, plan(8), timed(2.5, {("S0",): 2.0}))
+        base.add(SERIES, 0, plan(8), timed(2.5, {("S0",): 2.0}), False)
         base.add(SERIES, 1, plan(16), failed())
         base.add(SERIES, 1, plan(16), failed())
         for other in OTHERS:
@@ -41,7 +41,7 @@ def test_what_was_measured_is_there_again(tmp_path: Path) -> None:
         assert base.digests(SERIES) == {plan(8).digest, plan(16).digest}
         assert set(base.series()) == {SERIES, *OTHERS}
         assert list(base.plans(SERIES)) == [
-            MeasuredPlan(ORIGIN, 0, plan(8), "Timed", 2.5, ((("S0",), 2.0),)),
+            MeasuredPlan(ORIGIN, 0, plan(8), "Timed", 2.5, ((("S0",), 2.0),), False),
             MeasuredPlan(ORIGIN, 1, plan(16), "Illegal", None, ()),
         ]
         assert [[one.ms for one in base.plans(other)] for other in OTHERS] == [[1.0]] * 3
@@ -59,6 +59,20 @@ def test_files_of_other_devices_and_other_files_are_refused(tmp_path: Path) -> N
             ask()
     with pytest.raises(InputError, match="does not exist"):
         device_of(tmp_path / "nothing")
+
+
+def test_plans_of_version_2_may_be_random_or_guided(tmp_path: Path) -> None:
+    file = tmp_path / "plans.db"
+    with closing(Database(file, "cpu", "A CPU")) as base:
+        base.add(SERIES, 0, plan(8), timed(2.5))
+    with closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute("ALTER TABLE plans DROP COLUMN guided")
+        raw.execute("PRAGMA user_version = 2")
+    assert device_of(file) == ("cpu", "A CPU")
+    for _ in range(2):
+        with closing(Database(file, "cpu", "A CPU")) as base:
+            base.add(SERIES, 0, plan(16), timed(3.5), True)
+            assert {one.ms: one.guided for one in base.plans(SERIES)} == {2.5: None, 3.5: True}
 
 
 def test_files_of_older_versions_say_not_what_their_times_are_of(tmp_path: Path) -> None:

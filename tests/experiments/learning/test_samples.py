@@ -26,7 +26,8 @@ LARGE = Origin(BLUR.source, (("height", 768), ("width", 1024)))
 
 def drawn(guided: float, model: Learned) -> list[Plan]:
     sampler, program = Sampler(guided, model if guided else None), program_at(LARGE)
-    return list(islice(sampler.plans(program, LARGE.source, DEVICE.target, np.random.default_rng(1)), 30))
+    plans = islice(sampler.plans(program, LARGE.source, DEVICE.target, np.random.default_rng(1)), 30)
+    return [one.plan for one in plans]
 
 
 def test_plans_that_a_model_finds_are_faster_for_it_than_random_ones() -> None:
@@ -53,5 +54,7 @@ def test_found_plans_are_measured_with_the_random_ones(tmp_path: Path) -> None:
             sampler = Sampler(guided, model if guided else None)
             assert collect(base, BLUR, DEVICE, 8, time.monotonic() + 60, sampler) == 8
             [series] = base.series()
+            stored = {one.guided for one in base.plans(series)}
+            assert True in stored if guided else stored == {False}
             shares.append(len(samples & base.digests(series)))
     assert shares[0] < shares[1], "random plans may be among the samples by chance"

@@ -160,7 +160,7 @@ def test_the_final_decides_by_what_it_measures(tmp_path: Path, objective: Object
     second, _ = run(tmp_path / "second", objective, 12, again=again)
     assert second.best is not None and second.best.evaluation.plan != lucky
     final = second.summary.final
-    assert final is not None and final.finalists[-1].plan == lucky.digest and final.finalists[-1].ratio > 10
+    assert final is not None and final.finalists[-1].plan == lucky.digest and (final.finalists[-1].ratio or 0) > 10
 
 
 def test_no_multiple_of_nothing_is_a_goal(tmp_path: Path) -> None:
@@ -172,13 +172,20 @@ def test_no_multiple_of_nothing_is_a_goal(tmp_path: Path) -> None:
 
 def test_nothing_has_no_ratios(tmp_path: Path) -> None:
     sought = sought_for(Objective("max(0, time - 3)"), PROGRAM)
-    with read_store(run(tmp_path / "run", sought.objective, 20)[0].directory) as store:
+    finish, _ = run(tmp_path / "run", sought.objective, 20)
+    with read_store(finish.directory) as store:
         results, tally = store.results(), Tally(None, None, None, 0.0, sought=sought)
     for result in results:
         tally.add(result)
     assert "least max(0, time - 3): 0 (the default 1.8)" in tally.best()
-    one = Finalist(4, "a", 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, "winner")
-    other = replace(one, evaluation=9, ratio=1e9, ratio_low=1e9, ratio_high=1e9, verdict="slower")
+    final = json.loads((finish.directory / "summary.json").read_text())["final"]
+    assert final["ties"] > 1 and final["tied_within"] is None
+    assert {one[key] for one in final["finalists"] for key in ("ratio", "ratio_low", "ratio_high")} == {None}
+    assert final["finalists"][-1]["verdict"] == "slower"
+    assert finish.summary.final is not None
+    assert re.search(r"\d plans could not be told apart \(evaluations [\d, ]+\)$", describe_final(finish.summary.final))
+    one = Finalist(4, "a", 2.0, 2.0, 2.0, None, None, None, "winner")
+    other = replace(one, evaluation=9, verdict="slower")
     assert describe_final(FinalSummary(6, 1, 0.0, (one, other), {}), "x").endswith("evaluation 4 is the best; worse: 9")
 
 

@@ -12,7 +12,7 @@ from experiments.exports.kinds import Kind
 from experiments.exports.write import export
 from experiments.store import read_store
 from generator.errors import InputError
-from generator.frontend_c.source import Compilation
+from generator.frontend_c.source import Compilation, Invocation
 from generator.problem import Problem
 from generator.reading import read_problem
 from tests.support.devices import check_default_plan
@@ -342,3 +342,10 @@ def test_pointers_in_structures_are_checked(program: str, message: str, tmp_path
 def test_other_pointers_in_structures_get_advice(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         program_of(scop(body, "struct matrix { int rows; double *data, *cur; } *m, q[9], one; int i;"))
+
+
+def test_padding_is_refused_before_the_loops_run(tmp_path: Path) -> None:
+    """Restoring too many bytes before each repeat also reset the count of repeats, so that they never ended."""
+    file = write_c(PROGRAM.replace("BODY", EACH + "cells[i].low = 1;"), tmp_path)
+    with pytest.raises(InputError, match="a structure of `cells` has 32 bytes"):
+        read_problem(file, Compilation(invocation=Invocation(limit_s=5)), None, None, {}, 0, baselines=False)
