@@ -169,6 +169,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     shape = shape.ordered(plan.order)
     shape = shape.walking(plan.walk) if plan.walk else shape
     shape = shape.holding(plan.whole) if plan.whole else shape
+    shape = shape.along_diagonals() if plan.diagonals else shape
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"

@@ -49,7 +49,7 @@ def _threads_along(rows: Sizes, chosen: Sizes, target: Target) -> Sizes:
 
 
 class _Diagonals(KernelDecision[bool]):
-    """Later decisions see a kernel whose threads keep and copy nothing."""
+    """Later decisions see a kernel whose threads keep nothing, and whose blocks can copy what their tile needs."""
 
     def turned(self, shape: Shape, value: bool) -> Shape:
         """See KernelDecision."""

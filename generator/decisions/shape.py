@@ -141,7 +141,10 @@ class Shape(Protocol):
         """Return the same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
 
     def along_diagonals(self) -> Shape:
-        """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
+        """Return the same kernel, whose blocks run the diagonals of a tile.
+
+        They keep nothing in registers, and can copy what the tile accesses and no other block writes.
+        """
 
     def on_tensor_cores(self) -> Shape:
         """Return the same kernel, whose sums are computed on tensor cores: it keeps and copies nothing itself."""

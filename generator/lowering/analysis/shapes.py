@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from generator.decisions.shape import LaneRoom, Loops, ThreadLoop
 from generator.errors import IllegalPlan
-from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates
+from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
@@ -110,7 +110,7 @@ class KernelShape:
     `generator.decisions.shape.Shape`. `alone`: per staged array, whether its copy is the only one at that point.
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
-    without isl's loops.
+    without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
     """
 
     statements: tuple[str, ...]
@@ -131,6 +131,7 @@ class KernelShape:
     sums: BlockSums | None = None
     order: tuple[int, ...] = ()
     threads: ThreadLoops | None = None
+    waves: BlockWaves | None = None
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -200,8 +201,10 @@ class KernelShape:
         return replace(self, blocks=replace(self.blocks, whole=whole))
 
     def along_diagonals(self) -> KernelShape:
-        """Return the same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
-        return replace(self, staged=(), copies=None, kept=())
+        """See Shape. A copy is as large as the tile of the wavefront needs."""
+        copied = self.waves.copied(self.order) if self.waves else ()
+        staged = tuple((box, element, ()) for box, element in copied)
+        return replace(self, staged=staged, alone=(False,) * len(staged), copies=None, kept=())
 
     def on_tensor_cores(self) -> KernelShape:
         """See Shape. The loop over the terms of a sum is that of fragments."""
@@ -281,6 +284,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     updates = BlockUpdates(program, part, frame.prefix, private) if private else None
     sums = BlockSums(program, part, frame.reductions)
     rows_and_columns = _rows_and_columns(sums) if LANGUAGES[dialect].tensor_cores else None
+    diagonals = () if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part))
     return KernelShape(
         statements,
         tuple(d.extent for d in part.parallel),
@@ -292,12 +296,13 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         skewed,
         blocks,
         updates,
-        diagonals=() if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part)),
+        diagonals=diagonals,
         alone=alone,
         copies=copies,
         contraction=rows_and_columns,
         sums=sums if rows_and_columns else None,
         threads=ThreadLoops(program, part),
+        waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
     )
 
 

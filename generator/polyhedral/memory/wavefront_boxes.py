@@ -59,30 +59,54 @@ def wavefront_boxes(program: Program, part: KernelPart, prefix: tuple[str, ...])
     Raises:
         IllegalPlan: a box does not contain what is accessed (never seen; checked because results would be wrong).
     """
+    ranges, found = _ranges(part, prefix), []
+    for box in worthwhile_boxes(program, part, prefix):
+        if not is_copied(program, part, box, len(prefix)):
+            continue
+        touched, read, written = (_by_tile(program, part, box.array, kinds)
+                                  for kinds in (("read", *_WRITES), ("read",), _WRITES))
+        whole = elements_of(box, ranges, None, None)
+        assert touched is not None and read is not None, "worthwhile boxes are read"
+        if not touched.is_subset(whole):
+            raise IllegalPlan(f"a block would not hold all that its tile accesses of `{box.array}`")
+        found.append(WavefrontBox(box, _loaded(whole, read, written, ranges, len(prefix))))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def worthwhile_boxes(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[TileBox, ...]:
+    """Return the boxes of the arrays that a tile reads more often than their box has elements, sorted by array.
+
+    Whether they can be copied is for `is_copied` to say, which takes longer.
+    """
     statements = [program.statement(name) for name in part.statements]
     names = sorted({access.array for one in statements for access in one.accesses})
-    ranges = [(host, *value_range(member.intersect_domain(part.domain)))
-              for host, member in zip(prefix, part.prefix, strict=True)]
-    ranges += [(block, 0, d.extent - 1)
-               for block, d in zip(block_names(len(part.parallel)), part.parallel, strict=True)]
-    found = []
+    ranges, found = _ranges(part, prefix), []
     for array in (program.array(name) for name in names):
         reads = sum(access.array == array.name and access.kind == "read" for one in statements
                     for access in one.accesses)
-        if not array.extents or not reads:
-            continue
-        touched, read, written = (_by_tile(program, part, array.name, kinds)
-                                  for kinds in (("read", *_WRITES), ("read",), _WRITES))
-        if touched is None or read is None or _shared_with_others(touched, written, len(prefix)):
+        if not array.extents or not reads or _by_tile(program, part, array.name, ("read",)) is None:
             continue
         box = _box(program, part, array.name, ranges)
-        if box is None or prod(box.sizes) >= reads * prod(part.sizes):
-            continue
-        whole = elements_of(box, ranges, None, None)
-        if not touched.is_subset(whole):
-            raise IllegalPlan(f"a block would not hold all that its tile accesses of `{array.name}`")
-        found.append(WavefrontBox(box, _loaded(whole, read, written, ranges, len(prefix))))
+        if box is not None and prod(box.sizes) < reads * prod(part.sizes):
+            found.append(box)
     return tuple(found)
+
+
+def is_copied(program: Program, part: KernelPart, box: TileBox, hosts: int) -> bool:
+    """Return whether no other tile of a launch writes what a tile accesses of the array of `box`. `hosts`: the number
+    of host loops.
+    """
+    touched, written = (_by_tile(program, part, box.array, kinds) for kinds in (("read", *_WRITES), _WRITES))
+    return not _shared_with_others(touched, written, hosts)
+
+
+def _ranges(part: KernelPart, prefix: tuple[str, ...]) -> Ranges:
+    """Return the ranges of host iterators and block indices."""
+    hosts = [(host, *value_range(member.intersect_domain(part.domain)))
+             for host, member in zip(prefix, part.prefix, strict=True)]
+    return [*hosts, *((block, 0, d.extent - 1)
+                      for block, d in zip(block_names(len(part.parallel)), part.parallel, strict=True))]
 
 
 def _box(program: Program, part: KernelPart, array: str, ranges: Ranges) -> TileBox | None:

@@ -10,23 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.search.parts import PARTS
-from experiments.values.options import Budget, RunOptions
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
-from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows
 from generator.polyhedral.schedules.kernels import schedule_kernels
-from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
-from generator.target import Dialect, Target
-from graph.optimization_graph import OptimizationGraph
-from graph.policies import prefer, uniform
+from generator.target import Dialect
 from metrics.outcome import LaunchFailed, Timed, TimedOut
 from runners.base import DeviceInfo, Limits
 from runners.races import check_races
@@ -39,7 +33,7 @@ from tests.support.runners import device_of
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CPU, CUDA
-from tests.support.wavefronts import WAVES, some_diagonals
+from tests.support.wavefronts import WAVES, diagonal_plans, some_diagonals
 
 LIMITS = Limits(compile_s=60.0, run_s=120.0)
 JACOBI = LoopNest(
@@ -137,14 +131,6 @@ def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
 def test_on_devices(device: str) -> None:
     plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8)))
     check_plans(device_named(device), problem("seidel-2d", ODD_SIZES["seidel-2d"]), [plan])
-
-
-def diagonal_plans(found: Program, target: Target, count: int) -> list[Plan]:
-    """Random plans of level o3 of a GPU's space with the limits of `target`, where possible with diagonals."""
-    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o3")
-    space = PARTS.make_space(found, replace(target, shares_host_cores=False, max_threads=64), options)
-    walks = [OptimizationGraph().walk(space, prefer(WAVES, uniform(np.random.default_rng(n)))) for n in range(count)]
-    return [walk.plan for walk in walks if walk is not None]
 
 
 @pytest.mark.slow

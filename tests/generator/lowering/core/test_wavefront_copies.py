@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.expr import loads_of
 from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import For, expressions, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory import wavefront_boxes
+from generator.program import ELEMENT_BYTES
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
-from metrics.outcome import Timed
+from generator.target import Target
+from metrics.outcome import Timed, TimedOut
 from runners.base import DeviceInfo
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
@@ -25,7 +31,8 @@ from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_
 from tests.support.plans import lowered_kernels
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
-from tests.support.wavefronts import WAVES, some_diagonals
+from tests.support.targets import CUDA, RDNA
+from tests.support.wavefronts import COPIED, WAVES, diagonal_plans, some_diagonals
 
 JACOBI = LoopNest(
     ("S0", "S1"), (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)), ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)
@@ -109,3 +116,55 @@ def test_what_cannot_be_copied_is_refused(name: str, change: dict[str, Any], wor
     with pytest.raises(IllegalPlan, match=words):
         lower(problem(name, ODD_SIZES[name]).program,
               replace(plan, kernels=(replace(plan.kernels[0], **change),)), TARGET)
+
+
+@pytest.mark.parametrize("target", [TARGET, CUDA, RDNA], ids=lambda target: target.dialect)
+def test_spaces_of_gpus_offer_copies_that_fit(target: Target) -> None:
+    """As much as lowering makes of it: the padded box, without padding if a byte is missing, or none."""
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 32)),))
+    (shape,) = kernel_shapes(found, schedule, target.dialect)
+    assert shape.shareable == () and shape.along_diagonals().shareable == ("A",)
+    wanted = KernelPlan(("S0",), (1, 1), (4, 8), diagonals=True, shared=True, padding=1)
+    [kernel] = lowered_kernels(found, Plan(schedule, (wanted,)))
+    size = sum(prod(box.sizes) * ELEMENT_BYTES[box.type] for box in kernel.shared)
+    assert shape.along_diagonals().shared_bytes((1, 1), 1, 1) == size
+    plain, none = replace(wanted, padding=0), replace(wanted, padding=0, shared=False)
+    for missing, expected in ((0, wanted), (1, plain), (size // 2, none)):
+        room = replace(target, local_bytes=size - missing)
+        assert nearest(wanted, Known(shape, room, True)) == expected
+
+
+def test_what_other_blocks_write_is_not_offered() -> None:
+    """Tiles of lu read rows that other tiles of the same launch write."""
+    found = problem("lu", ODD_SIZES["lu"]).program
+    [plan] = [plan for plan in diagonal_plans(found, CUDA, 4) if plan.kernels[-1].diagonals][:1]
+    shapes = kernel_shapes(found, plan.scheduled, "cuda")
+    assert all(shape.along_diagonals().shareable == () for shape in shapes if shape.diagonals)
+
+
+OFFERED = ("seidel-2d", "adi", "jacobi-2d", "fdtd-2d", "jacobi-1d")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["pocl", "intel"])
+@pytest.mark.parametrize("name", OFFERED)
+def test_offered_copies_on_devices(name: str, device: str) -> None:
+    found = problem(name, ODD_SIZES[name])
+    plans = diagonal_plans(found.program, device_named(device).target, 8 if name != "adi" else 2, COPIED)
+    assert name == "adi" or any(kernel.diagonals and kernel.shared for plan in plans for kernel in plan.kernels)
+    check_plans(device_named(device), found, plans)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+@pytest.mark.parametrize("name", OFFERED)
+def test_offered_copies_have_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path,
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    found = problem(name, ODD_SIZES[name])
+    results = measured(found, watched_gpu, diagonal_plans(found.program, watched_gpu.target, 4, COPIED),
+                       tmp_path / "work")
+    assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
+    assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
+    assert not found_in(tmp_path / "calls")
