@@ -218,8 +218,10 @@ def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     """Describe the sizes of a kernel, dimension by dimension."""
     for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
         if plan.diagonals:
+            places = shape.inner_diagonals(plan.inner_tile)[number] if plan.inner_tile > 1 else shape.diagonals[number]
+            what = f"inner tiles of {plan.inner_tile}" if plan.inner_tile > 1 else "places in the tile"
             yield (f"    parallel dimension {number}: {extent} tiles of a wavefront, one per block; {block} threads "
-                   f"lie along {shape.diagonals[number]} places in the tile")
+                   f"lie along {places} {what}")
         else:
             yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
                    f"{tile // block} point(s) per thread")
@@ -231,6 +233,11 @@ def _parallelism(program: Program, plan: Plan) -> Iterator[str]:
         about = "" if one.exact else "at most "
         yield (f"{{{', '.join(one.statements)}}}: {about}{one.total:.0f} threads with work at the same time in each of "
                f"{one.launches} launch(es) on average, {one.threads:.1f} in each of {one.blocks:.1f} blocks")
+        if (counts := one.counts) is not None and counts.least < counts.most:
+            yield (f"    blocks with work per launch: {counts.least} to {counts.most}, median {counts.median:g} "
+                   f"({counts.launches} launches counted)")
+        if one.active is not None:
+            yield f"    {one.active:.0%} of a block's threads have a point in a diagonal, on average"
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

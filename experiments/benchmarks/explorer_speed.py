@@ -62,6 +62,10 @@ class TwoDimensional:
         """Not called."""
         raise AssertionError("it has no tiles")
 
+    def inner_diagonals(self, size: int) -> tuple[int, ...]:
+        """Not called."""
+        raise AssertionError(f"it has no tiles, and none of {size} inside")
+
     def on_tensor_cores(self) -> TwoDimensional:
         """Not called."""
         raise AssertionError("it has no sums of products")

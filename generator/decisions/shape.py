@@ -146,6 +146,9 @@ class Shape(Protocol):
         They keep nothing in registers, and can copy what the tile accesses and no other block writes.
         """
 
+    def inner_diagonals(self, size: int) -> tuple[int, ...]:
+        """Return the number of inner tiles of `size` along each of the rows `diagonals`; () if they are illegal."""
+
     def on_tensor_cores(self) -> Shape:
         """Return the same kernel, whose sums are computed on tensor cores: it keeps and copies nothing itself."""
 

@@ -60,6 +60,9 @@ class FakeShape:
     def along_diagonals(self) -> FakeShape:
         raise AssertionError("it has no tiles")
 
+    def inner_diagonals(self, size: int) -> tuple[int, ...]:
+        raise AssertionError(f"it has no tiles, and none of {size} inside")
+
     def on_tensor_cores(self) -> FakeShape:
         raise AssertionError("it has no sums of products")
 

@@ -9,6 +9,7 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.contractions import contraction_of
+from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
 from generator.polyhedral.memory.footprint import Extent, StagedArray
 from generator.polyhedral.memory.private import update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
@@ -104,6 +105,14 @@ class BlockWaves:
         fixed = (0,) * len(part.parallel)
         return tuple((StagedArray(box.array, tuple(Extent(fixed, (), 0, size - 1) for size in box.sizes), ()), element)
                      for box, element in zip(boxes, elements, strict=True) if box.array in legal)
+
+    def inner_tiles(self, order: tuple[int, ...], size: int) -> tuple[int, ...]:
+        """Return the number of inner tiles of `size` along each row with threads; () if their diagonals are illegal."""
+        try:
+            part = with_inner_tiles(reordered(self.part, order), size)
+        except IllegalPlan:
+            return ()
+        return tuple(places_of(part)[row] for row in shared_rows(part))
 
 
 @memoized(maxsize=1024)

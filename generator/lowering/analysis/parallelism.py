@@ -1,8 +1,9 @@
 """The number of threads of a launch that have work at the same time, on average over the launches of a kernel.
 
 Launches with different host iterators run different parts of a skewed nest, so points (or tiles of a wavefront) are
-counted exactly over all launches. In blocks that run the diagonals of a tile, threads wait for each other after each
-diagonal, so a tile takes as long as the busiest threads of its diagonals together; tiles count as full ones.
+counted exactly over all launches, and blocks per launch. In blocks that run the diagonals of a tile, threads wait for
+each other after each diagonal, so a tile takes as long as the busiest threads of its diagonals together; tiles count as
+full ones.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from statistics import median
 
 import islpy as isl
 import numpy as np
+import numpy.typing as npt
 
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.coverage import values_at
-from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows
+from generator.polyhedral.memory.diagonals import places_of, shared_rows, steps_of, summed_rows, with_inner_tiles
+from generator.polyhedral.memory.mapping import tile_member
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered, runs_on_a_box
 from generator.program import Program
@@ -26,13 +30,30 @@ from generator.schedules.time_tiles import TimeTiles
 MOST_POINTS = 100_000_000
 """The most points of all launches of a kernel together for which points are counted."""
 
+MOST_LAUNCHES = 1000
+"""The most launches whose blocks are counted one by one; of more launches, these are evenly distributed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """The blocks with work of the launches that have any: the least, the median, the greatest number, among `launches`
+    of them.
+    """
+
+    least: int
+    median: float
+    most: int
+    launches: int
+
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
     """Means over the `launches` of a kernel: its `blocks` with work, and the `threads` per block with work at the same
     time.
 
-    `exact`: everything except partial tiles is taken into account.
+    `exact`: everything except partial tiles is taken into account. `counts`: the blocks of its launches; None if there
+    are too many to count. `active`: in blocks that run diagonals, the share of a block's threads that have a point,
+    on average over the diagonals of a full tile; otherwise None.
     """
 
     statements: tuple[str, ...]
@@ -40,6 +61,8 @@ class Parallelism:
     blocks: float
     threads: float
     exact: bool = True
+    counts: BlockCounts | None = None
+    active: float | None = None
 
     @property
     def total(self) -> float:
@@ -71,20 +94,24 @@ def mean(kernels: tuple[Parallelism, ...]) -> float:
 def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
     launches = prod(dimension(member, part.domain).extent for member in part.prefix)
     if not part.parallel:
-        return Parallelism(plan.statements, launches, 1, 1)
+        return Parallelism(plan.statements, launches, 1, 1, counts=BlockCounts(1, 1, 1, launches))
     extents = [d.extent for d in part.parallel]
     counted = part.coarse or not runs_on_a_box(part)
     exact = not counted or launches * prod(extents) <= MOST_POINTS
     points = _points(part) / launches if counted and exact else float(prod(extents))
+    counts = block_counts(part, plan) if counted and exact else None
     if plan.diagonals:
-        return Parallelism(plan.statements, launches, points, busy_threads(part, plan), exact)
+        part = with_inner_tiles(part, plan.inner_tile)
+        busy, active = busy_threads(part, plan), active_threads(part, plan) / prod(plan.block)
+        return Parallelism(plan.statements, launches, points, busy, exact, counts, active)
     if counted:  # each thread has as many points as in a full tile
         threads = points * prod(plan.block) / prod(plan.tile)
         blocks = max(1.0, threads / prod(plan.block))
-        return Parallelism(plan.statements, launches, blocks, threads / blocks, exact)
+        return Parallelism(plan.statements, launches, blocks, threads / blocks, exact, counts)
     blocks = prod(-(-e // t) for e, t in zip(extents, plan.tile, strict=True))
     threads = prod(e // t * b + min(b, e % t) for e, t, b in zip(extents, plan.tile, plan.block, strict=True))
-    return Parallelism(plan.statements, launches, blocks, threads / blocks)
+    same = BlockCounts(blocks, blocks, blocks, launches)
+    return Parallelism(plan.statements, launches, blocks, threads / blocks, counts=same)
 
 
 def _points(part: KernelPart) -> int:
@@ -94,28 +121,55 @@ def _points(part: KernelPart) -> int:
     return int(found.count_val().to_python())
 
 
+def block_counts(part: KernelPart, plan: KernelPlan) -> BlockCounts | None:
+    """Return how many blocks of the launches have work; None if nothing runs."""
+    tiles = (tile_member(d, size) for d, size in zip(part.parallel, plan.tile, strict=True))
+    found = isl.Set.from_union_set(values_at((*part.prefix, *tiles), part.domain).range()).coalesce()
+    hosts, launches = len(part.prefix), list[isl.Point]()
+    numbers = found.project_out(isl.dim_type.set, hosts, len(part.parallel))
+    numbers.foreach_point(launches.append)
+    chosen = launches[:: max(1, -(-len(launches) // MOST_LAUNCHES))]
+    blocks = []
+    for launch in chosen:
+        one = found
+        for d in range(hosts):
+            one = one.fix_val(isl.dim_type.set, d, launch.get_coordinate_val(isl.dim_type.set, d))
+        blocks.append(int(one.count_val().to_python()))
+    return BlockCounts(min(blocks), median(blocks), max(blocks), len(blocks)) if blocks else None
+
+
 def busy_threads(part: KernelPart, plan: KernelPlan) -> float:
     """Return the threads of a block that have a point at the same time, on average over the diagonals of a full tile.
     """
-    return prod(part.sizes) / sum(most for most in _most_points(part, plan))
+    places, summed = places_of(part), summed_rows(part)
+    rows = zip(shared_rows(part), plan.block, strict=True)
+    alike = prod(-(-places[row] // count) for row, count in rows if row not in summed)
+    most = np.zeros(steps_of(part))
+    for found in _places_of_threads(part, plan):
+        most = np.maximum(most, found)
+    return prod(places) / float(alike * most.sum())
 
 
-def _most_points(part: KernelPart, plan: KernelPlan) -> Iterator[float]:
-    """Yield, for each diagonal, the points of the thread with the most of them.
+def active_threads(part: KernelPart, plan: KernelPlan) -> float:
+    """Return the threads of a block that have a point in a diagonal, on average over the diagonals of a full tile."""
+    places, summed = places_of(part), summed_rows(part)
+    rows = zip(shared_rows(part), plan.block, strict=True)
+    alike = prod(min(places[row], count) for row, count in rows if row not in summed)
+    return alike * sum(float((found > 0).mean()) for found in _places_of_threads(part, plan))
 
-    The points of a thread along a row form a polynomial with a 1 for each place; their product counts sums of places.
+
+def _places_of_threads(part: KernelPart, plan: KernelPlan) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield the places of a thread in each diagonal, along the summed rows, for each thread along these.
+
+    The places of a thread along a row form a polynomial with a 1 for each of them; their product counts sums of places.
     """
-    rows = dict(zip(shared_rows(part), plan.block, strict=True))
-    summed = summed_rows(part)
-    (longest,) = set(range(len(part.sizes))) - rows.keys()
-    others = [row for row in summed if row != longest]
-    alike = prod(-(-part.sizes[row] // count) for row, count in rows.items() if row not in summed)
-    found = np.zeros(steps_of(part))
+    rows, sizes = dict(zip(shared_rows(part), plan.block, strict=True)), places_of(part)
+    (longest,) = set(range(len(sizes))) - rows.keys()
+    others = [row for row in summed_rows(part) if row != longest]
     for threads in product(*(range(rows[row]) for row in others)):
-        places = np.ones(1)
+        found = np.ones(sizes[longest])
         for row, thread in zip(others, threads, strict=True):
-            own = np.zeros(part.sizes[row])
+            own = np.zeros(sizes[row])
             own[thread :: rows[row]] = 1
-            places = np.convolve(places, own)
-        found = np.maximum(found, np.convolve(places, np.ones(part.sizes[longest])))
-    yield from (alike * found).tolist()
+            found = np.convolve(found, own)
+        yield found

@@ -206,6 +206,10 @@ class KernelShape:
         staged = tuple((box, element, ()) for box, element in copied)
         return replace(self, staged=staged, alone=(False,) * len(staged), copies=None, kept=())
 
+    def inner_diagonals(self, size: int) -> tuple[int, ...]:
+        """See Shape."""
+        return self.waves.inner_tiles(self.order, size) if self.waves else ()
+
     def on_tensor_cores(self) -> KernelShape:
         """See Shape. The loop over the terms of a sum is that of fragments."""
         extents = self.sums.extents(self.order) if self.sums else self.extents

@@ -19,9 +19,11 @@ from generator.polyhedral.memory.diagonals import (
     first_tiles,
     full_tiles,
     place_of_longest,
+    places_of,
+    with_inner_tiles,
 )
 from generator.polyhedral.memory.loop_values import loop_values
-from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.polyhedral.memory.mapping import block_names, check_fits, thread_names
 from generator.polyhedral.schedules.kernels import KernelPart, dimension
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Program
@@ -39,11 +41,15 @@ def diagonal_loops(
             barrier
         }
 
+    With inner tiles, `in0` and `in1` are numbers of these, and there are loops over the points of one around `S`.
+
     `leaving`: blocks whose tile is empty may skip all of it.
 
     Raises:
         IllegalPlan: the threads of a block cannot share a tile, or sizes do not fit the kernel.
     """
+    check_fits(part, plan)
+    part = with_inner_tiles(part, plan.inner_tile)
     found = diagonals_of(part, plan)
     names = _names(program, part, found, prefix)
     hosts = (dimension(member, part.domain) for member in part.prefix)
@@ -93,7 +99,7 @@ def _whole(
     Tiles that are completely in the domain have their own loops, without the conditions of the others.
     """
     outside, steps = box_context(bounds), (names.diagonal, 0, found.steps - 1)
-    along = [(name, 0, part.sizes[row] - 1) for row, name in names.inside.items()]
+    along = [(name, 0, places_of(part)[row] - 1) for row, name in names.inside.items()]
     context = box_context([*bounds, steps, *along])
     domain = at_place(part, names.prefix, names.diagonal, names.inside)
     nodes = _along(part, plan, found, names, generate(found.at_point, domain, context, names.below, part.coarse))
@@ -113,7 +119,7 @@ def _along(
     threads = thread_names(len(part.parallel))
     for dim, (row, name) in reversed(list(zip(found.dims, names.inside.items(), strict=True))):
         note = "threads of the block along a row of the tile"
-        nodes = (_loop(name, Name(threads[dim]), part.sizes[row], plan.block[dim], nodes, note),)
+        nodes = (_loop(name, Name(threads[dim]), places_of(part)[row], plan.block[dim], nodes, note),)
     return nodes
 
 

@@ -10,13 +10,18 @@ A diagonal contains the points at which the sum of some tiled rows is equal, cou
 legal if every dependence between two points of a tile increases the sum: then a barrier is between them. The instances
 at one point run in one thread, in the order of the inner loops. Both are tested exactly. Lamport's hyperplane method
 (The Parallel Execution of DO Loops, 1974), inside a tile.
+
+With inner tiles, a *place* of the tile is an inner tile instead of a point: a thread runs the points of it in order,
+and there are fewer diagonals, with more work each. That is legal if the sum of an inner tile's numbers increases along
+every dependence that leaves it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import combinations
 from typing import Any
@@ -29,7 +34,7 @@ from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.kit.ast import index_filter
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.tree import Band, Mapping, Tree, multi
-from generator.polyhedral.memory.mapping import block_names, check_fits, thread_names, tile_member
+from generator.polyhedral.memory.mapping import block_names, thread_names, tile_member
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import check_kernel, check_threads
 
@@ -40,7 +45,7 @@ class Diagonals:
 
     `number`: the member that gives the diagonal of an instance, one of `steps`. `inside[k]`: its place in the tile
     along the tiled row `rows[k]`, for the rows along which threads lie: those of the parallel dimension `dims[k]`.
-    `tree`: blocks and threads, with the subtree of a point (`at_point`) in them.
+    `tree`: blocks and threads, with the subtree of a place (`at_point`) in them.
     """
 
     number: Any
@@ -53,18 +58,64 @@ class Diagonals:
 
 
 @lru_cache(maxsize=1024)
+def with_inner_tiles(part: KernelPart, size: int) -> KernelPart:
+    """Return `part` with tiles of `size` in each row inside its tiles (1: without); a whole row where it is shorter.
+
+    Raises:
+        IllegalPlan: `size` does not divide the size of a tile.
+    """
+    if size == 1:
+        return part
+    if odd := [extent for extent in part.sizes if extent % min(size, extent)]:
+        raise IllegalPlan(f"inner tiles of {size} do not divide a tile of {odd[0]} in a row of "
+                          f"{', '.join(part.statements)}")
+    return replace(part, inner=tuple(min(size, extent) for extent in part.sizes))
+
+
+def places_of(part: KernelPart) -> tuple[int, ...]:
+    """Return the number of places of a tile in each row: of points, or of inner tiles."""
+    return tuple(size // inner for size, inner in zip(part.sizes, part.inner or (1,) * len(part.sizes), strict=True))
+
+
+def _rows(part: KernelPart) -> tuple[Any, ...]:
+    """Return the tiled rows, in units of places."""
+    assert isinstance(part.tree, Band)
+    inner = part.inner or (1,) * len(part.sizes)
+    return tuple(row if size == 1 else row.scale_down_val(isl.Val(size)).floor()
+                 for row, size in zip(part.tree.members, inner, strict=True))
+
+
+@lru_cache(maxsize=1024)
 def summed_rows(part: KernelPart) -> tuple[int, ...]:
     """Return the tiled rows whose sum numbers the diagonals of a tile, with the fewest diagonals; () if no sum is
     legal.
+
+    With inner tiles, the longest row of those without is one of them, so that threads lie along the same rows.
     """
-    if not isinstance(part.tree, Band) or not part.sizes or len(part.tree.members) != len(part.sizes):
-        return ()
-    rows = part.tree.members
+    sums = _legal_sums(part, _rows(part)) if _is_tiled(part) else iter(())
+    return next((some for some in sums if not part.inner or _longest_row(part) in some), ())
+
+
+def _is_tiled(part: KernelPart) -> bool:
+    return isinstance(part.tree, Band) and bool(part.sizes) and len(part.tree.members) == len(part.sizes)
+
+
+def _legal_sums(part: KernelPart, rows: tuple[Any, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the sums of some `rows` that every dependence between different places increases; few diagonals first."""
+    places = places_of(part)
     between = part.dependences.subtract(part.dependences.eq_at_multi_union_pw_aff(multi(rows)))
     numbers = range(len(rows))
     sums = [some for count in numbers for some in combinations(numbers, count + 1)]
-    sums.sort(key=lambda some: (sum(part.sizes[row] - 1 for row in some), len(some)))
-    return next((some for some in sums if _orders(between, rows, some)), ())
+    sums.sort(key=lambda some: (sum(places[row] - 1 for row in some), len(some)))
+    return (some for some in sums if _orders(between, rows, some))
+
+
+@lru_cache(maxsize=1024)
+def _longest_row(part: KernelPart) -> int | None:
+    """Return the longest of the rows that are summed without inner tiles; None if no sum is legal."""
+    assert isinstance(part.tree, Band)
+    summed = next(_legal_sums(replace(part, inner=()), part.tree.members), ())
+    return max(summed, key=lambda row: part.sizes[row], default=None)
 
 
 def _orders(dependences: Any, rows: tuple[Any, ...], some: tuple[int, ...]) -> bool:
@@ -80,17 +131,16 @@ def shared_rows(part: KernelPart) -> tuple[int, ...]:
     Together with the number of a diagonal they identify its points: the longest of the summed rows follows from the
     others.
     """
-    summed = summed_rows(part)
-    if not summed:
+    if not summed_rows(part):
         return ()
-    longest = max(summed, key=lambda row: part.sizes[row])
+    longest = _longest_row(part)
     free = [row for row in range(len(part.sizes)) if row != longest]
     return tuple(free[k] for k in part.order or range(len(free)))
 
 
 def steps_of(part: KernelPart) -> int:
     """Return the number of diagonals of a tile."""
-    return 1 + sum(part.sizes[row] - 1 for row in summed_rows(part))
+    return 1 + sum(places_of(part)[row] - 1 for row in summed_rows(part))
 
 
 def check_diagonals(part: KernelPart) -> None:
@@ -99,7 +149,8 @@ def check_diagonals(part: KernelPart) -> None:
     if not part.coarse:
         raise IllegalPlan(f"diagonals of {words}: its blocks run no tiles of a wavefront")
     if not summed_rows(part):
-        raise IllegalPlan(f"diagonals of {words}: a dependence within a tile does not lead to a later diagonal")
+        inner = f" of inner tiles ({' x '.join(map(str, part.inner))})" if part.inner else ""
+        raise IllegalPlan(f"diagonals of {words}: a dependence within a tile does not lead to a later diagonal{inner}")
     members = tuple(dimension.member for dimension in part.parallel)
     check_threads(Mapping("block", block_names(len(members)), members, part.tree), part.dependences)
     check_kernel(part.tree, part.dependences)
@@ -109,16 +160,17 @@ def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
     """Return how a block runs one tile, with its threads along the rows of `shared_rows`.
 
     Raises:
-        IllegalPlan: threads cannot share the tiles, or sizes do not fit the kernel.
+        IllegalPlan: threads cannot share the tiles.
     """
-    check_fits(part, plan)
     check_diagonals(part)
     assert isinstance(part.tree, Band)
-    inside = [row.mod_val(isl.Val(size)) for row, size in zip(part.tree.members, part.sizes, strict=True)]
+    inside = [row.mod_val(isl.Val(size)) for row, size in zip(_rows(part), places_of(part), strict=True)]
     shared, summed = shared_rows(part), summed_rows(part)
     threads = tuple(inside[row].mod_val(isl.Val(count)) for row, count in zip(shared, plan.block, strict=True))
     blocks = tuple(tile_member(dimension, 1) for dimension in part.parallel)
-    count, child = len(blocks), part.tree.child
+    count = len(blocks)
+    in_order = Band(part.tree.members, (False,) * len(part.sizes), part.tree.permutable, part.tree.child)
+    child = in_order if part.inner else part.tree.child
     tree = Mapping("block", block_names(count), blocks, Mapping("thread", thread_names(count), threads, child))
     rows = tuple(sorted(shared))
     return Diagonals(
@@ -133,12 +185,11 @@ def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
 
 
 def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: MappingOf[int, str]) -> Any:
-    """Return the isl UnionSet of the instances at one point of a tile.
+    """Return the isl UnionSet of the instances at one place of a tile.
 
     Its parameters: the host loops `prefix`, blocks, the number of the `diagonal`, and places along rows with the names
     in `inside`. Without remainders: row = size of a tile * its number + place in it.
     """
-    assert isinstance(part.tree, Band)
     rows = [f"row_{number}" for number in range(len(part.sizes))]
     tiles = ["", *[""] * len(part.parallel)]
     for k, name in enumerate(block_names(len(part.parallel))):
@@ -148,11 +199,11 @@ def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: M
     places = {**inside, longest: place}
     terms = [
         f"{row} = {size} * {tiles[k]} + {places[k]} and 0 <= {places[k]} < {size}"
-        for k, (row, size) in enumerate(zip(rows, part.sizes, strict=True))
+        for k, (row, size) in enumerate(zip(rows, places_of(part), strict=True))
     ]
     names = ", ".join([*rows, *prefix, *block_names(len(part.parallel)), diagonal, *inside.values()])
     there = isl.Set(f"[{names}] -> {{ : {' and '.join(terms)} }}")
-    found = part.domain.intersect(index_filter(part.prefix, prefix)).intersect(index_filter(part.tree.members, rows))
+    found = part.domain.intersect(index_filter(part.prefix, prefix)).intersect(index_filter(_rows(part), rows))
     found = found.intersect_params(there)
     for row in rows:
         first = found.get_space().find_dim_by_name(isl.dim_type.param, row)
@@ -170,7 +221,7 @@ def _longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> tu
 def place_of_longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> Any:
     """Return the isl parameter Set of the diagonals and places at which a tile has a point; names as for `at_place`."""
     longest, place = _longest(part, diagonal, inside)
-    return isl.Set(f"[{', '.join([diagonal, *inside.values()])}] -> {{ : 0 <= {place} < {part.sizes[longest]} }}")
+    return isl.Set(f"[{', '.join([diagonal, *inside.values()])}] -> {{ : 0 <= {place} < {places_of(part)[longest]} }}")
 
 
 def full_tiles(domain: Any, outside: Any, places: Any, inside: SequenceOf[str]) -> Any | None:

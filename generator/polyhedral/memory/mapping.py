@@ -149,7 +149,7 @@ def check_sizes(plan: KernelPlan) -> None:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 
 
-_WITH_DIAGONALS = ("order", "diagonals", "shared", "unroll", "vector", "exchange", "columns", "cache")
+_WITH_DIAGONALS = ("order", "diagonals", "shared", "inner_tile", "unroll", "vector", "exchange", "columns", "cache")
 _OF_COPIES = ("uncopied", "padding")
 
 
@@ -161,9 +161,9 @@ def _check_diagonals(plan: KernelPlan) -> None:
                           f"block sizes are threads along the rows of that tile; they are {plan.tile} and {plan.block}")
     honoured = (*(_OF_COPIES if plan.shared else ()), *_WITH_DIAGONALS)
     check_besides(plan, "whose blocks run diagonals", honoured)
-    if plan.unroll < 1 or plan.vector not in (1, 2, 4):
-        raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} must be at least 1, the elements per access "
-                          f"{plan.vector} 1, 2 or 4")
+    if min(plan.unroll, plan.inner_tile) < 1 or plan.vector not in (1, 2, 4):
+        raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} and the inner tile {plan.inner_tile} must be at "
+                          f"least 1, the elements per access {plan.vector} 1, 2 or 4")
 
 
 def _check_walk(plan: KernelPlan) -> None:

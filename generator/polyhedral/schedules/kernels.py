@@ -56,7 +56,8 @@ class KernelPart:
     `prefix`: the members of the host loops around it. `parallel`: the coincident members to map to blocks and threads,
     outermost first. `tree`: what runs sequentially inside them. `dependences`: those within one launch. `sizes`: not
     empty if the parallel members count tiles of a wavefront (of all tiled rows but the first): the tile sizes of each
-    row. `order`: how the parallel members were reordered (empty: not at all).
+    row. `order`: how the parallel members were reordered (empty: not at all). `inner`: the sizes in each row of the
+    tiles inside those of a wavefront, which a thread runs (empty: it runs single points).
     """
 
     statements: tuple[str, ...]
@@ -67,6 +68,7 @@ class KernelPart:
     dependences: Any
     sizes: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
 
     @property
     def coarse(self) -> bool:

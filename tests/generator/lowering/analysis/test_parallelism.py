@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from itertools import product
+from statistics import median
 
 import pytest
 
-from generator.lowering.analysis.parallelism import busy_threads, mean, parallelism
+from generator.lowering.analysis import parallelism as counting
+from generator.lowering.analysis.parallelism import BlockCounts, active_threads, busy_threads, mean, parallelism
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
+from generator.polyhedral.memory.diagonals import with_inner_tiles
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.time_tiles import TimeTiles
@@ -37,20 +40,32 @@ def test_blocks_with_work(sizes: tuple[int, int, int]) -> None:
     [inside] = parallelism(SEIDEL, Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 2), diagonals=True),)))
     assert alone.launches == inside.launches == len(tiles) and alone.threads == 1
     assert alone.blocks == inside.blocks == sum(map(len, tiles.values())) / len(tiles)
+    numbers = list(map(len, tiles.values()))
+    expected = BlockCounts(min(numbers), median(numbers), max(numbers), len(tiles))
+    assert alone.counts == inside.counts == expected and expected.least < expected.most
 
 
-@pytest.mark.parametrize(("sizes", "block"), [((2, 8, 16), (2, 8)), ((2, 8, 16), (2, 3)), ((4, 4, 4), (1, 1)),
-                                              ((8, 4, 2), (3, 2))])
-def test_threads_of_a_tile(sizes: tuple[int, int, int], block: tuple[int, int]) -> None:
+def test_blocks_of_many_launches_are_counted_for_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_LAUNCHES", 5)
+    [found] = parallelism(SEIDEL, Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),)))
+    assert found.counts is not None and found.counts.launches <= 5 < found.launches
+
+
+@pytest.mark.parametrize(("sizes", "block", "inner"), [
+    ((2, 8, 16), (2, 8), 1), ((2, 8, 16), (2, 3), 1), ((4, 4, 4), (1, 1), 1), ((8, 4, 2), (3, 2), 1),
+    ((2, 8, 16), (1, 4), 2), ((4, 8, 16), (2, 2), 4)])
+def test_threads_of_a_tile(sizes: tuple[int, int, int], block: tuple[int, int], inner: int) -> None:
     """All three rows are summed up; the longest, the first of equal ones, follows from the others."""
-    [part] = schedule_kernels(SEIDEL, Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))).kernels
-    free = [row for row in range(3) if row != sizes.index(max(sizes))]
+    [whole] = schedule_kernels(SEIDEL, Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))).kernels
+    part, free = with_inner_tiles(whole, inner), [row for row in range(3) if row != sizes.index(max(sizes))]
+    sizes = (sizes[0] // min(inner, sizes[0]), sizes[1] // inner, sizes[2] // inner) if inner > 1 else sizes
     work: dict[int, dict[tuple[int, ...], int]] = defaultdict(lambda: defaultdict(int))
     for place in product(*map(range, sizes)):
         work[sum(place)][tuple(place[row] % count for row, count in zip(free, block, strict=True))] += 1
     longest = sum(max(threads.values()) for threads in work.values())
-    busy = busy_threads(part, KernelPlan(("S0",), (1, 1), block, diagonals=True))
-    assert busy == pytest.approx(sizes[0] * sizes[1] * sizes[2] / longest)
+    plan = KernelPlan(("S0",), (1, 1), block, diagonals=True)
+    assert busy_threads(part, plan) == pytest.approx(sizes[0] * sizes[1] * sizes[2] / longest)
+    assert active_threads(part, plan) == pytest.approx(sum(map(len, work.values())) / len(work))
 
 
 def test_boxes_are_counted_exactly() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,9 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
-from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows
+from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows, with_inner_tiles
 from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.target import Dialect
 from metrics.outcome import LaunchFailed, Timed, TimedOut
@@ -61,6 +62,42 @@ def test_threads_in_any_order_compute_what_the_program_computes(name: str) -> No
     assert seen
 
 
+def inner_tiles(found: Program, plan: Plan, size: int, shared: bool) -> Plan:
+    """The same plan with inner tiles where they are legal, with copies of what their tiles read or without."""
+    shapes = {shape.statements: shape for shape in kernel_shapes(found, plan.scheduled)}
+    kernels = []
+    for kernel in plan.kernels:
+        shape = shapes[kernel.statements].ordered(kernel.order)
+        copied = kernel.diagonals and shape.along_diagonals().shareable
+        inner = kernel.diagonals and shape.inner_diagonals(size)
+        kernels.append(replace(kernel, shared=bool(shared and copied), inner_tile=size if inner else 1))
+    return replace(plan, kernels=tuple(kernels))
+
+
+@pytest.mark.parametrize(("name", "seeds"), [
+    ("jacobi", (0, 1)), *(pytest.param(name, range(10), marks=pytest.mark.slow) for name in ("seidel", "waves"))])
+def test_threads_that_run_inner_tiles_compute_what_the_program_computes(name: str, seeds: Sequence[int]) -> None:
+    found, rng, seen = program(name), np.random.default_rng(7), 0
+    for seed in seeds:
+        plan = random_walk_plan(found, np.random.default_rng(seed), WAVES)
+        assert plan is not None and isinstance(plan.schedule, Hyperplanes)
+        plan = inner_tiles(found, some_diagonals(found, plan.schedule, rng), 2 + seed % 2, bool(seed % 2))
+        if any(kernel.inner_tile > 1 for kernel in plan.kernels):
+            seen += 1
+            assert check(found, plan, rng) == "right", plan.to_json()
+    assert seen
+
+
+def test_inner_tiles_have_fewer_diagonals() -> None:
+    """Inside tiles of 2 x 8 x 16, those of 4 points are 2 x 4 x 4: the first row is shorter."""
+    (wave,) = schedule_kernels(
+        problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, Hyperplanes((SEIDEL_TILES,))
+    ).kernels
+    inside = with_inner_tiles(wave, 4)
+    assert inside.inner == (2, 4, 4) and shared_rows(inside) == shared_rows(wave)
+    assert steps_of(inside) == 1 + 2 + 4 - 2 < steps_of(wave)
+
+
 def test_as_few_rows_as_possible_number_the_diagonals() -> None:
     """seidel-2d reads what the same sweep has computed; jacobi-2d what the first of two statements has, one later."""
     (wave,) = schedule_kernels(
@@ -90,6 +127,8 @@ def test_one_barrier_ends_each_diagonal() -> None:
         (replace(KERNEL, tile=(2, 2)), "each of its tile sizes is 1"),
         (replace(KERNEL, registers=True, shared=True), r"run diagonals .*: leave out `registers`"),
         (replace(KERNEL, run=2), "leave out `run`"),
+        (replace(KERNEL, inner_tile=3), "inner tiles of 3 do not divide a tile of 8 in a row of S0"),
+        (replace(KERNEL, inner_tile=0), "the inner tile 0 must be at least 1"),
         (replace(KERNEL, padding=1), "leave out `padding`"),
         (replace(KERNEL, combine="shared"), "leave out `combine`"),
         (replace(KERNEL, points_inside=True), "leave out `points_inside`"),
@@ -124,12 +163,23 @@ def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
         wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, unroll=2)
         assert (nearest(wanted, Known(shape, CUDA, True)) == wanted) == (block == (4, 8)), "a warp is the least"
         assert not nearest(wanted, Known(shape, CPU, True)).diagonals
+        coarser = replace(wanted, block=(2, 4), inner_tile=2)
+        assert nearest(coarser, Known(shape, CUDA, True)).inner_tile == 1, "there is a warp, but not of inner tiles"
         assert not nearest(wanted, Known(shape, CUDA, False)).diagonals
 
 
-@pytest.mark.parametrize("device", few(["pocl", "intel"], 1))
-def test_on_devices(device: str) -> None:
-    plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8)))
+def test_spaces_offer_inner_tiles_where_each_thread_of_a_warp_has_one() -> None:
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)), "cuda")
+    for inner, block in ((2, (2, 16)), (4, (2, 8)), (4, (4, 8))):
+        wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, inner_tile=inner)
+        offered = nearest(wanted, Known(shape, CUDA, True))
+        assert (offered == wanted) == (block == (2, 16)), (offered, wanted)
+
+
+@pytest.mark.parametrize(("device", "inner"), few([("pocl", 1), ("pocl", 2), ("intel", 1), ("intel", 2)], 2))
+def test_on_devices(device: str, inner: int) -> None:
+    plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8), inner_tile=inner, shared=inner > 1))
     check_plans(device_named(device), problem("seidel-2d", ODD_SIZES["seidel-2d"]), [plan])
 
 
@@ -157,7 +207,7 @@ def test_oclgrind_finds_no_race_but_without_the_barrier() -> None:
 def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(name, ODD_SIZES[name])
-    plans = [seidel(replace(KERNEL, block=(2, 8)))]
+    plans = [seidel(replace(KERNEL, block=(2, 8), inner_tile=inner)) for inner in (1, 2)]
     plans = plans if name == NAMES[0] else diagonal_plans(found.program, watched_gpu.target, 4)
     results = measured(found, watched_gpu, plans, tmp_path / "work")
     assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
