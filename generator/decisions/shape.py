@@ -8,9 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class LaneRoom:
-    """The resources of a warp's tile that is partly in registers: 32-bit registers of each lane that are live at once,
-    and shared memory per warp.
-    """
+    """What a warp's tile partly in registers needs: live 32-bit registers of each lane, shared memory per warp."""
 
     words: int
     bytes: int
@@ -70,9 +68,7 @@ class Shape(Protocol):
 
     @property
     def diagonals(self) -> tuple[int, ...]:
-        """The sizes of a wavefront's tile along which the threads of a block may share it, one per parallel dimension;
-        () if they may not (generator.decisions.diagonals).
-        """
+        """The sizes of a wavefront's tile along which threads may share it, per parallel dimension; () if not."""
 
     @property
     def skewed(self) -> bool:
@@ -141,10 +137,7 @@ class Shape(Protocol):
         """Return the same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
 
     def along_diagonals(self) -> Shape:
-        """Return the same kernel, whose blocks run the diagonals of a tile.
-
-        They keep nothing in registers, and can copy what the tile accesses and no other block writes.
-        """
+        """Return the same kernel, whose blocks run the diagonals of a tile, and may copy what only their tile needs."""
 
     def inner_diagonals(self, size: int) -> tuple[int, ...]:
         """Return the number of inner tiles of `size` along each of the rows `diagonals`; () if they are illegal."""
