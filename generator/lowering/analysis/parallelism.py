@@ -108,10 +108,10 @@ def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
         threads = points * prod(plan.block) / prod(plan.tile)
         blocks = max(1.0, threads / prod(plan.block))
         return Parallelism(plan.statements, launches, blocks, threads / blocks, exact, counts)
-    blocks = prod(-(-e // t) for e, t in zip(extents, plan.tile, strict=True))
+    all_tiles = prod(-(-e // t) for e, t in zip(extents, plan.tile, strict=True))
     threads = prod(e // t * b + min(b, e % t) for e, t, b in zip(extents, plan.tile, plan.block, strict=True))
-    same = BlockCounts(blocks, blocks, blocks, launches)
-    return Parallelism(plan.statements, launches, blocks, threads / blocks, counts=same)
+    same = BlockCounts(all_tiles, all_tiles, all_tiles, launches)
+    return Parallelism(plan.statements, launches, all_tiles, threads / all_tiles, counts=same)
 
 
 def _points(part: KernelPart) -> int:
