@@ -21,7 +21,7 @@ from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
-from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted
+from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
@@ -125,7 +125,7 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     except BarrierRefused:
         if not plan.shared:
             raise
-        return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
+        return lower_exactly(program, part, frame, without_copies(program, part, plan), dialect)
 
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,

@@ -13,7 +13,9 @@ from generator.nest import Barrier, For, If, Instance, Node, walk
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.tree import Tree
-from generator.polyhedral.schedules.kernels import KernelPart
+from generator.polyhedral.memory.footprint import plan_points
+from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import Program
 from generator.target import LANGUAGES, Dialect
 
@@ -43,6 +45,19 @@ def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Name
     _check_named(plan, keys)
     depths = {loop.name: depth for depth, loop in enumerate(names)}
     return tuple(_wanted(node, depths, keys, dict(plan.unrolls)) for node in nodes)
+
+
+def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> KernelPlan:
+    """Return `plan` without shared copies, and without factors of loops that there are only with copies: the statements
+    of a kernel may then share loops that are named after one of them.
+    """
+    plain = replace(plan, shared=False)
+    if not plan.unrolls:
+        return plain
+    part = reordered(part, plan.order)
+    keys = loop_keys(map_kernel(part, plain, plan_points(program, part, plan.whole)).tree, part.domain, program)
+    there = {key.name for key in keys.values()}
+    return replace(plain, unrolls=tuple((loop, factor) for loop, factor in plan.unrolls if loop in there))
 
 
 def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect) -> None:

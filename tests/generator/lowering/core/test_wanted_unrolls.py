@@ -30,6 +30,21 @@ TWO_SUMS = ("for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) { "
             "for (k = 0; k < 40; k++) C[i][j] += A[i][k] * B[k][j]; "
             "for (l = 0; l < 40; l++) D[i][j] += C[i][j] * A[l][j]; }")
 
+OF_THREE = (
+    '{"kernels": [{"statements": ["S0", "S2"], "tile": [8, 8], "block": [8, 8]}, '
+    '{"statements": ["S1", "S3"], "tile": [16, 32, 8], "block": [2, 16, 8], "order": [1, 2, 0], "shared": true, '
+    '"uncopied": ["D"], "unroll": 8, "unrolls": [["k_point", 4]]}, '
+    '{"statements": ["S4"], "tile": [8, 8], "block": [8, 8]}, '
+    '{"statements": ["S5"], "tile": [4, 64, 16], "block": [4, 2, 8]}], "schedule": {"nests": ['
+    '{"rows": [[[0, 1, 0], [2, 1, 0]], [[1, 0, 0], [1, 0, 0]]], "statements": ["S0", "S2"]}, '
+    '{"rows": [[[2, 1, 0]], [[1, 0, 0]]], "statements": ["S4"]}, '
+    '{"rows": [[[0, 0, 1, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 1, 0, 0]]], '
+    '"statements": ["S1", "S3"]}, '
+    '{"rows": [[[0, 0, 1, 0]], [[1, 0, 0, 0]], [[0, 1, 0, 0]]], "statements": ["S5"]}], '
+    '"reductions": ["S1", "S3", "S5"]}}'
+)
+"""A plan of 3mm by hyperplanes."""
+
 
 def pragmas(program: Program, kernel: KernelPlan, target: Target = HOPPER) -> dict[str, int]:
     """The factor of each loop that is to be unrolled."""
@@ -80,6 +95,18 @@ def test_kernels_that_cannot_copy_keep_their_factors() -> None:
     target = replace(RDNA, dialect="opencl")
     assert "__local" not in lower(program, Plan(ScheduleChoice(), (kernel,)), target).source
     assert pragmas(program, kernel, target) == {"k": 4}
+
+
+def test_loops_that_only_copies_have_are_no_error_without_them() -> None:
+    """With copies, S3 has loops of its own: over k where S1 has i. Their barriers would not be reached by all threads,
+    so there are no copies, and one loop over points along i is for both statements.
+    """
+    program = problem("3mm", ODD_SIZES["3mm"]).program
+    plan = plan_from_json(OF_THREE)
+    lower(program, plan, HOPPER)
+    unknown = replace(plan.kernels[1], unrolls=(("l_point", 4),))
+    with pytest.raises(IllegalPlan, match="no loop is called l_point; it has i_point, j_point, k_point"):
+        lower(program, replace(plan, kernels=(plan.kernels[0], unknown, *plan.kernels[2:])), HOPPER)
 
 
 def test_a_loop_with_a_factor_of_its_own_is_cut_into_vectors() -> None:
