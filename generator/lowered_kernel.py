@@ -39,6 +39,7 @@ class LoweredKernel:
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
     and `iterators` (of host loops) are those that it uses. `block` and `grid` are x first. `columns`: as in KernelPlan.
     `linear_grid`: all blocks are numbered along the device's x, because there are more along y or z than it allows.
+    `streamed`: arrays that it writes past the caches; it reads nothing of them.
     """
 
     statements: tuple[str, ...]
@@ -52,6 +53,7 @@ class LoweredKernel:
     shared: tuple[SharedArray, ...] = ()
     columns: bool = False
     linear_grid: bool = False
+    streamed: tuple[str, ...] = ()
 
     @property
     def local_bytes(self) -> int:

@@ -100,6 +100,18 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
+class Streamed:
+    """Copy `count` elements of a C type to `target` and its neighbours, past the caches, from `source` (an array of the
+    thread) and its neighbours.
+    """
+
+    target: Load
+    source: Load
+    count: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Barrier:
     """All threads of the block or sub-group wait for each other. Afterwards shared memory is consistent.
 
@@ -225,7 +237,9 @@ class Fragments:
     place: Expr | None = None
 
 
-Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle | Receive | Fragments
+Node: TypeAlias = (
+    For | If | Instance | Assign | Streamed | Barrier | Declare | Atomic | Shuffle | Receive | Fragments
+)
 
 
 def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
@@ -266,6 +280,8 @@ def expressions(node: Node) -> tuple[Expr, ...]:
             return (node.condition,)
         case Assign() | Atomic():
             return node.target, node.value
+        case Streamed():
+            return node.target, node.source, node.count
         case Instance():
             return node.arguments
         case Shuffle():
@@ -294,6 +310,9 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
             return If(function(condition), map_expressions(then, function), map_expressions(otherwise, function))
         case Assign() | Atomic():
             return replace(node, target=_load(function(node.target)), value=function(node.value))
+        case Streamed():
+            return replace(node, target=_load(function(node.target)), source=_load(function(node.source)),
+                           count=function(node.count))
         case Instance(name, arguments):
             return Instance(name, tuple(map(function, arguments)))
         case Shuffle():

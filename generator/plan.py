@@ -31,6 +31,7 @@ from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
+from generator.decisions.streamed import STREAMED
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.unrolls import UNROLLS, Factors
@@ -88,6 +89,7 @@ class KernelPlan:
     products: Products = PRODUCTS.default
     unrolls: Factors = UNROLLS.default
     whole: tuple[str, ...] = WHOLE.default
+    streamed: tuple[str, ...] = STREAMED.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
@@ -123,6 +125,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     EXCHANGE,
     COLUMNS,
     LEVEL,
+    STREAMED,
 )
 """The decisions about a kernel, in the order in which they are made."""
 

@@ -79,7 +79,8 @@ class Target:
     rows in 64 bits, as in `A[i * 1024L + j]`: PoCL then compiles some kernels twenty times faster, and none runs
     slower; with Intel's runtime many run at a third of their speed. `intel_cpu`, `pocl`: avoid constructs that Intel's
     CPU runtime (`generator.emit.guards`, `generator.emit.opaque`) or PoCL (`generator.emit.even_unrolls`) miscompiles.
-    `products`: the precision in which tensor cores may multiply, if a run allows that.
+    `products`: the precision in which tensor cores may multiply, if a run allows that. `cache_bytes`: its
+    last-level cache (0: unknown).
     """
 
     name: str
@@ -102,6 +103,7 @@ class Target:
     intel_cpu: bool = False
     pocl: bool = False
     products: Products = "full"
+    cache_bytes: int = 0
 
     @property
     def copies_asynchronously(self) -> bool:

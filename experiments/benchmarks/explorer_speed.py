@@ -45,6 +45,7 @@ class TwoDimensional:
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
     apart: tuple[tuple[str, ...], ...] = ()
+    written: tuple[tuple[str, int], ...] = ()
 
     def holding(self, whole: tuple[str, ...]) -> TwoDimensional:
         """Nobody asks."""

@@ -31,6 +31,7 @@ from generator.lowering.heuristics.starts import (
     time_plan,
     time_warps_plan,
 )
+from generator.lowering.heuristics.streams import with_streams
 from generator.lowering.heuristics.tensor import tensor_plans
 from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions
@@ -54,6 +55,9 @@ FEW = 2
 """Plans per schedule after the first schedule. When statements are separate, more of them can keep results in
 registers.
 """
+
+STREAMS = 2
+"""Start plans that are also measured with streaming stores: the most promising ones that can have them."""
 
 
 def starts(
@@ -95,11 +99,14 @@ class _Starts:
 
     def plans(self) -> Iterator[Plan]:
         """Yield the plans, most promising first. The first plan is followed by its tensor-core versions, if the target
-        has any.
+        has any; the first STREAMS plans that write more than a CPU's caches hold, by versions with streaming stores.
         """
-        found = list[Plan]()
+        found, streaming = list[Plan](), 0
         for plan in self._plain():
             yield plan
+            if streaming < STREAMS and (made := with_streams(self.program, plan, self.target)) is not None:
+                streaming += 1
+                yield made
             if not found:
                 found += tensor_plans(self.program, plan, self.target)
                 yield from found

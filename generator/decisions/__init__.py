@@ -14,6 +14,6 @@ Read in this order: `shape` (the properties of a kernel), `base` (the class of a
 whose options are texts), `size_lists`, `candidate_sizes`, then the decisions in the order of the questions:
 `x_dimension`, `products` (with `fragments`), `walk`, `diagonals`, `sizes`, `whole` (with `array_sets`), `in_registers`
 (with `fractions`), `run`, `unroll`, `points_inside`, `registers`, `shared`, `uncopied`, `vector`, `inner_tile`,
-`unrolls`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`, `exchange`, `columns`, `level`; and finally
-`deciding`, which iterates over all of them.
+`unrolls`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`, `exchange`, `columns`, `level`, `streamed`;
+and finally `deciding`, which iterates over all of them.
 """

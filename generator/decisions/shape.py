@@ -103,6 +103,10 @@ class Shape(Protocol):
         """The parallel dimensions that are rows and columns of its sums of products, if these are its main part."""
 
     @property
+    def written(self) -> tuple[tuple[str, int], ...]:
+        """The arrays that it writes and does not read, with the most bytes that one launch writes."""
+
+    @property
     def launched(self) -> tuple[str, ...]:
         """The statements (sorted) of a host loop that launches it, with others, for little work each; or ()."""
 
@@ -123,9 +127,8 @@ class Shape(Protocol):
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """Return the loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
 
-    def lane_room(
-        self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
-    ) -> LaneRoom | None:
+    def lane_room(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int,
+                  padding: int) -> LaneRoom | None:
         """Return the resources of a warp's tile if the last `in_registers` points of each lane along x are in
         registers; None if the kernel does not support it.
         """

@@ -10,6 +10,7 @@ from generator.emit.atomics import atomic_name
 from generator.emit.cstyle import FACTOR, Printer
 from generator.emit.folds import FoldWriter
 from generator.emit.later import COPY, WAIT
+from generator.emit.streams import STORE, row_name
 from generator.emit.tensor_cores import fragment_lines
 from generator.emit.words import ANY_ORDER, VECTOR, Words
 from generator.expr import Binary, Fold, Int, Load, Name
@@ -26,6 +27,7 @@ from generator.nest import (
     Node,
     Receive,
     Shuffle,
+    Streamed,
     Wide,
     apply,
     expressions,
@@ -38,7 +40,8 @@ class BodyWriter:
     """Prints the body of a kernel. `alone`: its block has one thread.
 
     `aligned`: arrays with their alignment in bytes. `elsewhere`: arrays whose elements are read one by one, even by
-    wide accesses. `element_bytes`: those of arrays in shared memory.
+    wide accesses. `element_bytes`: those of arrays in shared memory. `streamed`: arrays that are written past the
+    caches.
     """
 
     printer: Printer
@@ -47,6 +50,7 @@ class BodyWriter:
     aligned: Mapping[str, int] = field(default_factory=dict)
     elsewhere: frozenset[str] = frozenset()
     element_bytes: Mapping[str, int] = field(default_factory=dict)
+    streamed: frozenset[str] = frozenset()
 
     def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
         """The text of `nodes`, indented by `depth`."""
@@ -71,13 +75,12 @@ class BodyWriter:
                     yield from (pad + line for line in self._later(node))
                 case Assign():
                     yield from (pad + line for line in self._assignment(node))
+                case Atomic() | Streamed():
+                    yield pad + self._call(node)
                 case Barrier():
                     yield from (pad + line for line in self._barrier(node))
                 case Declare():
                     yield pad + self._declaration(node)
-                case Atomic(target, operator, value, kind, shared):
-                    yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
-                           f"{self.printer.text(value)});")
                 case Shuffle():
                     yield from self._shuffle(node, depth)
                 case Receive():
@@ -88,6 +91,13 @@ class BodyWriter:
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:
                     assert_never(node)
+
+    def _call(self, node: Atomic | Streamed) -> str:
+        text = self.printer.text
+        if isinstance(node, Streamed):
+            return f"{row_name(node.type)}(&{text(node.target)}, &{text(node.source)}, {text(node.count)});"
+        name = atomic_name(node.operator, node.type, node.shared, self.words)
+        return f"{name}(&{text(node.target)}, {text(node.value)});"
 
     def _fragments(self, node: Fragments) -> Iterator[str]:
         place = "" if node.place is None else f"[{self.printer.text(node.place)}]"
@@ -137,6 +147,8 @@ class BodyWriter:
             yield from self._wide(node.target, node.value, node.wide)
             return
         text = f"{self.printer.text(node.target)} {node.op}= {self.printer.text(node.value)};"
+        if node.target.array in self.streamed and not node.op:
+            text = f"{STORE}({self.printer.text(node.target)}, {self.printer.text(node.value)});"
         in_vectors = node.any_order and self.alone and self.words.any_order
         yield from ("{", f"  {ANY_ORDER}", f"  {text}", "}") if in_vectors else (text,)
 

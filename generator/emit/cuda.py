@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
+from generator.emit.streams import CUDA_STORE
 from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
 
@@ -91,6 +92,7 @@ CUDA = Words(
     wide=_wide,
     aligned="__align__({bytes}) ",
     later_copies=LATER_COPIES,
+    stream=CUDA_STORE,
     halves=half_functions(
         "static __device__ inline", "defined(__CUDA_ARCH__)",
         'float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y;',

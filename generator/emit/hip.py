@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from generator.emit.cuda import CUDA
 from generator.emit.half import half_functions
+from generator.emit.streams import HIP_STORE
 
 _WAIT = ('__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgcn_wave_barrier(); '
          '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");')
@@ -24,6 +25,7 @@ HIP = replace(
     from_lane="__shfl({value}, {lane}, 32)",
     textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
     later_copies="",
+    stream=HIP_STORE,
     halves=half_functions(
         "static __device__ inline", "defined(__HIP_DEVICE_COMPILE__)",
         "return (float)__builtin_bit_cast(_Float16, x);",

@@ -22,6 +22,7 @@ from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
 from generator.emit.rolled import with_rolled_loops
+from generator.emit.streams import with_rows
 from generator.emit.words import Words
 from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.plain_text import one_line
@@ -50,17 +51,20 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
     body = for_compiler(kernel.body, target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
+    in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
+    body = with_rows(body, [array for array in kernel.arrays if array.name in kernel.streamed]) if in_rows else body
     body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)
     elsewhere = symbols(placements, words)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
     names = _names(kernel, arguments, found)
-    needs = _needs(found, placements, words, alone)
+    singly = frozenset() if in_rows else frozenset(kernel.streamed)
+    needs = _needs(found, placements, words, alone, bool(singly))
     printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target.long_strides)
     dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
     elements = {array.name: ELEMENT_BYTES[array.type] for array in kernel.shared}
     placed = frozenset(one.array for one in placements)
-    writer = BodyWriter(printer, words, alone, found.aligned, placed, elements)
+    writer = BodyWriter(printer, words, alone, found.aligned, placed, elements, singly)
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
@@ -75,12 +79,13 @@ def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) 
     return renamed([array.name for array in (*arguments, *kernel.scalars)], taken)
 
 
-def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone: bool) -> Needs:
+def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone: bool,
+           streams: bool) -> Needs:
     functions = frozenset(words.function(name).name for name in found.functions) if words.inlined else frozenset()
     own = functions & OWN if alone else frozenset()
     return Needs(frozenset(placements), found.atomics, functions - own, own, found.sub_groups,
                  found.any_order and alone, found.vectors and alone,
-                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)), found.later, found.fragments)
+                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)), found.later, found.fragments, streams, found.rows)
 
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,

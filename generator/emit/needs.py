@@ -17,6 +17,7 @@ from generator.nest import (
     Node,
     Receive,
     Shuffle,
+    Streamed,
     Wide,
     apply,
     expressions,
@@ -32,7 +33,8 @@ class Needs:
 
     `atomics`: operator, type, and whether in shared memory. `functions`: called by the dialect's names;
     `own_functions`: by those of `emit/inlined.py`. `halves`: converts halves (`emit/half.py`). `later`: has
-    asynchronous copies. `fragments`: the precisions in which it multiplies on tensor cores.
+    asynchronous copies. `fragments`: the precisions in which it multiplies on tensor cores. `streams`: writes
+    single elements past the caches; `rows`: rows of these C types (`emit/streams.py`).
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -45,19 +47,23 @@ class Needs:
     halves: bool = False
     later: bool = False
     fragments: frozenset[Precision] = frozenset()
+    streams: bool = False
+    rows: frozenset[str] = frozenset()
 
     def with_those_of(self, other: Needs) -> Needs:
         """Return the union of both."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
                      self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
                      self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves,
-                     self.later or other.later, self.fragments | other.fragments)
+                     self.later or other.later, self.fragments | other.fragments, self.streams or other.streams,
+                     self.rows | other.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Mentioned:
     """`names` of variables, arrays and indices; `plain`: those without arrays; the C names of `functions`; the
-    `written` arrays; atomic updates and exchanges; `aligned`: arrays with vector accesses, with their bytes.
+    `written` arrays; atomic updates and exchanges; `aligned`: arrays with vector accesses, with their bytes; `rows`:
+    the C types of rows that are written past the caches.
     """
 
     names: frozenset[str]
@@ -71,6 +77,7 @@ class Mentioned:
     later: bool
     fragments: frozenset[Precision]
     aligned: Mapping[str, int]
+    rows: frozenset[str]
 
 
 def mentioned(body: tuple[Node, ...]) -> Mentioned:
@@ -92,6 +99,8 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
             case Assign(target=target):
                 written.add(target.array)
                 any_order = any_order or node.any_order
+            case Streamed(target):
+                written.add(target.array)
             case Atomic(target, operator, _, kind, shared):
                 written.add(target.array)
                 atomics.add((operator, kind, shared))
@@ -110,8 +119,9 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 pass
     plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
     later = any(isinstance(node, Barrier) and node.copies for node in walk(body))
+    rows = frozenset(node.type for node in walk(body) if isinstance(node, Streamed))
     return Mentioned(frozenset(names), plain, frozenset(functions), frozenset(written), frozenset(atomics), sub_groups,
-                     any_order, vectors, later, frozenset(fragments), aligned)
+                     any_order, vectors, later, frozenset(fragments), aligned, rows)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.half import half_functions
+from generator.emit.streams import OPENCL_STORE, row_functions
 from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
 
@@ -122,6 +123,8 @@ OPENCL = Words(
     wide=_wide,
     aligned="",
     later_copies="",
+    stream=OPENCL_STORE,
+    stream_rows=row_functions,
     halves=half_functions(
         "static inline", _HAS_HALVES,
         "return vload_half(0, (const half *)&x);",

@@ -31,6 +31,10 @@ def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
     if needs.halves:
         parts.append(words.halves)
     parts += [text for needed, text in ((needs.any_order, words.any_order), (needs.vectors, words.vector)) if needed]
+    if needs.streams:
+        parts.append(words.stream)
+    if needs.rows and words.stream_rows:
+        parts.append(words.stream_rows(needs.rows))
     if words.inlined:
         parts.append(inlined_functions(needs.functions, needs.own_functions))
     return "".join([*parts, atomic_functions(needs.atomics, words)])

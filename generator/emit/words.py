@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 ANY_ORDER = "antune_any_order"
@@ -58,6 +58,9 @@ class Words:
 
     `later_copies` defines the functions of asynchronous copies (`emit.later`); empty: there are none.
 
+    `stream` defines the macro that stores an element past the caches (`emit.streams`); `stream_rows`: the functions
+    that store rows of some C types; None if a thread that is alone in its block stores elements.
+
     `wide`: the statement that copies so many adjacent elements of a C type, from the first one of the source to the
     first one of the target. `aligned`: the attribute of arrays that are aligned to `{bytes}`.
     """
@@ -105,6 +108,8 @@ class Words:
     aligned: str
     halves: str
     later_copies: str
+    stream: str
+    stream_rows: Callable[[Iterable[str]], str] | None = None
 
     @property
     def kernel(self) -> str:

@@ -81,4 +81,5 @@ def _target(api: Api, ordinal: int) -> Target:
                   compute_units=ask(kind.MULTIPROCESSOR_COUNT), fp64=True, shares_host_cores=False,
                   sub_group=ask(kind.WARP_SIZE), images=True,
                   image_1d=ask(kind.MAXIMUM_TEXTURE1D_LINEAR_WIDTH), image_2d=(width, height), image_pairs=True,
-                  constant_bytes=ask(kind.TOTAL_CONSTANT_MEMORY), capability=capability)
+                  constant_bytes=ask(kind.TOTAL_CONSTANT_MEMORY), capability=capability,
+                  cache_bytes=ask(kind.L2_CACHE_SIZE))

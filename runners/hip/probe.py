@@ -55,4 +55,4 @@ def _target(api: HipLibrary, ordinal: int) -> Target:
                   image_2d=(ask(kind.MAXIMUM_TEXTURE2D_LINEAR_WIDTH), ask(kind.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
                   if images else (0, 0),
                   constant_bytes=min(ask(kind.TOTAL_CONSTANT_MEMORY), MOST_CONSTANT_BYTES),
-                  architecture=api.architecture(ordinal))
+                  architecture=api.architecture(ordinal), cache_bytes=ask(kind.L2_CACHE_SIZE))

@@ -11,6 +11,7 @@ from generator.errors import InputError
 from generator.target import LANES, Target
 from runners.backend import Listed
 from runners.base import DeviceInfo
+from runners.caches import host_cache_bytes
 from runners.opencl.cpu_name import repair_cpu_name
 from runners.opencl.images import image_support
 from runners.opencl.platforms import NOT_A_DEVICE, POCL, SHORT_NAMES
@@ -91,7 +92,14 @@ def _target(device: cl.Device) -> Target:
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
                   long_strides=device.platform.name.strip() == POCL, pocl=device.platform.name.strip() == POCL,
+                  cache_bytes=_cache_bytes(device),
                   intel_cpu="Intel" in device.platform.name and bool(device.type & cl.device_type.CPU))
+
+
+def _cache_bytes(device: cl.Device) -> int:
+    """Return the size of the last-level cache; drivers for CPUs may report another level."""
+    on_host = bool(device.type & cl.device_type.CPU)
+    return max(device.global_mem_cache_size, host_cache_bytes() if on_host else 0)
 
 
 def _rank(info: DeviceInfo) -> int:

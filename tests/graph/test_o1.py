@@ -50,6 +50,7 @@ class FakeShape:
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
     apart: tuple[tuple[str, ...], ...] = ()
+    written: tuple[tuple[str, int], ...] = ()
 
     def holding(self, whole: tuple[str, ...]) -> FakeShape:
         raise AssertionError(f"it computes no stages, but {whole} are wanted")

@@ -31,6 +31,7 @@ from generator.nest import (
     Node,
     Receive,
     Shuffle,
+    Streamed,
     Wide,
     walk,
 )
@@ -271,6 +272,9 @@ class Machine:
                 return _copy(target, source, lanes, memory)
             case Assign(target, op, value):
                 return _assign(target, op, compiled(value, memory.types), memory)
+            case Streamed(target, source, count, kind):
+                assert kind == memory.types[target.array] == memory.types[source.array]
+                return _stream(target, source, memory.function(count), memory)
             case Atomic(target, operator, value, kind):
                 assert kind == memory.types[target.array] and ELEMENT_BYTES[kind] >= 4, f"no atomic update of {kind}"
                 return _atomic(target, operator, kind, memory.function(value), memory)
@@ -366,6 +370,18 @@ def _copy(target: Load, source: Load, lanes: int, memory: DeviceMemory) -> Step:
             assert number % lanes == 0, f"{array}{index} does not begin at a multiple of {lanes} elements"
         for lane in range(lanes):
             memory.store(target.array, (*to[:-1], to[-1] + lane), memory.load(source.array, (*at[:-1], at[-1] + lane)))
+
+    return run
+
+
+def _stream(target: Load, source: Load, count: Any, memory: DeviceMemory) -> Step:
+    """Copy adjacent elements, anywhere in both arrays."""
+    places = [[memory.function(i) for i in load.index] for load in (target, source)]
+
+    def run(names: Names, memory: DeviceMemory) -> None:
+        to, at = ([i(names, memory) for i in place] for place in places)
+        for k in range(count(names, memory)):
+            memory.store(target.array, (*to[:-1], to[-1] + k), memory.load(source.array, (*at[:-1], at[-1] + k)))
 
     return run
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from generator.decisions.shape import LaneRoom, Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
+from generator.lowering.analysis.written import written_bytes
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
@@ -111,6 +112,7 @@ class KernelShape:
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
     without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
+    `written`: see Shape.
     """
 
     statements: tuple[str, ...]
@@ -132,6 +134,7 @@ class KernelShape:
     order: tuple[int, ...] = ()
     threads: ThreadLoops | None = None
     waves: BlockWaves | None = None
+    written: tuple[tuple[str, int], ...] = ()
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -307,6 +310,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         sums=sums if rows_and_columns else None,
         threads=ThreadLoops(program, part),
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
+        written=written_bytes(program, part, statements),
     )
 
 

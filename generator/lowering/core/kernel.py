@@ -20,6 +20,7 @@ from generator.lowering.core.later import with_later_copies
 from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
+from generator.lowering.core.streams import streamed_arrays
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.core.wide import with_vectors
@@ -46,6 +47,7 @@ from generator.nest import (
     Node,
     Receive,
     Shuffle,
+    Streamed,
     expressions,
     walk,
 )
@@ -316,7 +318,8 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
                            tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
-                           team.grid(made.tiles), body, shared, plan.columns)
+                           team.grid(made.tiles), body, shared, plan.columns,
+                           streamed=streamed_arrays(program, plan, body))
     return countable(kernel, LANGUAGES[dialect].most_blocks)
 
 
@@ -381,7 +384,7 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
                 used |= {load.array for expr in (target, value) for load in loads_of(expr)}
             case If(condition):
                 used |= {load.array for load in loads_of(condition)}
-            case For() | Barrier() | Declare() | Shuffle() | Receive() | Fragments() | Instance():
+            case For() | Barrier() | Declare() | Shuffle() | Receive() | Fragments() | Instance() | Streamed():
                 pass
     return [array for array in program.arrays if array.name in used]
 

@@ -1,7 +1,7 @@
 """Plans chosen without measuring.
 
 Read `neighbours.py` (the x dimension), `default.py` (PPCG's plan), `usual.py` (the default plan on a device),
-`starts.py` with `warps.py` and `tensor.py` (plans to measure first).
+`starts.py` with `warps.py`, `tensor.py` and `streams.py` (plans to measure first).
 
 May import `lowering.core` and `lowering.analysis`.
 """

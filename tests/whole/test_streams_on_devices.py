@@ -1,0 +1,73 @@
+"""Stores past the caches are right on real devices: all types of elements, whole and partial lines, any first element.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from antune import halide as hl
+from generator.frontend_py.problem import problem_of
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.plan import KernelPlan, Plan
+from generator.problem import Problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
+from tests.support.devices import check_plans
+from tests.support.runners import needed_device
+from tests.support.slow import few
+from tests.support.suite import problem as polybench
+
+PLATFORMS = few(["PoCL", "Intel OpenCL"], ["PoCL"])
+KINDS = {"u8": hl.UInt(8), "i16": hl.Int(16), "f16": hl.Float(16), "u32": hl.UInt(32), "f32": hl.Float(32),
+         "i64": hl.Int(64), "f64": hl.Float(64)}
+
+SIZES = (((2, 4096), (1, 1)), ((4, 128), (1, 1)), ((1, 16), (1, 1)), ((4, 64), (2, 32)))
+"""Tiles and blocks: rows in parts, rows of one tile, vectors of 16, and several threads, which store single elements.
+"""
+
+
+def outputs(width: int) -> Problem:
+    """Return a pipeline with an output of every type, each with kernels of its own."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, made = hl.ImageParam(hl.UInt(8), 2, "image"), []
+    for name, kind in KINDS.items():
+        func = hl.Func(name)
+        func[x, y] = hl.cast(kind, image[x, y]) + hl.cast(kind, image[x + 1, y])
+        made.append(func)
+    return problem_of(made, [width, 5], "outputs")
+
+
+def plans(found: Problem, *sizes: tuple[tuple[int, ...], tuple[int, ...]]) -> list[Plan]:
+    """Return a plan per tile and block, which streams all that kernels only write."""
+    shapes = kernel_shapes(found.program, Stages())
+    return [Plan(Stages(), tuple(KernelPlan(shape.statements, tile, block,
+                                            streamed=tuple(name for name, _ in shape.written)) for shape in shapes))
+            for tile, block in sizes]
+
+
+@pytest.mark.parametrize(
+    ("platform", "width", "sizes"),
+    few(
+        [(platform, width, one) for one in SIZES for width in (1037, 1280) for platform in ("PoCL", "Intel OpenCL")],
+        1,
+    ),
+)
+def test_all_types_of_elements(platform: str, width: int, sizes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    device, found = needed_device(platform), outputs(width)
+    made = plans(found, sizes)
+    for plan in made:
+        source = lower(found.program, plan, device.target).source
+        assert source.count("antune_stream_" if plan.kernels[0].block == (1, 1) else "antune_store(") >= len(KINDS)
+    check_plans(device, found, made)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_sweeps_that_begin_inside_a_line(platform: str) -> None:
+    """Both arrays are streamed in turn, each by the kernel that does not read it, within a loop of the host."""
+    device, found = needed_device(platform), polybench("jacobi-2d", ("N=391", "TSTEPS=3"))
+    shapes = kernel_shapes(found.program, ScheduleChoice())
+    kernels = tuple(KernelPlan(shape.statements, (8, 512), (1, 1), streamed=tuple(n for n, _ in shape.written))
+                    for shape in shapes)
+    assert sorted(name for kernel in kernels for name in kernel.streamed) == ["A", "B"]
+    check_plans(device, found, [Plan(ScheduleChoice(), kernels)])
