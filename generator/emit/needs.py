@@ -115,8 +115,6 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 fragments.add(tile.precision)
                 aligned |= dict.fromkeys((tile.left.name, tile.right.name, tile.sums), ALIGNMENT)
                 names |= {tile.parts}
-            case _:
-                pass
     plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
     later = any(isinstance(node, Barrier) and node.copies for node in walk(body))
     rows = frozenset(node.type for node in walk(body) if isinstance(node, Streamed))
