@@ -112,10 +112,8 @@ class Shape(Protocol):
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
-        """Return the bytes of shared memory of a block.
-
-        `copies`: with copies, except of `uncopied` arrays. `private`: with private updates. `registers`: for whole
-        tiles, which take more.
+        """Return the bytes of shared memory of a block, with copies (except of `uncopied` arrays) and private updates
+        if so; `registers`: for whole tiles, which take more.
         """
 
     def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
