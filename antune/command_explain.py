@@ -73,6 +73,17 @@ CostName = Annotated[
 ]
 
 
+Launches = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        show_default=False,
+        help="Also write how many blocks and threads of each kernel's launches have work to FILE as JSON.",
+    ),
+]
+
+
 Find = Annotated[
     bool,
     typer.Option(
@@ -90,6 +101,7 @@ def explain(
     why_file: WhyFile = None,
     cost: CostName = None,
     calibration: CalibrationFile = None,
+    json_file: Launches = None,
     include: IncludeDirs = None,
     define: Defines = None,
     source: Sources = None,
@@ -114,13 +126,15 @@ def explain(
       antune explain sharpen.py --cost sioutas
       antune explain solver.c --find
     """
+    if json_file is not None and (find or why_file or cost):
+        raise InputError("--json is for the plan that is shown: leave --find, --why and --cost out")
     scoped = parse_scoped(
         file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs
     )
     if find:
         _find(scoped)
     else:
-        _explain_plan(scoped, plan_file, why_file, CostBy(cost, calibration), device)
+        _explain_plan(scoped, plan_file, why_file, CostBy(cost, calibration), device, json_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +146,22 @@ class CostBy:
 
 
 def _explain_plan(
-    scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: CostBy, device: str | None
+    scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: CostBy, device: str | None,
+    json_file: Path | None
 ) -> None:
-    from antune.files import read_constants, read_plan
+    from antune.files import check_place, read_constants, read_plan
     from experiments.search.costs import find_model
     from experiments.search.parts import find_device
 
+    check_place(json_file)
     found, constants = find_device(device), read_constants(cost.calibration)
     model = None if cost.name is None else find_model(cost.name, found.target, constants)
-    _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), found, model)
+    _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), found, model, json_file)
 
 
 def _explain(
-    scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo, model: CostModel | None
+    scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo, model: CostModel | None,
+    json_file: Path | None
 ) -> None:
     """Print the loops and the code of `plan`, or only why `doubted` is illegal, or only the costs of `plan` by `model`.
     """
@@ -162,9 +179,9 @@ def _explain(
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0,
                            baselines=False)
     if isinstance(problem.subject, Template):
-        if doubted is not None or model is not None:
+        if doubted is not None or model is not None or json_file is not None:
             raise InputError(f"{problem.subject.name} is a kernel template, whose loops antune does not know: leave "
-                             "--why and --cost out, they are for programs")
+                             "--why, --cost and --json out, they are for programs")
         print("\n".join(explain_template(problem.subject, plan or first_plan(problem.subject), target)))
         return
     program = problem.program
@@ -183,6 +200,16 @@ def _explain(
     )
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
+    if json_file is not None:
+        _write_launches(program, plan, json_file)
+
+
+def _write_launches(program: Program, plan: Plan, json_file: Path) -> None:
+    from antune.files import write_json
+    from generator.lowering.analysis.parallelism import parallelism
+
+    kernels = [one.to_data() for one in parallelism(program, plan)]
+    write_json(json_file, {"program": program.name, "plan": plan.digest, "kernels": kernels})
 
 
 def _find(scoped: Scoped) -> None:

@@ -11,7 +11,8 @@ from experiments.report.html import Section, note, nothing, table
 from experiments.report.pairs import Pair, draw, figure
 from experiments.report.plotly import log_axis
 from experiments.values.records import speedup
-from experiments.words import describe_ms, describe_ratio
+from experiments.words import describe_ms, describe_percent, describe_ratio
+from generator.schedules.hyperplanes import Hyperplanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,30 @@ def section(facts: Facts) -> Section:
         "together. A "
         "kernel is named by its statements; one that only one plan has was split or fused by the other."
     )
-    return Section("kernels", "Kernels", title, body)
+    return Section("kernels", "Kernels", title, body + _launches(facts))
+
+
+def _launches(facts: Facts) -> str:
+    """Return a table of how much of a GPU the launches of the best plan fill, if it has explicit rows: launches of
+    skewed loops differ. Nothing for other plans.
+    """
+    plan = facts.best.evaluation.plan if facts.best is not None else None
+    if plan is None or not isinstance(plan.schedule, Hyperplanes):
+        return ""
+    from generator.lowering.analysis.parallelism import parallelism  # takes a while to import
+
+    rows, found = [], parallelism(facts.info.program, plan)
+    names = named([one.statements for one in found])
+    for one in found:
+        counts = one.counts
+        blocks = ("-",) * 3 if counts is None else (str(counts.least), f"{counts.median:g}", str(counts.most))
+        rows.append((names[one.statements], str(one.launches), *blocks, f"{one.total:.0f}",
+                     describe_percent(one.active)))
+    head = ("kernel", "launches", "blocks: min", "median", "max", "busy threads", "active in a diagonal")
+    return table(rows, head, range(1, len(head))) + note(
+        "Work of the best plan's launches, counted: blocks with work per launch; threads of a launch with work at the "
+        "same time, on average; the share of a block's threads that have a point in a diagonal of its tile."
+    )
 
 
 def _shown(rows: Sequence[Pair]) -> list[Pair]:

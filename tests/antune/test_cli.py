@@ -135,7 +135,9 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     capsys.readouterr()
     assert run_antune(*words, "--plan", "run/best.json") == 0
     assert "__kernel" in capsys.readouterr().out
-    assert run_antune(*words) == 0
+    assert run_antune(*words, "--json", "launches.json") == 0
+    found = json.loads(Path("launches.json").read_text())
+    assert [kernel["blocks_per_launch"]["min"] >= 1 for kernel in found["kernels"]] == [True], found
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -161,6 +163,7 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     (("report", "."), ". is not a run directory"),
     (("list", "nowhere"), "nowhere is not a directory"),
     (("explain", "scale.c", "--plan", "none.json"), "--plan none.json cannot be read"),
+    (("explain", "scale.c", "--json", "x.json", "--cost", "static"), "leave --find, --why and --cost out"),
     (("explain", "scale.c", "--plan", "scale.c"), "--plan scale.c: the plan is not JSON"),
 ])
 def test_bad_input_is_one_line_with_a_remedy(words: tuple[str, ...], message: str, run_antune: Antune, tmp_path: Path,

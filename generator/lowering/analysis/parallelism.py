@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 from statistics import median
+from typing import Any
 
 import islpy as isl
 import numpy as np
@@ -68,6 +69,15 @@ class Parallelism:
     def total(self) -> float:
         """Threads of a launch that work at the same time."""
         return self.blocks * self.threads
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it for JSON; what is unknown is null."""
+        counts = self.counts
+        blocks = None if counts is None else {"min": counts.least, "median": counts.median, "max": counts.most,
+                                              "launches_counted": counts.launches}
+        return {"statements": list(self.statements), "launches": self.launches, "mean_blocks": self.blocks,
+                "mean_threads_per_block": self.threads, "exact": self.exact, "blocks_per_launch": blocks,
+                "active_share_per_diagonal": self.active}
 
 
 def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
