@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from generator.plan import Plan
     from generator.program import Program
     from generator.target import Target
+    from generator.templates.template import Template
     from metrics.costs.base import CostModel
     from runners.base import DeviceInfo
 
@@ -126,8 +127,7 @@ def explain(
       antune explain sharpen.py --cost sioutas
       antune explain solver.c --find
     """
-    if json_file is not None and (find or why_file or cost):
-        raise InputError("--json is for the plan that is shown: leave --find, --why and --cost out")
+    _check_json(json_file, find or why_file is not None or cost is not None)
     scoped = parse_scoped(
         file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs
     )
@@ -135,6 +135,15 @@ def explain(
         _find(scoped)
     else:
         _explain_plan(scoped, plan_file, why_file, CostBy(cost, calibration), device, json_file)
+
+
+def _check_json(json_file: Path | None, others: bool) -> None:
+    """Raise InputError for a file for JSON if something else than a plan is shown, or if it cannot be written."""
+    from antune.files import check_place
+
+    if json_file is not None and others:
+        raise InputError("--json is for the plan that is shown: leave --find, --why and --cost out")
+    check_place(json_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +158,10 @@ def _explain_plan(
     scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: CostBy, device: str | None,
     json_file: Path | None
 ) -> None:
-    from antune.files import check_place, read_constants, read_plan
+    from antune.files import read_constants, read_plan
     from experiments.search.costs import find_model
     from experiments.search.parts import find_device
 
-    check_place(json_file)
     found, constants = find_device(device), read_constants(cost.calibration)
     model = None if cost.name is None else find_model(cost.name, found.target, constants)
     _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), found, model, json_file)
@@ -167,22 +175,19 @@ def _explain(
     """
     from antune.costs import cost_lines
     from antune.global_memory import memory_lines
-    from experiments.search.templates import first_plan
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
-    from generator.templates.explaining import explain_template
     from generator.templates.template import Template
 
     target = found.target
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0,
                            baselines=False)
     if isinstance(problem.subject, Template):
-        if doubted is not None or model is not None or json_file is not None:
-            raise InputError(f"{problem.subject.name} is a kernel template, whose loops antune does not know: leave "
-                             "--why, --cost and --json out, they are for programs")
-        print("\n".join(explain_template(problem.subject, plan or first_plan(problem.subject), target)))
+        _explain_template(
+            problem.subject, plan, target, doubted is not None or model is not None or json_file is not None
+        )
         return
     program = problem.program
     if doubted is not None:
@@ -202,6 +207,17 @@ def _explain(
         print(f"warning: {warning}")
     if json_file is not None:
         _write_launches(program, plan, json_file)
+
+
+def _explain_template(template: Template, plan: Plan | None, target: Target, others: bool) -> None:
+    """Print the text of a kernel template. Raises InputError if there are options for programs (`others`)."""
+    from experiments.search.templates import first_plan
+    from generator.templates.explaining import explain_template
+
+    if others:
+        raise InputError(f"{template.name} is a kernel template, whose loops antune does not know: leave "
+                         "--why, --cost and --json out, they are for programs")
+    print("\n".join(explain_template(template, plan or first_plan(template), target)))
 
 
 def _write_launches(program: Program, plan: Plan, json_file: Path) -> None:
