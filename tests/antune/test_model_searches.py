@@ -12,6 +12,7 @@ from experiments.search.summary import reproduce_command
 from experiments.store import read_store
 from experiments.suites.image_pipelines import pipeline
 from tests.support.cli import Antune, antune_command
+from tests.support.slow import few
 
 SCALE = """
 void scale(int n, double A[n], double B[n])
@@ -62,7 +63,7 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
-@pytest.mark.parametrize("option", ["--foretell", "--foresee"])
+@pytest.mark.parametrize("option", few(["--foresee", "--foretell"], 1))
 def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, run_antune: Antune) -> None:
     words = (option, "sioutas", "--ants", 5, "--seed", 3)
     assert run_antune(*tune_words(*words, "--evaluations", 20, "--out", "whole")) == 0

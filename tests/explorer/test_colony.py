@@ -20,6 +20,7 @@ from graph.space import Chooser, Decision
 from metrics.outcome import Outcome
 from tests.support.recordings import recorded_space
 from tests.support.searches import mean_found
+from tests.support.slow import few
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, chosen, failed, options_of, plan_of, timed
 
 BOUNDS = Bounds(1.0, 0.1, 0.95, shared=True)
@@ -32,7 +33,7 @@ def pheromone(colony: Colony, decision: Decision) -> np.ndarray[tuple[int], np.d
     return colony.trails.level(node)
 
 
-@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 50), pytest.param(3, 200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kernels", "budget"), few([(3, 50), (6, 50), (3, 200)], 1))
 def test_the_colony_beats_random_search_by_far(kernels: int, budget: int) -> None:
     space = Kernels(kernels)
     assert mean_found(Colony, space, budget) < 0.75 * mean_found(RandomWalk, space, budget)

@@ -72,7 +72,7 @@ class TestEveryExplorer:
         assert len(set(plans(iterations))) == sum(counts)
 
     def test_takes_iterations_of_any_size(self, name: str) -> None:
-        counts = [1] * 20 + [150, 1, 2]
+        counts = [1] * 20 + [50, 1, 2]
         iterations = advance(make_explorer(name, Kernels(3), 1), Kernels(3).outcome, counts)
         assert [len(walks) for walks in iterations] == counts
         assert len(set(plans(iterations))) == sum(counts)
@@ -190,8 +190,8 @@ class TestEveryExplorer:
         assert len(plans(advance(make_explorer(name, FlatSpace((12,)), 1), by_digest, [5] * 4))) == 12
 
     def test_works_with_ten_thousand_options(self, name: str) -> None:
-        iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 8)
-        assert len(set(plans(iterations))) == 80
+        iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 3)
+        assert len(set(plans(iterations))) == 30
 
     @pytest.mark.slow
     def test_works_with_ten_thousand_options_of_which_some_are_no_numbers(self, name: str) -> None:

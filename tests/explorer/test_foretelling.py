@@ -76,6 +76,7 @@ def test_so_does_one_whose_ants_foresee_the_truth() -> None:
     assert mean_log_best(Told(BASE, foresee=seen), 20) < mean_log_best(BASE, 20) - 0.1
 
 
+@pytest.mark.slow
 def test_a_colony_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
     lies = Told(BASE, lambda plan: -(truth(plan) or 0.0), lie)
     assert mean_log_best(lies, 100) < mean_log_best(BASE, 20)

@@ -18,6 +18,7 @@ from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome
 from tests.support.searches import always_failed, by_digest, mostly_failed, plans
+from tests.support.slow import few
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, Staircase
 
 Judge = Callable[[Plan], Outcome]
@@ -58,7 +59,7 @@ def goes_on(name: str, space: Space, judge: Judge) -> None:
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
-@pytest.mark.parametrize("case", [0, 3])
+@pytest.mark.parametrize("case", few([3, 0], 1))
 def test_a_frozen_explorer_goes_on_like_the_first(name: str, case: int) -> None:
     goes_on(name, *CASES[case])
 

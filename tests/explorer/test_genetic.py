@@ -38,6 +38,7 @@ from graph.space import Chooser, Decision, Option
 from graph.walk import Walk
 from metrics.outcome import Outcome, Timed
 from tests.support.searches import best_found, mean_found
+from tests.support.slow import few
 from tests.support.spaces import FlatSpace, Kernels, chosen, failed, options_of, plan_of, timed
 
 
@@ -55,12 +56,13 @@ def run(explorer: Genetic, space: Kernels, iterations: int, ants: int = 10) -> N
             explorer.tell(walk, space.outcome(walk.plan))
 
 
-@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 100), (3, 200)])
+@pytest.mark.parametrize(("kernels", "budget"), few([(3, 50), (6, 100), (3, 200)], 1))
 def test_evolution_beats_random_search_by_far(kernels: int, budget: int) -> None:
     space = Kernels(kernels)
     assert mean_found(Genetic, space, budget) < 0.8 * mean_found(RandomWalk, space, budget)
 
 
+@pytest.mark.slow
 def test_the_size_of_iterations_matters_little() -> None:
     space = Kernels(3)
     by_chance = mean_found(RandomWalk, space, 150)

@@ -378,6 +378,7 @@ def test_a_pipeline_goes_on_from_a_checkpoint_as_if_it_had_never_stopped() -> No
     assert following[0] == following[1] and explorer.generation == again.generation == 2
 
 
+@pytest.mark.slow
 def test_it_finds_better_plans_of_a_pipeline_than_chance() -> None:
     space, budget = pipeline("harris"), [23, 103]
     found = min(cost(outcome) for _, outcome in advance(HalideGa(space, 1), judged, budget))

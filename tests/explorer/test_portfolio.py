@@ -132,6 +132,7 @@ def test_the_opening_belongs_to_the_first_member() -> None:
     assert sum(len(member.asked) for member in members) == 8
 
 
+@pytest.mark.slow
 def test_a_portfolio_is_about_as_good_as_its_best_member() -> None:
     space = Kernels(4)
     best = min(mean_found(Genetic, space, 150), mean_found(Local, space, 150))

@@ -44,7 +44,7 @@ def test_every_start_is_reached_exactly(name: str, level: LevelName, target: Tar
 
 
 @pytest.mark.parametrize("target", [TARGET, CUDA, CPU], ids=["GPU", "CUDA", "CPU"])
-@pytest.mark.parametrize("pipeline", few(list(PIPELINES), 3), ids=lambda pipeline: pipeline.name)
+@pytest.mark.parametrize("pipeline", few(list(PIPELINES), 2), ids=lambda pipeline: pipeline.name)
 def test_every_start_of_a_pipeline_is_reached_exactly(pipeline: Pipeline, target: Target) -> None:
     options = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
     program = small_problem(pipeline)[0].program

@@ -34,6 +34,7 @@ from metrics.static_model import (
     tail,
 )
 from metrics.transactions import passes, traffic
+from tests.support.slow import few
 from tests.support.suite import NAMES as PROGRAMS
 from tests.support.suite import TARGET, problem
 
@@ -197,7 +198,7 @@ def test_reported_registers_limit_occupancy() -> None:
         static_metrics((one,), GPU, ())
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", few(PROGRAMS, ("gemm", "mvt", "jacobi-2d")))
 @pytest.mark.parametrize("device", [GPU, CPU], ids=["gpu", "cpu"])
 def test_metrics_of_the_suite_are_shares(name: str, device: DeviceModel) -> None:
     program = problem(name).program

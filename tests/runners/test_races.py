@@ -28,7 +28,7 @@ from tests.support.edits import edited, without_barrier
 from tests.support.runners import device_of, lower_by_hand, scale_problem
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
-from tests.support.suite import ALL_NAMES, NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 
 LIMITS = Limits(compile_s=120, run_s=120)
 SHORT = Limits(compile_s=20, run_s=3)
@@ -91,7 +91,7 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[2::2]))
+@pytest.mark.parametrize("name", few(ALL_NAMES, ("bicg", "jacobi-2d")))
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
     assert report.clean, (chosen(name).to_json(), report)
@@ -105,6 +105,7 @@ def test_these_plans_cover_what_may_race() -> None:
     assert any(isinstance(plan.schedule, Partition) for plan in plans)
 
 
+@pytest.mark.slow
 def test_a_device_with_more_of_everything() -> None:
     large = replace(TARGET, max_threads=4096, max_block=(4096, 1, 1), local_bytes=1 << 18, images=True,
                     image_1d=1 << 16, image_2d=(8192, 8192), constant_bytes=1 << 20)

@@ -52,7 +52,7 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runner]:
         yield DeterministicRunner(scale_problem(), QUICK)
         return
     found = needed_device(request.param)
-    with opened(found, tmp_path) as made:
+    with opened(found, tmp_path, workers=1) as made:
         yield made
 
 
@@ -91,7 +91,7 @@ def test_a_sitting_measures_anew_in_a_fresh_process(pocl: DeviceInfo, tmp_path: 
 
 
 def test_faults_stay_with_their_owner(device: DeviceInfo, tmp_path: Path) -> None:
-    with opened(device, tmp_path) as runner:
+    with opened(device, tmp_path, workers=1) as runner:
         good, crashed, other, illegal, wrong, later = sat(runner, GOOD, CRASH_CHECK, ALSO_GOOD, ILLEGAL, WRONG, ONCE)
     samples([good, other])
     assert isinstance(crashed, Crashed) and crashed.phase == "check"
@@ -101,7 +101,7 @@ def test_faults_stay_with_their_owner(device: DeviceInfo, tmp_path: Path) -> Non
 
 
 def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
-    with opened(pocl, tmp_path, replace(QUICK, run_s=2.0)) as runner:
+    with opened(pocl, tmp_path, replace(QUICK, run_s=2.0), 1) as runner:
         good, hung = sat(runner, GOOD, HANG_TIME)
     samples([good])
     assert isinstance(hung, TimedOut) and hung.phase == "time"
@@ -110,11 +110,11 @@ def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
 def test_with_flushed_caches_results_are_as_right_and_no_run_finds_its_data(device: DeviceInfo, tmp_path: Path) -> None:
     def is_slower() -> bool:
         with opened(
-            device, tmp_path, replace(QUICK, cache="cold"), size=2**18
+            device, tmp_path, replace(QUICK, cache="cold"), 1, size=2**18
         ) as runner:  # 2 MiB: fits every last cache
             (outcome,) = [outcome for _, outcome in runner.evaluate([Job(0, plan(GOOD))])]
             cold = min(samples([outcome, *sat(runner, GOOD)])[1])
-        with opened(device, tmp_path, QUICK, size=2**18) as runner:
+        with opened(device, tmp_path, QUICK, 1, size=2**18) as runner:
             warm = min(samples(sat(runner, GOOD))[0])
         return cold > 1.1 * warm
 

@@ -76,7 +76,7 @@ def test_pretended_gpu(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monke
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
-        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", 4, 5), name)
+        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", 2 if name in QUICK else 4, 5), name)
         results = measured(found, watched_gpu, plans, tmp_path / "work")
         wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
         assert not wrong and not found_in(said), (wrong, found_in(said))

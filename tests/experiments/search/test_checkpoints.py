@@ -51,7 +51,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
-@pytest.mark.parametrize("name", few(["colony", "genetic", "portfolio", "local", "exhaustive", "acs"], 3))
+@pytest.mark.parametrize("name", few(["colony", "genetic", "portfolio", "local", "exhaustive", "acs"], 1))
 def test_resumed_from_a_checkpoint_equals_replayed_and_uninterrupted(name: str, source: Path, tmp_path: Path,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     histories = []

@@ -18,7 +18,7 @@ def antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch)
 
 
-@pytest.mark.parametrize("name", few(programs(), ("fourier", "heat_swap")))
+@pytest.mark.parametrize("name", few(programs(), ("heat_swap",)))
 def test_an_everyday_program_is_tuned(
     name: str, antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

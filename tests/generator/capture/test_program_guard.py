@@ -18,6 +18,7 @@ from generator.reading import read_problem
 from tests.support.cluster import wait_until
 from tests.support.paths import ROOT
 from tests.support.programs import write_c
+from tests.support.slow import few
 
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("how", few([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 2))
 def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch = tmp_path / "told", tmp_path / "scratch"
     scratch.mkdir()
@@ -85,7 +86,7 @@ exec cc "$@"
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", few([signal.SIGTERM, signal.SIGHUP], 1))
 def test_nothing_is_left_when_antune_ends_before_it_begins(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch, slow = tmp_path / "told", tmp_path / "scratch", tmp_path / "slow-cc"
     scratch.mkdir()

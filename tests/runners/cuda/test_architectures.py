@@ -25,6 +25,7 @@ from tests.support.targets import HOPPER
 
 SHARED_KB: dict[Capability, int] = {(7, 5): 64, (8, 0): 163, (9, 0): 227, (12, 0): 99}
 """Shared memory of a block by compute capability (CUDA C++ Programming Guide, "Technical Specifications")."""
+QUICK = ("atax", "durbin", "floyd-warshall", "gemm", "gramschmidt", "jacobi-2d", "nussinov", "seidel-2d")
 PIPELINE_NAMES = tuple(program.name for program in PIPELINES)
 
 
@@ -56,7 +57,7 @@ def check_default_plan(name: str, capability: Capability) -> None:
     check_without_warnings(lower(program, default_plan(program, target), target), capability)
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
 def test_default_plans(name: str) -> None:
     """Each program for one generation, the next program for the next one."""
     generations = tuple(SHARED_KB)

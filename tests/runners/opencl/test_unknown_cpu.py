@@ -149,6 +149,7 @@ def test_who_has_passed_is_not_tried_again_and_who_failed_is(cpu: Spoiler) -> No
     assert "PoCL" in platforms(survey(anew=True))[1]
 
 
+@pytest.mark.slow
 def test_a_run_stops_where_the_driver_refuses_everything_and_goes_on_when_that_is_mended(
         cpu: Spoiler, run_antune: Antune, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "PoCL" in platforms(survey())[0]  # the driver goes bad after that

@@ -30,6 +30,7 @@ from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
 from tests.support.plans import lowered_kernels, run_plan
 from tests.support.programs import program_of, scop
+from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CUDA, HOPPER
 
@@ -45,7 +46,7 @@ def plan_of(kernel: KernelPlan) -> Plan:
 
 
 @pytest.mark.parametrize("kind", ["float", "short"])
-@pytest.mark.parametrize("n", [4, 10, 20])
+@pytest.mark.parametrize("n", few([10, 4, 20], 1))
 def test_products(n: int, kind: str) -> None:
     """Elements of two bytes are held in registers, unless several go at once."""
     program = program_of(scop(PRODUCT.format(n=n), f"{kind} A[8][12], B[8][20], C[20][12];"))

@@ -53,7 +53,7 @@ def plan_of(program: Program, steps: int, tile: tuple[int, ...], block: tuple[in
     return Plan(TimeTiles(steps), (KernelPlan(tuple(sorted(s.name for s in program.statements)), tile, block),))
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, (*STENCILS, "gemm", "lu")))
+@pytest.mark.parametrize("name", few(ALL_NAMES, ("jacobi-1d", "fdtd-2d", "gemm")))
 def test_loops_over_time_are_found(name: str) -> None:
     assert (time_loop(problem(name, ODD_SIZES[name]).program) is not None) == (name in STENCILS)
 
@@ -85,7 +85,7 @@ def check(seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("block", few(range(6), 3))
+@pytest.mark.parametrize("block", few(range(6), (1,)))
 def test_random_sweeps_in_overlapped_tiles_are_right(block: int) -> None:
     """Kernels run in Python, threads in random order, every access checked."""
     assert sum(check(seed) for seed in range(block * QUICK // 6, (block + 1) * QUICK // 6)) > 2

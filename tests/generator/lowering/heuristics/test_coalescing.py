@@ -20,12 +20,14 @@ from generator.schedules.time_tiles import TimeTiles
 from metrics.device_model import device_model
 from metrics.transactions import request
 from tests.support.cli import antune_command
+from tests.support.slow import few
 from tests.support.space_plans import first_walks
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.support.targets import HOPPER
 
 ALIGNED = {"gemm": ("NI=64", "NJ=128", "NK=96"), "mvt": ("N=128",), "atax": ("M=64", "N=128"), "gemver": ("N=128",),
            "jacobi-2d": ("N=128", "TSTEPS=20"), "doitgen": ("NQ=8", "NR=16", "NP=64")}
+QUICK = ("gemver", "jacobi-2d", "mvt")
 FLOAT = ("DATA_TYPE_IS_FLOAT",)
 # Products of a matrix and a vector whose only parallel loop runs over the rows of A: with a point per thread,
 # as some starts have it, neighbours read different rows. In the default plan and in other starts blocks copy A
@@ -59,7 +61,7 @@ def test_sectors_of_a_request(strides: tuple[int | None, ...], block: tuple[int,
     assert (found.sectors, found.least) == (sectors, least)
 
 
-@pytest.mark.parametrize("name", sorted(ALIGNED))
+@pytest.mark.parametrize("name", few(sorted(ALIGNED), QUICK))
 def test_the_default_plan_is_coalesced_on_a_gpu(name: str) -> None:
     """Every access to global memory: neighbours along x share it, and a warp moves no sector more than it has to."""
     program = problem(name, (*ALIGNED[name], *FLOAT)).program
@@ -79,7 +81,7 @@ def wasteful(facts: KernelFacts) -> list[Access]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(ALIGNED))
+@pytest.mark.parametrize("name", few(sorted(ALIGNED), QUICK))
 def test_what_a_search_starts_with_is_coalesced_on_a_gpu(name: str) -> None:
     """Also with several time steps per launch; but for A_ROW_PER_THREAD."""
     program = problem(name, (*ALIGNED[name], *FLOAT)).program

@@ -28,6 +28,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import features, lowered_kernels, random_plan, run_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.slow import few
 from tests.support.updates import updates_text
 
 REFUSALS = re.compile("no loop that they can share|share no loop|a barrier would stand|no atomic updates of|"
@@ -83,7 +84,7 @@ def test_many_random_updates(first: int) -> None:
     assert counts["right"] >= 500
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", few(CASES, list(CASES)[::2]))
 def test_cases(name: str) -> None:
     check_case(name, 5, 2)
 

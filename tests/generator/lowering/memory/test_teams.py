@@ -215,11 +215,11 @@ def test_smaller_tiles_compute_more_twice() -> None:
     assert adds == sorted(adds) and len(set(adds)) == 3
 
 
-@pytest.mark.parametrize(("target", "levels"), [
-    (TARGET, {"block", "thread"}),
+@pytest.mark.parametrize(("target", "levels"), few([
     (replace(TARGET, sub_group=32), {"block", "sub-group", "thread"}),
+    (TARGET, {"block", "thread"}),
     (HOPPER, {"block", "sub-group", "thread"}),
-])
+], 1))
 def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level]) -> None:
     """All that is offered can be lowered; kernels without stages inside are not asked."""
     shapes = partial(kernel_shapes, chain(), dialect=target.dialect)
