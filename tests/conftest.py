@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.kept import FOLDER as KEPT
+from tests.support.order import rank
 from tests.support.paths import GOLDEN
 
 if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
@@ -28,11 +30,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in runs; pytest has a p
 def pytest_configure(config: pytest.Config) -> None:
     """Tests of Ctrl-C hold in a shell's background job, too: there SIGINT is ignored, and children inherit that.
 
-    All processes of a session find what PoCL has compiled for one of them: a second for each new kernel.
+    All processes of a session find what PoCL has compiled for one of them, a second for each new kernel, and programs
+    that one of them has captured.
     """
     if KERNELS not in os.environ:
         os.environ[KERNELS] = folder = tempfile.mkdtemp(prefix="antune-tests-pocl-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+    if not hasattr(config, "workerinput"):  # one folder for this process and those that it starts
+        os.environ[KEPT] = folder = tempfile.mkdtemp(prefix="antune-tests-kept-")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+    if hasattr(config.option, "loadscopereorder"):  # of xdist: files with many tests first
+        config.option.loadscopereorder = False
     if find_spec("hypothesis") is not None:  # GPU machines have none
         _take_time()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -51,6 +59,12 @@ def _take_time() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """Of `-n auto`: one process more than cores, since many tests wait: for limits, locks, ends of processes."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Several processes begin with the files that take long: see `tests.support.order`."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank(item.path))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

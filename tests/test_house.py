@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.order import LONG
 from tests.support.paths import ROOT, TESTS
 
 ROOMS = ("antune", "experiments", "explorer", "generator", "graph", "metrics", "runners")
@@ -123,6 +124,10 @@ def test_files_that_documents_name_exist(document: str) -> None:
 
 def test_documents_name_files() -> None:
     assert len(named_paths("README.md")) > 10 and sum(len(named_paths(document)) for document in DOCUMENTS) > 100
+
+
+def test_files_of_long_tests_exist() -> None:
+    assert [name for name in LONG if not (TESTS / name).is_file()] == []
 
 
 def test_tests_mirror_the_rooms() -> None:

@@ -22,5 +22,6 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - user interfaces: `cli`, `pages`, `browser`, `exports`
 - cost models: `costs` (examples of the papers)
-- `slow`: the cases of a test that run by default
+- `slow`: the cases of a test that run by default; `kept`: values that all processes of a test run share; `order`: files
+  that take long come first
 """

@@ -17,6 +17,7 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target
+from tests.support.kept import kept
 from tests.support.oracles import STEPS
 from tests.support.paths import SUITES
 
@@ -82,8 +83,18 @@ PARAMETERS = {
 
 @lru_cache(maxsize=64)
 def problem(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Problem:
-    """Return one of the suite's programs, captured."""
-    return read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
+    """Return one of the suite's programs, captured once per test run. Its arrays are read-only: tests share them."""
+    file = SUITE / f"{name}.c"
+    return read_only(kept(f"{name} {defines}", lambda: read_problem(file, Compilation(defines=defines), None, None, {},
+                                                                    0)))
+
+
+def read_only(found: Problem) -> Problem:
+    """Return `found`, whose arrays cannot be changed any more."""
+    for values in (found.reference.inputs, found.reference.outputs, found.reference.rounding):
+        for value in values.values():
+            value.flags.writeable = False
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -95,10 +106,12 @@ def large_program(name: str) -> Program:
     return expand(extract(source, sizes, needed_extents(source, sizes, {})))
 
 
+@lru_cache(maxsize=64)
 def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:
-    """Return the Problem of a small size, with the output's extents."""
+    """Return the Problem of a small size, computed once per test run, with the output's extents."""
     parameters = dict(parse_parameters(parse_size(program.small))) | dict(program.parameters)
-    return read_pipeline(program.file, None, parameters, 7), sizes_of(parameters)
+    found = kept(repr(program), lambda: read_pipeline(program.file, None, parameters, 7))
+    return read_only(found), sizes_of(parameters)
 
 
 @lru_cache(maxsize=8)

@@ -54,7 +54,7 @@ def check_random_plans(device: DeviceInfo, found: Problem, name: str, count: int
 def test_cpu_devices(name: str, selector: str) -> None:
     if selector == "intel" and not has_intel():
         pytest.skip("the extra `intel` is not installed")
-    device, count = device_named(selector), 2 if name in QUICK else 6
+    device, count = device_named(selector), 1 if name in QUICK else 6
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
         check_random_plans(device, found, name, count)
 

@@ -147,9 +147,7 @@ def test_all_memories_and_types_reach_the_kernels(device: DeviceInfo, calls: Pat
     assert re.search(r"symbol antune_constant_A \d+", told)
 
 
-@pytest.mark.parametrize("name", ["gemm", "atax", pytest.param("mvt", marks=pytest.mark.slow),
-                                  pytest.param("gesummv", marks=pytest.mark.slow),
-                                  pytest.param("trisolv", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", few(["gemm", "atax", "mvt", "gesummv", "trisolv"], 1))
 def test_results_of_programs(device: DeviceInfo, name: str, tmp_path: Path) -> None:
     found = problem(name, ODD_SIZES[name])
     results = measured(found, device, [default_plan(found.program, device.target)], tmp_path)
@@ -201,6 +199,7 @@ from runners.gpu import device
 from runners.host_program import launches
 from tests.support.cuda_double import pretend
 from tests.support.mixed import mixed
+from tests.support.slow import few
 
 pretend()
 api = dict(bindings.BINDINGS)[sys.argv[1]]()

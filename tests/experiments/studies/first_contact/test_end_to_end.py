@@ -48,20 +48,35 @@ def told(out: Path, name: str) -> Any:
     return json.loads((out / f"{name}.json").read_text())
 
 
-def test_a_small_one(driver: Path, tmp_path: Path) -> None:
-    """A program searched, plans of it checked, a program of others run; the next call has nothing left to do."""
-    peers, out = tmp_path / "peers", tmp_path / "contact"
+def with_a_peer(folder: Path) -> tuple[str, ...]:
+    """The words of a small visit, and a program of others that takes half a millisecond."""
+    peers = folder / "peers"
     peers.mkdir()
     (peers / "vendor").write_text("#!/bin/sh\necho gemm 0.5\n")
     (peers / "vendor").chmod(0o755)
-    words = ("--minutes", "8", "--programs", "mvt", "--pipelines", "blur", "--size", "mini", "--evaluations", "1",
-             "--plans", "2", "--peers", str(peers), "--steps", "devices,polybench,peers")
+    return ("--minutes", "8", "--programs", "mvt", "--pipelines", "blur", "--size", "mini", "--evaluations", "1",
+            "--plans", "2", "--peers", str(peers))
+
+
+def test_a_small_one(driver: Path, tmp_path: Path) -> None:
+    """The device is found, a program of others run; the next call has nothing left to do."""
+    words, out = (*with_a_peer(tmp_path), "--steps", "devices,peers"), tmp_path / "contact"
     code, output = first_contact(out, *words)
     assert code == 0, output
     assert told(out, "devices")["result"][0]["key"] == "cuda/host-double"
+    assert told(out, "peers")["result"][0]["milliseconds"] == 0.5
+    again, output = first_contact(out, *words)
+    assert again == 0 and "at most" not in output, "nothing is run again"
+
+
+@pytest.mark.slow
+def test_a_search(driver: Path, tmp_path: Path) -> None:
+    """A program searched, plans of it checked, a program of others run; the next call has nothing left to do."""
+    words, out = (*with_a_peer(tmp_path), "--steps", "devices,polybench,peers"), tmp_path / "contact"
+    code, output = first_contact(out, *words)
+    assert code == 0, output
     assert told(out, "polybench")["state"] == "done", told(out, "polybench")["output"]
     assert "mvt" in (out / "polybench.md").read_text() and "colony" in (out / "polybench.md").read_text()
-    assert told(out, "peers")["result"][0]["milliseconds"] == 0.5
     again, output = first_contact(out, *words)
     assert again == 0 and "at most" not in output, "nothing is run again"
 
