@@ -172,7 +172,7 @@ def test_a_search_goes_on_without_the_model_and_says_so_once(tmp_path: Path) -> 
         PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda place: place, open_runner=open_runner
     )
     log = Log()
-    finish = tune(RunOptions(str(file), Compilation(), Budget(evaluations=2)), tmp_path / "run", log, parts)
+    finish = tune(RunOptions(str(file), Compilation(), Budget(evaluations=1)), tmp_path / "run", log, parts)
     assert finish.ending == "finished" and finish.best is not None
     (warning,) = [note for note in log.notes if note.startswith("warning: the static model fails")]
     assert "ZeroDivisionError: a bug in the model" in warning and "report" in warning

@@ -65,7 +65,7 @@ def test_stages_on_intel(level: Level, tmp_path: Path) -> None:
     assert isinstance(on_intel(unsharp, Plan(schedule, kernels), tmp_path), Timed)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", few(LEVELS, ("sub-group",)))
 def test_cuda_text_becomes_device_code(level: Level) -> None:
     nvrtc = translator(Nvrtc)
     for found, plan in ((chain(), chain_plan(level)), *((p.program, plan) for p, plan in (

@@ -222,7 +222,7 @@ def test_it_is_told_when_the_time_is_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = antune_command(monkeypatch)
-    busy = "  double x = 1;\n  while (x < 2e8) { x += 1 + x * 0; }\n  row[2] = x;\n"
+    busy = "  double x = 1;\n  while (x < 5e7) { x += 1 + x * 0; }\n  row[2] = x;\n"
     file = write_c(
         PROGRAM.replace("300", "12").replace("  double left = 3;\n", busy + "  double left = 3;\n"), tmp_path
     )

@@ -45,6 +45,7 @@ from tests.support.mixed import mixed
 from tests.support.paths import ROOT, SUITES
 from tests.support.programs import scop, write_c
 from tests.support.runs import Log
+from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, problem
 
 pytestmark = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
@@ -199,7 +200,6 @@ from runners.gpu import device
 from runners.host_program import launches
 from tests.support.cuda_double import pretend
 from tests.support.mixed import mixed
-from tests.support.slow import few
 
 pretend()
 api = dict(bindings.BINDINGS)[sys.argv[1]]()

@@ -34,8 +34,8 @@ def check_seed(seed: int) -> str:
 
 
 def test_random_nests() -> None:
-    counts = Counter(check_seed(seed) for seed in range(30))
-    assert counts["same"] >= 25
+    counts = Counter(check_seed(seed) for seed in range(20))
+    assert counts["same"] >= 16
 
 
 @pytest.mark.parametrize("name", STENCILS)

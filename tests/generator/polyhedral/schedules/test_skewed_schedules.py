@@ -82,7 +82,7 @@ def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
     assert check(program("sweeps"), plan, rng) == "right"
 
 
-@pytest.mark.parametrize("name", ["seidel", "jacobi", "waves"])
+@pytest.mark.parametrize("name", few(["seidel", "jacobi", "waves"], 2))
 def test_tiles_of_wavefronts_with_every_loop_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So isl writes them where loops for parts of the ranges take it too long."""
     monkeypatch.setattr("generator.polyhedral.kit.ast.MOST_OPERATIONS", 1)
