@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 
 from runners.opencl.platforms import measuring_settings
@@ -48,10 +49,15 @@ def current_environment() -> Environment:
     """Return the environment of this process."""
     from experiments.values.versions import room_digests  # that module imports Environment
 
-    found = ((name, package_version(name)) for name in PACKAGES)
-    packages = tuple((name, version) for name, version in found if version is not None)
     return Environment(platform.python_version(), f"{platform.system()} {platform.release()}",
-                       platform.machine(), os.cpu_count() or 1, packages, room_digests(), _settings())
+                       platform.machine(), os.cpu_count() or 1, _packages(), room_digests(), _settings())
+
+
+@cache
+def _packages() -> tuple[tuple[str, str], ...]:
+    """Return (name, version) of the installed ones of PACKAGES, which are read once per process."""
+    found = ((name, package_version(name)) for name in PACKAGES)
+    return tuple((name, version) for name, version in found if version is not None)
 
 
 def _settings() -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -14,8 +15,12 @@ MEASURE = ("generator", "runners")
 """The rooms that determine the code of a plan and how it is timed."""
 
 
+@cache
 def room_digests() -> tuple[tuple[str, str], ...]:
-    """Return (room, hash of its source files) for every room that affects the results of a run."""
+    """Return (room, hash of its source files) for every room that affects the results of a run.
+
+    They are read once per process: what it runs does not change with the files.
+    """
     return tuple((room, _digest(room)) for room in dict.fromkeys((*SEARCH, *MEASURE)))
 
 
