@@ -383,6 +383,7 @@ class Unfused(Genetic):
         return [can and name != "fuse" for name, can in zip(OPERATORS, super()._usable(parent), strict=True)]
 
 
+@pytest.mark.slow
 def test_fusion_finds_what_pays_only_if_many_do_it() -> None:
     def found(kind: type[Genetic], seed: int) -> float:
         explorer, best = kind(Chain(16), seed), math.inf

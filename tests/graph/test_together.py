@@ -19,6 +19,7 @@ from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.reaching import walk_to
 from graph.together import Sharing
+from tests.support.slow import few
 from tests.support.suite import TARGET, small_problem
 
 
@@ -77,7 +78,7 @@ def test_what_arrays_read_is_found_once_each_however_many_ways_lead_there() -> N
     assert sum(one.looked for one in ladder) <= 4 * len(ladder)
 
 
-@pytest.mark.parametrize("name", ["harris", "camera_pipe"])
+@pytest.mark.parametrize("name", few(["harris", "camera_pipe"], 1))
 def test_every_set_on_offer_is_legal_and_plans_lead_back_to_their_walks(name: str) -> None:
     program = program_of(name)
     space = make_reachable_space(program, TARGET, RunOptions("a.py", Compilation(), Budget(evaluations=1),

@@ -35,7 +35,7 @@ from tests.support.slow import few
 
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
 OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
-LIKE_OTHERS = (OVERLAPPING, "a double of HIP")  # which end as PoCL and the double of CUDA do
+LIKE_OTHERS = (OVERLAPPING, "a double of HIP")  # by default tests/runners/test_overlap.py and hip/ try them
 DOUBLES = {"a double of CUDA": ("cuda", "libcuda.so.1"), "a double of HIP": ("hip", "libamdhip64.so")}
 RUNNERS = (
     "deterministic",
@@ -45,6 +45,7 @@ RUNNERS = (
     pytest.param("CUDA", marks=pytest.mark.gpu),
     *DOUBLES,
 )
+SAMPLE = few(RUNNERS, [name for name in RUNNERS if name not in LIKE_OTHERS])
 
 
 def make_runner(name: str, workdir: Path) -> Runner:
@@ -69,7 +70,7 @@ def opened_runner(name: str, workdir: Path, drivers: Path) -> Iterator[Runner]:
         made.close()
 
 
-@pytest.fixture(params=RUNNERS, scope="module")
+@pytest.fixture(params=SAMPLE, scope="module")
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     with opened_runner(request.param, tmp_path_factory.mktemp("runner"), tmp_path_factory.mktemp("driver")) as made:
         yield made
@@ -115,7 +116,7 @@ def test_the_device_is_described(runner: Runner) -> None:
     assert target.max_threads >= 1 and target.local_bytes > 0 and target.compute_units >= 1
 
 
-@pytest.mark.parametrize("name", few(RUNNERS, [name for name in RUNNERS if name not in LIKE_OTHERS]))
+@pytest.mark.parametrize("name", SAMPLE)
 def test_close_leaves_nothing(name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     before = worker_pids(os.getpid())
     with opened_runner(name, tmp_path / "work", tmp_path_factory.mktemp("driver")) as made:

@@ -244,6 +244,7 @@ def test_a_python_module_checks_itself(name: str, gemm: Path, tmp_path: Path) ->
     assert done.returncode == 0 and done.stdout.startswith("selfcheck: ok"), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_python_module_with_time_steps_checks_itself(tmp_path: Path) -> None:
     folder = exported(suite_run(tmp_path / "run", "fdtd-2d", stepped), Kind.python, tmp_path / "python", 1)
     done = ran(folder, {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, sys.executable, "-m",

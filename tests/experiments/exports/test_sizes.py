@@ -121,6 +121,7 @@ int main(void) {
             "(ni = 16, nj = 24, nk = 8)") in done.stderr
 
 
+@pytest.mark.slow
 def test_a_size_with_wrong_code_is_found_out(gemm: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     folder = exported(gemm, Kind.opencl, tmp_path, 0, ["NI=16 NJ=24 NK=8"])
     before, last, after = (folder / "kernels.cl").read_text().rpartition(" *= beta;")

@@ -100,6 +100,7 @@ def test_gpus_convert_in_one_instruction(capability: tuple[int, int]) -> None:
     assert binary.startswith(ELF) and "warning" not in log
 
 
+@pytest.mark.slow
 def test_the_pretended_cuda_device_computes_the_same(tmp_path: Path) -> None:
     found = halves_problem()
     with pretended(tmp_path):

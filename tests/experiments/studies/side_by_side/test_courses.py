@@ -48,6 +48,7 @@ def test_means_over_the_programs_after_every_fifth(tmp_path: Path) -> None:
     assert " | ".join(head) in markdown([section])
 
 
+@pytest.mark.slow
 def test_a_search_whose_run_is_gone_is_left_out(tmp_path: Path) -> None:
     suite(tmp_path, WANTED)
     for program in WANTED.programs:

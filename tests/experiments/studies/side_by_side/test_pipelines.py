@@ -188,6 +188,7 @@ def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.Ca
         assert message in err and "Traceback" not in err, err
 
 
+@pytest.mark.slow
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--programs", "blur,matmul", "--size", "small", "--budget", "5", "--explorers", "colony,random", "--out",
              str(tmp_path / "suite")]
