@@ -9,11 +9,10 @@ from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.fragments import tensor_depths
 from generator.decisions.products import PRODUCTS
-from generator.decisions.shared import SHARED, fits, inner_tiles
+from generator.decisions.shared import SHARED, fits
 from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
-from generator.decisions.walk import WALK
-from generator.decisions.whole import WHOLE
+from generator.decisions.unroll import UNROLL, inner_tiles
 from generator.forms import POSITIVE
 
 _IN_DIAGONALS = (2, 4)
@@ -27,8 +26,7 @@ def _offer(known: Known) -> Offer[int]:
         return Offer(options, ((PRODUCTS.name, known[PRODUCTS]), ("offered", options)))
     if known[DIAGONALS]:
         return _in_diagonals(known)
-    inner = inner_tiles(known) if not known[WALK] else (1,)
-    inner = tuple(t for t in inner if t > 1) or inner if known[WHOLE] else inner  # else nothing is inside
+    inner = inner_tiles(known, known[UNROLL])
     options = tuple(t for t in inner if fits(known, t, 0, known[SHARED], known[UNCOPIED])) or inner[:1]
     return Offer(options, (("offered", options),))
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 from generator.decisions.base import Known, Offer, Row, flag, switch
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.registers import REGISTERS
-from generator.decisions.size_lists import INNER_TILES, Sizes
 from generator.decisions.sizes import SIZES
-from generator.decisions.unroll import UNROLL
-
-
-def inner_tiles(known: Known) -> Sizes:
-    """Return the useful tile sizes of sequential loops."""
-    tilable = known.shape.sequential and not known.shape.skewed
-    return tuple(t for t in INNER_TILES if t == 1 or t > known[UNROLL]) if tilable else (1,)
+from generator.decisions.unroll import UNROLL, inner_tiles
 
 
 def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tuple[str, ...] = ()) -> bool:
@@ -28,7 +21,7 @@ def _offer(known: Known) -> Offer[bool]:
     """Offered if the copies fit with some inner tile."""
     if known[IN_REGISTERS] or not known.shape.shareable:
         return switch(False)
-    return switch(any(fits(known, t, 0, True) for t in inner_tiles(known)))
+    return switch(any(fits(known, t, 0, True) for t in inner_tiles(known, known[UNROLL])))
 
 
 SHARED = flag(

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.size_lists import INNER_TILES, Sizes
 from generator.decisions.sizes import SIZES
+from generator.decisions.walk import WALK
+from generator.decisions.whole import WHOLE
 from generator.forms import POSITIVE
 
 FACTORS = (1, 2, 4, 8)
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Offered if a thread has a loop, also one over its points."""
-    return Offer(FACTORS if known.shape.sequential or known[SIZES].several_points else (1,))
+    """Offered if a thread has a loop, also one over its points: the factors with which the stages of a block fit with
+    some inner tile.
+    """
+    if not (known.shape.sequential or known[SIZES].several_points):
+        return Offer((1,))
+    if not known.shape.computes or known[WALK]:
+        return Offer(FACTORS)
+    factors = tuple(factor for factor in FACTORS if any(_fits(known, t) for t in inner_tiles(known, factor)))
+    offered = factors or FACTORS[:1]
+    return Offer(offered, () if offered == FACTORS else (("offered", offered),))
+
+
+def inner_tiles(known: Known, unroll: int) -> Sizes:
+    """Return the useful tile sizes of sequential loops: no factor is larger. With stages of the whole tile, they are
+    tiled, as nothing would be inside else.
+    """
+    if known[WALK] or not known.shape.sequential or known.shape.skewed:
+        return (1,)
+    return tuple(t for t in INNER_TILES if t > unroll or (t == 1 and not known[WHOLE]))
+
+
+def _fits(known: Known, inner_tile: int) -> bool:
+    return known.shape.shared_bytes(known[SIZES].tile, inner_tile, copies=False) <= known.target.local_bytes
 
 
 UNROLL = KernelDecision("unroll", "unroll factor", 1, POSITIVE, _offer,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.shape import Shape
+from generator.decisions.size_lists import WIDE
 from generator.forms import COUNT
 
 STEPS = (1, 2, 4, 8)
+LEAST_ROW = min(WIDE.sizes[0])
 
 
 def walked(dimensions: int) -> int:
@@ -20,13 +22,24 @@ def walked(dimensions: int) -> int:
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Offered if blocks compute stages and have at least two steps."""
+    """Offered if blocks compute stages and have at least two steps: the numbers of rows with which a small tile fits.
+
+    (Blocks that walk do not tile sequential loops.)
+    """
     shape = known.shape
     if not (known.wide and shape.walkable):
         return Offer((0,))
     rows = shape.extents[walked(len(shape.extents))]
-    offered = (0, *(step for step in STEPS if rows > step))
+    offered = (0, *(step for step in STEPS if rows > step and _fits(known, step)))
     return Offer(offered, (("offered", offered),))
+
+
+def _fits(known: Known, step: int) -> bool:
+    """Return whether two steps along y fit in shared memory, with the smallest tiles along the other dimensions."""
+    extents = known.shape.extents
+    tile = [1] * len(extents)
+    tile[-1], tile[walked(len(extents))] = min(LEAST_ROW, extents[-1]), 2 * step
+    return known.shape.walking(step).shared_bytes(tuple(tile), 1, copies=False) <= known.target.local_bytes
 
 
 class _Walk(KernelDecision[int]):

@@ -11,21 +11,25 @@ import pytest
 
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.words import describe_plan
+from generator.decisions.base import Known
+from generator.decisions.deciding import decide
 from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.frontend_py.problem import read_pipeline
 from generator.lowering import lower
 from generator.lowering.analysis.planned import cut_kernels
-from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.analysis.stage_work import stage_work
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
+from graph.pipeline import openings
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
 from tests.support import whole_tiles
@@ -38,6 +42,7 @@ from tests.support.plans import TARGET, run_plan
 from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
+from tests.support.targets import HOPPER
 
 WIDTH, HEIGHT = 37, 26
 NO_WHOLE = ("blur", "matmul", "conv_layer")
@@ -221,3 +226,24 @@ def test_random_plans_on_devices(name: str, platform: str) -> None:
              if any(kernel.whole for kernel in one.kernels)][:4]
     assert plans or name in NO_WHOLE
     check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
+
+
+@pytest.mark.parametrize("name", ["bilateral_grid", "conv_layer"])
+def test_unroll_factors_and_steps_on_offer_leave_room_for_stages(name: str) -> None:
+    """Inner tiles are larger than unroll factors, and blocks that walk have none."""
+    program, target = small_problem(pipeline(name))[0].program, replace(HOPPER, local_bytes=4096)
+    schedules = [schedule for schedule in openings(stage_facts(program), target) if schedule.computed]
+    rng, kernels = np.random.default_rng(3), list[KernelPlan]()
+    for shape in (one for schedule in schedules for one in kernel_shapes(program, schedule, "cuda")):
+        for _ in range(4 if shape.computes else 0):
+            kernels.append(decide(Known(shape, target, True), lambda q: q.options[int(rng.integers(len(q.options)))]))
+            assert not (kernels[-1].walk or kernels[-1].unroll > 1) or room(shape, kernels[-1]) <= target.local_bytes
+    assert any(kernel.unroll > 1 for kernel in kernels)
+
+
+def room(shape: KernelShape, kernel: KernelPlan) -> int:
+    """The shared memory of the stages."""
+    shape = shape.ordered(kernel.order)
+    shape = shape.walking(kernel.walk) if kernel.walk else shape
+    shape = shape.holding(kernel.whole) if kernel.whole else shape
+    return shape.shared_bytes(kernel.tile, kernel.inner_tile, kernel.padding, copies=False)
