@@ -26,7 +26,7 @@ from metrics.outcome import LaunchFailed, Timed, TimedOut
 from runners.base import DeviceInfo, Limits
 from runners.races import check_races
 from tests.support.cuda_double import found_in, measured
-from tests.support.devices import check_plans, device_named
+from tests.support.devices import check_plans, check_results, device_named
 from tests.support.edits import edited, replaced
 from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_walk_plan
 from tests.support.plans import lowered_kernels
@@ -190,7 +190,7 @@ def test_random_plans_on_devices(name: str, device: str) -> None:
     found, target = problem(name, ODD_SIZES[name]), device_named(device).target
     plans = diagonal_plans(found.program, target, 8 if name != "adi" else 2)
     assert name == "adi" or any(kernel.diagonals for plan in plans for kernel in plan.kernels)
-    check_plans(device_named(device), found, plans)
+    check_results(device_named(device), found, plans)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from generator.target import Target
 from metrics.outcome import Timed, TimedOut
 from runners.base import DeviceInfo
 from tests.support.cuda_double import UNUSABLE, found_in, measured
-from tests.support.devices import check_plans, device_named, has_intel
+from tests.support.devices import check_plans, check_results, device_named, has_intel
 from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_plan
 from tests.support.plans import lowered_kernels
 from tests.support.slow import few
@@ -153,7 +153,7 @@ def test_offered_copies_on_devices(name: str, device: str) -> None:
     found = problem(name, ODD_SIZES[name])
     plans = diagonal_plans(found.program, device_named(device).target, 8 if name != "adi" else 2, COPIED)
     assert name == "adi" or any(kernel.diagonals and kernel.shared for plan in plans for kernel in plan.kernels)
-    check_plans(device_named(device), found, plans)
+    check_results(device_named(device), found, plans)
 
 
 @pytest.mark.slow
