@@ -165,7 +165,8 @@ class BodyWriter:
         """Print an access to several elements at once."""
         text = self.printer.text
         if source.array not in self.elsewhere:
-            yield self.words.wide(wide.type, wide.lanes, text(target), text(source))
+            copied = self.words.wide_stream if target.array in self.streamed else self.words.wide
+            yield copied(wide.type, wide.lanes, text(target), text(source))
             return
         for lane in range(wide.lanes):
             yield f"{text(_behind(target, lane))} = {text(_behind(source, lane))};"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
-from generator.emit.streams import CUDA_STORE
+from generator.emit.streams import CUDA_STORE, STORE
 from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
 
@@ -49,6 +49,14 @@ def _wide(kind: str, lanes: int, target: str, source: str) -> str:
     return f"*({vector} *)&{target} = *(const {vector} *)&{source};"
 
 
+def _wide_stream(kind: str, lanes: int, target: str, source: str) -> str:
+    """There is no `__stcs` for vectors of long."""
+    if kind in ("long", "unsigned long"):
+        return _wide(kind, lanes, target, source)
+    vector = f"{_SHORT.get(kind, kind)}{lanes}"
+    return f"{STORE}(*({vector} *)&{target}, *(const {vector} *)&{source});"
+
+
 CUDA = Words(
     entry='extern "C" __global__',
     block_size="__launch_bounds__({threads})",
@@ -90,6 +98,7 @@ CUDA = Words(
     constant_memory="",
     constant_symbol="__constant__ {type} {name}[{elements}];\n",
     wide=_wide,
+    wide_stream=_wide_stream,
     aligned="__align__({bytes}) ",
     later_copies=LATER_COPIES,
     stream=CUDA_STORE,

@@ -26,6 +26,7 @@ HIP = replace(
     textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
     later_copies="",
     stream=HIP_STORE,
+    wide_stream=CUDA.wide,  # the builtin takes no HIP_vector_type
     halves=half_functions(
         "static __device__ inline", "defined(__HIP_DEVICE_COMPILE__)",
         "return (float)__builtin_bit_cast(_Float16, x);",

@@ -121,6 +121,7 @@ OPENCL = Words(
     constant_memory="__constant ",
     constant_symbol="",
     wide=_wide,
+    wide_stream=_wide,
     aligned="",
     later_copies="",
     stream=OPENCL_STORE,

@@ -62,7 +62,8 @@ class Words:
     that store rows of some C types; None if a thread that is alone in its block stores elements.
 
     `wide`: the statement that copies so many adjacent elements of a C type, from the first one of the source to the
-    first one of the target. `aligned`: the attribute of arrays that are aligned to `{bytes}`.
+    first one of the target; `wide_stream`: past the caches, where the dialect can. `aligned`: the attribute of arrays
+    that are aligned to `{bytes}`.
     """
 
     entry: str
@@ -105,6 +106,7 @@ class Words:
     constant_memory: str
     constant_symbol: str
     wide: Callable[[str, int, str, str], str]
+    wide_stream: Callable[[str, int, str, str], str]
     aligned: str
     halves: str
     later_copies: str

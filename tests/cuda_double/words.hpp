@@ -28,6 +28,10 @@ VECTORS(int, int) VECTORS(unsigned, uint) VECTORS(long, long) VECTORS(unsigned l
 VECTORS(short, short) VECTORS(unsigned short, ushort) VECTORS(char, char) VECTORS(unsigned char, uchar)
 VECTORS(float, float) VECTORS(double, double)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+template <class T, class U> void __stcs(T *place, U value) { *place = value; }
+#ifndef __clang__ // HIP's compiler has it
+#define __builtin_nontemporal_store(value, place) __stcs(place, value)
+#endif
 struct Texels { const char *start; size_t pitch; };
 typedef unsigned long long cudaTextureObject_t, hipTextureObject_t;
 static Index blockIdx, threadIdx;

@@ -56,6 +56,20 @@ def test_text_of_vector_accesses(dialect: Dialect, name: str, golden: Callable[[
     golden(name, lower(program, Plan(ScheduleChoice(), (kernel,)), replace(TARGET, dialect=dialect)).source)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "name", "block"),
+    [("opencl", "streams.cl", (1, 1)), ("opencl", "streams-threads.cl", (2, 32)), ("cuda", "streams.cu", (2, 32)),
+     ("hip", "streams.hip", (2, 32))],
+)
+def test_text_of_streaming_stores(dialect: Dialect, name: str, block: tuple[int, ...],
+                                  golden: Callable[[str, str], None]) -> None:
+    """Parts of rows that begin inside a line; single elements where there are several threads."""
+    program = problem("jacobi-2d", ("N=390", "TSTEPS=3")).program
+    kernels = tuple(KernelPlan((statement,), (8, 512), block, streamed=(array,)) for statement, array
+                    in (("S0", "B"), ("S1", "A")))
+    golden(name, lower(program, Plan(ScheduleChoice(), kernels), replace(TARGET, dialect=dialect)).source)
+
+
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d"])
 def test_same_plan_same_text_in_any_order(name: str) -> None:
     """Lowering keeps no state: other plans in between change nothing."""

@@ -13,10 +13,15 @@ from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
+from runners.base import DeviceInfo
+from runners.cuda.compiler import Nvrtc
+from tests.support.cuda_compiler import ELF, translator
+from tests.support.cuda_double import UNUSABLE
 from tests.support.devices import check_plans
 from tests.support.runners import needed_device
 from tests.support.slow import few
 from tests.support.suite import problem as polybench
+from tests.support.targets import HOPPER
 
 PLATFORMS = few(["PoCL", "Intel OpenCL"], ["PoCL"])
 KINDS = {"u8": hl.UInt(8), "i16": hl.Int(16), "f16": hl.Float(16), "u32": hl.UInt(32), "f32": hl.Float(32),
@@ -71,3 +76,27 @@ def test_sweeps_that_begin_inside_a_line(platform: str) -> None:
                     for shape in shapes)
     assert sorted(name for kernel in kernels for name in kernel.streamed) == ["A", "B"]
     check_plans(device, found, [Plan(ScheduleChoice(), kernels)])
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+def test_single_elements_and_vectors_on_gpus(watched_gpu: DeviceInfo) -> None:
+    """On the stand-in: runs of four, stored as vectors where there is such a store."""
+    found = outputs(64)
+    shapes = kernel_shapes(found.program, Stages())
+    kernels = tuple(KernelPlan(shape.statements, (2, 64), (2, 16), run=4, vector=4,
+                               streamed=tuple(name for name, _ in shape.written)) for shape in shapes)
+    plan = Plan(Stages(), kernels)
+    source = lower(found.program, plan, watched_gpu.target).source
+    assert "antune_store(*(float4 *)&f32" in source and "antune_store(*(double2 *)&f64" in source
+    assert "*(long2 *)&i64" in source and "antune_store(*(long2" not in source
+    check_plans(watched_gpu, found, [plan])
+
+
+def test_nvidias_compiler_knows_the_stores() -> None:
+    found = outputs(64)
+    shapes = kernel_shapes(found.program, Stages())
+    for width in (1, 4):
+        plan = Plan(Stages(), tuple(KernelPlan(shape.statements, (2, 64), (2, 16), run=width, vector=width,
+                                               streamed=tuple(name for name, _ in shape.written)) for shape in shapes))
+        source = lower(found.program, plan, HOPPER).source
+        assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
