@@ -20,8 +20,8 @@ from generator.decisions.sizes import SIZES
 from generator.target import Target
 
 LEAST_SHARE = 4
-"""Offered from a quarter of the last-level cache on. A copy of an array to another one is faster from half of it on,
-because it also reads (docs/decisions.md).
+"""Offered from a quarter of the last-level cache on: a copy was faster from half of it on (docs/decisions.md), and
+other kernels read more.
 """
 
 

@@ -52,7 +52,8 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     body = for_compiler(kernel.body, target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
-    body = with_rows(body, [array for array in kernel.arrays if array.name in kernel.streamed]) if in_rows else body
+    if in_rows:
+        body = with_rows(body, [array for array in kernel.arrays if array.name in kernel.streamed], target.intel_cpu)
     body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)
     elsewhere = symbols(placements, words)

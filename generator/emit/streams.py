@@ -2,9 +2,9 @@
 
 A thread that is alone in its block on a CPU collects a part of a row and then stores it, in whole cache lines:
 
-                                        for (int x_part = 0; x_part <= 2559; x_part += 256) {
-                                          float out_row[256];
-    for (int x = 0; x <= 2559; ++x) {     for (int x = x_part; x <= min(x_part + 255, 2559); ++x) {
+                                        for (int x_part = 0; x_part <= 2559; x_part += 1024) {
+                                          float out_row[1024];
+    for (int x = 0; x <= 2559; ++x) {     for (int x = x_part; x <= min(x_part + 1023, 2559); ++x) {
       out[y * 2560 + x] = ..;       ->      out_row[x - x_part] = ..;
     }                                     }
                                           antune_stream_float(&out[..], &out_row[0], min(..) - x_part + 1);
@@ -38,7 +38,7 @@ STORE = "antune_store"
 """A macro: `antune_store(A[i], value)` stores a value past the caches."""
 LINE = 64
 """Bytes of a cache line of x86-64 and most ARM processors."""
-PART = 1024
+PART = 4096
 """Bytes of a row that a thread collects: a part of the first-level cache."""
 _MOST_BYTES = 32
 """PoCL (3.0) splits wider non-temporal stores wrongly on processors without AVX-512: half of the elements are lost."""
@@ -97,13 +97,15 @@ def _row_function(kind: str) -> str:
     return _ROW.format(name=row_name(kind), kind=called, last=LINE - 1, line=line, stores=stores)
 
 
-def with_rows(nodes: Sequence[Node], arrays: Sequence[Array]) -> tuple[Node, ...]:
+def with_rows(nodes: Sequence[Node], arrays: Sequence[Array], rolled: bool = False) -> tuple[Node, ...]:
     """Return `nodes`, of a thread that is alone in its block, with stores of rows to `arrays`, which they only write.
+
+    `rolled`: tell the compiler not to unroll loops over a part, unless the plan does (`emit/rolled.py`).
     """
     mentioned = {name for node in walk(tuple(nodes)) for expr in expressions(node)
                  for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
     made = {name for node in walk(tuple(nodes)) for name in _declared(node)}
-    return _Rows({array.name: array for array in arrays}, mentioned | made).nodes(nodes)
+    return _Rows({array.name: array for array in arrays}, mentioned | made, rolled).nodes(nodes)
 
 
 def _declared(node: Node) -> Iterator[str]:
@@ -118,6 +120,7 @@ def _declared(node: Node) -> Iterator[str]:
 class _Rows:
     arrays: dict[str, Array]
     taken: set[str]
+    rolled: bool
 
     def nodes(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
         """Return `nodes` with stores of rows."""
@@ -180,7 +183,8 @@ class _Rows:
         rows = {id(node): self._row(node.target) for node in stores}
         body = tuple(replace(n, target=Load(rows[id(n)], (place,))) if isinstance(n, Assign) and id(n) in rows else n
                      for n in loop.body)
-        inner = replace(loop, start=first, condition=Binary("<=", Name(loop.iterator), end), body=self.nodes(body))
+        inner = replace(loop, start=first, condition=Binary("<=", Name(loop.iterator), end), body=self.nodes(body),
+                        rolled=loop.rolled or (self.rolled and loop.unroll <= 1))
         begin = simplify(Binary("-", first, Name(part))) if first == Name(part) else Binary("-", first, Name(part))
         count = simplify(Binary("+", Binary("-", end, first), Int(1)))
         yet = tuple(Declare(rows[id(n)], self.arrays[n.target.array].type, (size,)) for n in stores)

@@ -44,13 +44,11 @@ void kernel0(__global const double *restrict A, __global double *restrict B, con
 {
   const int b0 = get_group_id(1);
   for (int i_point = 0; i_point <= antune_min(7, 387 - 8 * b0); ++i_point) { // points of this thread along i
-    for (int j_point_part = -((3120 * b0 + 390 * i_point + 391) % 128); j_point_part <= 387; j_point_part += 128) { // parts of a row
-      double B_row[128];
-      for (int j_point = antune_max(j_point_part, 0); j_point <= antune_min(j_point_part + 127, 387); ++j_point) { // points of this thread along j
-        B_row[j_point - j_point_part] = 0.2 * (A[(8 * b0 + i_point + 1) * 390 + j_point + 1] + A[(8 * b0 + i_point + 1) * 390 + j_point] + A[(8 * b0 + i_point + 1) * 390 + j_point + 2] + A[(8 * b0 + i_point + 2) * 390 + j_point + 1] + A[(8 * b0 + i_point) * 390 + j_point + 1]);
-      }
-      antune_stream_double(&B[(8 * b0 + i_point + 1) * 390 + antune_max(j_point_part, 0) + 1], &B_row[antune_max(j_point_part, 0) - j_point_part], antune_min(j_point_part + 127, 387) - antune_max(j_point_part, 0) + 1);
+    double B_row[388];
+    for (int j_point = 0; j_point <= 387; ++j_point) { // points of this thread along j
+      B_row[j_point] = 0.2 * (A[(8 * b0 + i_point + 1) * 390 + j_point + 1] + A[(8 * b0 + i_point + 1) * 390 + j_point] + A[(8 * b0 + i_point + 1) * 390 + j_point + 2] + A[(8 * b0 + i_point + 2) * 390 + j_point + 1] + A[(8 * b0 + i_point) * 390 + j_point + 1]);
     }
+    antune_stream_double(&B[(8 * b0 + i_point + 1) * 390 + 1], &B_row[0], 388);
   }
 }
 
@@ -60,12 +58,10 @@ void kernel1(__global double *restrict A, __global const double *restrict B, con
 {
   const int b0 = get_group_id(1);
   for (int i_point = 0; i_point <= antune_min(7, 387 - 8 * b0); ++i_point) { // points of this thread along i
-    for (int j_point_part = -((3120 * b0 + 390 * i_point + 391) % 128); j_point_part <= 387; j_point_part += 128) { // parts of a row
-      double A_row[128];
-      for (int j_point = antune_max(j_point_part, 0); j_point <= antune_min(j_point_part + 127, 387); ++j_point) { // points of this thread along j
-        A_row[j_point - j_point_part] = 0.2 * (B[(8 * b0 + i_point + 1) * 390 + j_point + 1] + B[(8 * b0 + i_point + 1) * 390 + j_point] + B[(8 * b0 + i_point + 1) * 390 + j_point + 2] + B[(8 * b0 + i_point + 2) * 390 + j_point + 1] + B[(8 * b0 + i_point) * 390 + j_point + 1]);
-      }
-      antune_stream_double(&A[(8 * b0 + i_point + 1) * 390 + antune_max(j_point_part, 0) + 1], &A_row[antune_max(j_point_part, 0) - j_point_part], antune_min(j_point_part + 127, 387) - antune_max(j_point_part, 0) + 1);
+    double A_row[388];
+    for (int j_point = 0; j_point <= 387; ++j_point) { // points of this thread along j
+      A_row[j_point] = 0.2 * (B[(8 * b0 + i_point + 1) * 390 + j_point + 1] + B[(8 * b0 + i_point + 1) * 390 + j_point] + B[(8 * b0 + i_point + 1) * 390 + j_point + 2] + B[(8 * b0 + i_point + 2) * 390 + j_point + 1] + B[(8 * b0 + i_point) * 390 + j_point + 1]);
     }
+    antune_stream_double(&A[(8 * b0 + i_point + 1) * 390 + 1], &A_row[0], 388);
   }
 }
