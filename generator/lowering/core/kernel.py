@@ -24,7 +24,7 @@ from generator.lowering.core.streams import streamed_arrays
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.core.wide import with_vectors
-from generator.lowering.memory.alone import in_a_row, one_thread
+from generator.lowering.memory.alone import in_a_row, noted_alone, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
@@ -308,6 +308,8 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
+    if team.level == "thread" or prod(plan.block) == 1:
+        body = noted_alone(body)
     if prod(plan.block) == 1:
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)

@@ -11,6 +11,7 @@ loop-carried values: harris takes 3 times as long. It does not do so for a sum.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -21,11 +22,32 @@ from generator.linear import plain_form
 from generator.lowering.memory.box import LocalBox
 from generator.nest import Barrier, Declare, For, If, Node, map_expressions
 
+_ALL = re.compile("^all threads ([a-z]+)")
+
 
 def one_thread(body: tuple[Node, ...], threads: Collection[str], boxes: Sequence[LocalBox]) -> tuple[Node, ...]:
     """Return the loops of a thread that is alone in its block. `threads`: the names of its indices."""
     rows = {box.name: box.sizes for box in boxes if len(box.sizes) > 1}
     return _without_barriers(map_expressions(body, lambda expr: _placed(expr, frozenset(threads), rows)), rows)
+
+
+def noted_alone(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Return loops of threads that have boxes of their own: `this thread computes`, not `all threads compute`."""
+    found: list[Node] = []
+    for node in body:
+        match node:
+            case For(body=inside, note=note):
+                found.append(replace(node, body=noted_alone(inside), note=_ALL.sub(_this, note)))
+            case If(condition, then, otherwise):
+                found.append(If(condition, noted_alone(then), noted_alone(otherwise)))
+            case _:
+                found.append(node)
+    return tuple(found)
+
+
+def _this(found: re.Match[str]) -> str:
+    verb = found[1]
+    return f"this thread {verb[:-1]}ies" if verb.endswith("y") else f"this thread {verb}s"
 
 
 def in_a_row(box: LocalBox) -> LocalBox:

@@ -45,3 +45,10 @@ def test_its_boxes_are_rows(level: Level) -> None:
     assert "int two_here[576];" in text
     assert "two_here[e0 * 64 + e1] =" in text
     assert "int two_here[9][64];" in text_of(chain_plan("block", (8, 64), (8, 64)))
+
+
+def test_its_loops_say_that_one_thread_computes_them() -> None:
+    for plan in (chain_plan("block", (8, 64), (1, 1)), chain_plan("thread", (8, 64), (1, 2))):
+        text = text_of(plan)
+        assert "// this thread computes " in text and "all threads" not in text
+    assert "// all threads compute " in text_of(chain_plan("block", (8, 64), (1, 2)))
