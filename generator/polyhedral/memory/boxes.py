@@ -271,7 +271,20 @@ class _Finder:
 def _ends(read: Any, first: bool) -> list[Any]:
     """Return the first or last element of a Map in each dimension, as PwAffs."""
     count = read.dim(isl.dim_type.out)
-    return [(read.dim_min(d) if first else read.dim_max(d)).coalesce() for d in range(count)]
+    return [_plain((read.dim_min(d) if first else read.dim_max(d)).coalesce()) for d in range(count)]
+
+
+def _plain(value: Any) -> Any:
+    """Return the PwAff `value`, without conditions of unknown divs (`exists` without a formula) that always hold.
+
+    A read that leaves out a dimension has such conditions. isl does not see that two of them are the same: every
+    intersection doubles them.
+    """
+    plain = isl.PwAff.empty(value.get_space())
+    for where, piece in value.get_pieces():
+        known = where.remove_unknown_divs()
+        plain = plain.union_add(isl.PwAff.alloc(known if known.is_subset(where) else where, piece))
+    return plain
 
 
 def _between(low: Sequence[Any], high: Sequence[Any]) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from antune.options import parse_parameters, parse_size
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
+from generator.frontend_py.problem import read_pipeline
 from generator.lowering.memory.computed import computed_boxes
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.expansion import expand
@@ -63,3 +65,19 @@ def test_whole_lines_take_what_blocks_that_walk_declare(lines: str, tile: tuple[
     [declared] = computed_boxes(kernel.section.program, kernel.part, plan,
                                 fill_points(kernel.section.program, kernel.part), set())
     assert block_bytes(kernel.section.program, kernel.part, tile, 1, 0, walk) == declared.bytes
+
+
+def test_a_long_chain_of_stages_that_read_every_other_row_is_followed() -> None:
+    """Reads that leave out a dimension have conditions whose copies each stage doubled: isl did not return."""
+    [found] = [one for one in PIPELINES if one.name == "lens_blur"]
+    sizes = dict(parse_parameters(parse_size(found.small))) | {"slices": 4, "focus": 1, "samples": 2, "levels": 4}
+    program = read_pipeline(found.file, None, sizes, 7).program
+    inline = ("pushed_0", "pushed_1", "repeat_edge_3", "pushed_4", "up_2_x", "pulled_2", "up_1_x", "up_1", "pulled_1",
+              "up_0_x", "up_0", "pulled_0")
+    names = {facts.array for facts in stage_facts(program)}
+    here = sorted({"up_2", *inline} & names)
+    stages = Stages(tuple((name, "block" if name == "up_2" else "inline") for name in here))
+    [kernel] = [kernel for kernel in kernels_of(program, stages)
+                if any(point.computed for point in fill_points(kernel.section.program, kernel.part))]
+    [box] = stage_boxes(kernel.section.program, kernel.part, (2, 8), 4, 0)
+    assert (box.array, box.sizes) == ("up_2", (2, 4, 3, 4))
