@@ -1,9 +1,9 @@
 """Beam search over prefixes of walks, with costs from the space's guide (Anderson et al. 2021).
 
-The first walk is the result of a beam search in several passes. All others come from greedy runs (a beam of one) that
-skip prefixes at random: different good walks, to measure and as training data for cost models. The guide
-(`graph.guiding.Guide`) estimates the costs of prefixes; if the space has none, they are estimated from the measured
-walks with the same choices (`explorer.hindsight`).
+One walk is the result of a beam search in several passes. After it and the start walks, all come from greedy runs (a
+beam of one) that skip prefixes at random: different good walks, to measure and as training data for cost models. The
+guide (`graph.guiding.Guide`) estimates the costs of prefixes; if the space has none, they are estimated from the
+measured walks with the same choices (`explorer.hindsight`), and the start walks come first.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class Beam:
     def __init__(self, space: Space, seed: int, options: BeamOptions | None = None, starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
-        The first walks are `starts`.
+        The first walk is that of the beam search if the space has a guide, then come the `starts`; without a guide,
+        costs are known only after these.
         """
         self._options = options or BeamOptions()
         self._seed = seed
@@ -116,15 +117,12 @@ class Beam:
         self._walks.record(walk, outcome)
 
     def _propose(self, rng: np.random.Generator) -> Walk | None:
-        opening = self._openings.draw()
-        if opening is not None:
+        if guide_of(self._walks.space) is not None and (walk := self._searched_for(rng)) is not None:
+            return walk
+        if (opening := self._openings.draw()) is not None:
             return opening
-        if not self._searched:
-            self._searched = True
-            found = search(self._walks.space, self._guide, self._options, rng)
-            self._length = found.length
-            if found.end is not None and (walk := self._taken(found.end)) is not None:
-                return walk
+        if (walk := self._searched_for(rng)) is not None:
+            return walk
         for _ in range(RETRIES):
             try:
                 end = greedy(self._walks.space, self._guide, self._options, rng, self._length)
@@ -133,6 +131,15 @@ class Beam:
             if end is not None and (walk := self._taken(end)) is not None:
                 return walk
         return self._walks.draw(uniform(rng))
+
+    def _searched_for(self, rng: np.random.Generator) -> Walk | None:
+        """Return the walk that the beam search finds, when called first; None afterwards, or if it finds none."""
+        if self._searched:
+            return None
+        self._searched = True
+        found = search(self._walks.space, self._guide, self._options, rng)
+        self._length = found.length
+        return self._taken(found.end) if found.end is not None else None
 
     def _taken(self, end: Prefix) -> Walk | None:
         """Return the walk that ends with `end`, or None if it was asked before."""

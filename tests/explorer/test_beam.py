@@ -10,6 +10,7 @@ import numpy as np
 from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
 from explorer.frozen import freeze, thaw
+from explorer.random_walk import RandomWalk
 from generator.plan import Plan
 from graph.guiding import Guide, Prefix
 from graph.space import Chooser, DeadEnd, Decision, Option
@@ -189,6 +190,14 @@ def test_the_first_walk_is_the_beams() -> None:
     assert options_of(search(space, space.guide, options, np.random.default_rng(0)).end) == list(BEST)
     explorer = Beam(space, 1, options)
     assert len({walk.identity for walk in explorer.ask(6)}) == 6
+
+
+def test_start_walks_come_after_the_walk_of_a_guided_beam_and_before_that_of_another() -> None:
+    options = BeamOptions(beam=2, sampling=False)
+    [start] = RandomWalk(SPACE, 5).ask(1)
+    guided = Beam(GuidedFlat(), 1, options, [start]).ask(2)
+    assert [choice.option for choice in guided[0].choices] == list(BEST) and guided[1].identity == start.identity
+    assert Beam(SPACE, 1, options, [start]).ask(1)[0].identity == start.identity
 
 
 @dataclass(frozen=True)
