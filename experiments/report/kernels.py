@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,14 @@ from experiments.report.pairs import Pair, draw, figure
 from experiments.report.plotly import log_axis
 from experiments.values.records import speedup
 from experiments.words import describe_ms, describe_percent, describe_ratio
+from generator.errors import IllegalPlan
+from generator.polyhedral.kit.limited import ChildError, limited
 from generator.schedules.hyperplanes import Hyperplanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from generator.lowering.analysis.parallelism import Parallelism
 
 WHOLE = "all kernels"
 MOST_NAMED = 8
@@ -73,18 +78,30 @@ def _launches(facts: Facts) -> str:
         return ""
     from generator.lowering.analysis.parallelism import parallelism  # takes a while to import
 
-    rows, found = [], parallelism(facts.info.program, plan)
+    program = facts.info.program
+    try:
+        text = limited(lambda: json.dumps(_rows(parallelism(program, plan))), "counting blocks and threads")
+    except (IllegalPlan, ChildError) as error:  # a stored plan may be of another version
+        return note(f"How many blocks and threads of the best plan's launches have work is unknown: {error}.")
+    head = ("kernel", "launches", "blocks: min", "median", "max", "in launches", "busy threads", "active in a diagonal")
+    return table(json.loads(text), head, range(1, len(head))) + note(
+        "Work of the best plan's launches, counted: blocks with work in a launch that has any, and in how many of "
+        "these they were counted; threads with work at the same time, on average over all launches; the share of a block's "
+        "threads that have a point in a diagonal of its tile."
+    )
+
+
+def _rows(found: Sequence[Parallelism]) -> list[tuple[str, ...]]:
+    """Return the cells of the table of launches."""
+    rows = []
     names = named([one.statements for one in found])
     for one in found:
         counts = one.counts
-        blocks = ("-",) * 3 if counts is None else (str(counts.least), f"{counts.median:g}", str(counts.most))
+        blocks = ("-",) * 4 if counts is None else (
+            str(counts.least), f"{counts.median:g}", str(counts.most), str(counts.launches))
         rows.append((names[one.statements], str(one.launches), *blocks, f"{one.total:.0f}",
                      describe_percent(one.active)))
-    head = ("kernel", "launches", "blocks: min", "median", "max", "busy threads", "active in a diagonal")
-    return table(rows, head, range(1, len(head))) + note(
-        "Work of the best plan's launches, counted: blocks with work per launch; threads of a launch with work at the "
-        "same time, on average; the share of a block's threads that have a point in a diagonal of its tile."
-    )
+    return rows
 
 
 def _shown(rows: Sequence[Pair]) -> list[Pair]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.polyhedral.kit.limited import limited
+from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
@@ -117,7 +117,7 @@ class BlockWaves:
 
 @memoized(maxsize=1024)
 def _legal_copies(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the arrays that can be copied by the exact test; none if that takes too long."""
+    """Return the arrays that can be copied by the exact test; none if that takes too long or isl fails."""
     boxes = worthwhile_boxes(program, part, prefix)
 
     def legal(box: TileBox) -> bool:
@@ -125,6 +125,6 @@ def _legal_copies(program: Program, part: KernelPart, prefix: tuple[str, ...]) -
 
     try:
         numbers = limited(lambda: " ".join(str(n) for n, box in enumerate(boxes) if legal(box)), "testing copies")
-    except IllegalPlan:
+    except (IllegalPlan, ChildError):
         return ()
     return tuple(boxes[int(number)].array for number in numbers.split())

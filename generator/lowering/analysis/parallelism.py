@@ -8,11 +8,11 @@ full ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import islpy as isl
@@ -24,7 +24,7 @@ from generator.polyhedral.memory.coverage import values_at
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, steps_of, summed_rows, with_inner_tiles
 from generator.polyhedral.memory.mapping import tile_member
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered, runs_on_a_box
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension, reordered, runs_on_a_box
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 
@@ -32,19 +32,39 @@ MOST_POINTS = 100_000_000
 """The most points of all launches of a kernel together for which points are counted."""
 
 MOST_LAUNCHES = 1000
-"""The most launches whose blocks are counted one by one; of more launches, these are evenly distributed."""
+"""The most launches whose blocks are counted one by one; of more launches, these are distributed over all of them."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples modulo 1 are distributed evenly, without a period."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCounts:
-    """The blocks with work of the launches that have any: the least, the median, the greatest number, among `launches`
-    of them.
+    """The blocks with work of launches that have any: `numbers` are sorted, one per launch counted, or one for all of
+    them (`launches`).
     """
 
-    least: int
-    median: float
-    most: int
+    numbers: tuple[int, ...]
     launches: int
+
+    @property
+    def least(self) -> int:
+        """The least number of blocks."""
+        return self.numbers[0]
+
+    @property
+    def median(self) -> float:
+        """The median number of blocks."""
+        return median(self.numbers)
+
+    @property
+    def most(self) -> int:
+        """The greatest number of blocks."""
+        return self.numbers[-1]
+
+    def mean(self, together: int | None = None) -> float:
+        """Return the mean number of blocks; of blocks that run at the same time if a device holds `together`."""
+        return fmean(self.numbers if together is None else (min(number, together) for number in self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +93,8 @@ class Parallelism:
     def to_data(self) -> dict[str, Any]:
         """Return it for JSON; what is unknown is null."""
         counts = self.counts
-        blocks = None if counts is None else {"min": counts.least, "median": counts.median, "max": counts.most,
-                                              "launches_counted": counts.launches}
+        blocks = None if counts is None else {"min": counts.least, "median": counts.median, "mean": counts.mean(),
+                                              "max": counts.most, "launches_counted": counts.launches}
         return {"statements": list(self.statements), "launches": self.launches, "mean_blocks": self.blocks,
                 "mean_threads_per_block": self.threads, "exact": self.exact, "blocks_per_launch": blocks,
                 "active_share_per_diagonal": self.active}
@@ -104,7 +124,7 @@ def mean(kernels: tuple[Parallelism, ...]) -> float:
 def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
     launches = prod(dimension(member, part.domain).extent for member in part.prefix)
     if not part.parallel:
-        return Parallelism(plan.statements, launches, 1, 1, counts=BlockCounts(1, 1, 1, launches))
+        return Parallelism(plan.statements, launches, 1, 1, counts=BlockCounts((1,), launches))
     extents = [d.extent for d in part.parallel]
     counted = part.coarse or not runs_on_a_box(part)
     exact = not counted or launches * prod(extents) <= MOST_POINTS
@@ -120,7 +140,7 @@ def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
         return Parallelism(plan.statements, launches, blocks, threads / blocks, exact, counts)
     all_tiles = prod(-(-e // t) for e, t in zip(extents, plan.tile, strict=True))
     threads = prod(e // t * b + min(b, e % t) for e, t, b in zip(extents, plan.tile, plan.block, strict=True))
-    same = BlockCounts(all_tiles, all_tiles, all_tiles, launches)
+    same = BlockCounts((all_tiles,), launches)
     return Parallelism(plan.statements, launches, all_tiles, threads / all_tiles, counts=same)
 
 
@@ -132,20 +152,32 @@ def _points(part: KernelPart) -> int:
 
 
 def block_counts(part: KernelPart, plan: KernelPlan) -> BlockCounts | None:
-    """Return how many blocks of the launches have work; None if nothing runs."""
+    """Return how many blocks of the launches have work; None if nothing runs, or in none of the launches counted."""
     tiles = (tile_member(d, size) for d, size in zip(part.parallel, plan.tile, strict=True))
     found = isl.Set.from_union_set(values_at((*part.prefix, *tiles), part.domain).range()).coalesce()
-    hosts, launches = len(part.prefix), list[isl.Point]()
-    numbers = found.project_out(isl.dim_type.set, hosts, len(part.parallel))
-    numbers.foreach_point(launches.append)
-    chosen = launches[:: max(1, -(-len(launches) // MOST_LAUNCHES))]
     blocks = []
-    for launch in chosen:
+    for launch in _some_launches([dimension(member, part.domain) for member in part.prefix]):
         one = found
-        for d in range(hosts):
-            one = one.fix_val(isl.dim_type.set, d, launch.get_coordinate_val(isl.dim_type.set, d))
-        blocks.append(int(one.count_val().to_python()))
-    return BlockCounts(min(blocks), median(blocks), max(blocks), len(blocks)) if blocks else None
+        for d, value in enumerate(launch):
+            one = one.fix_val(isl.dim_type.set, d, isl.Val(value))
+        if number := int(one.count_val().to_python()):
+            blocks.append(number)
+    return BlockCounts(tuple(sorted(blocks)), len(blocks)) if blocks else None
+
+
+def _some_launches(hosts: Sequence[Dimension]) -> Iterator[tuple[int, ...]]:
+    """Yield the values of `hosts` in all launches, or in MOST_LAUNCHES of them: one of each equal share, at irregular
+    places, because launches at regular ones may be alike.
+    """
+    launches = prod(host.extent for host in hosts)
+    count = min(launches, MOST_LAUNCHES)
+    for share in range(count):
+        first, after = share * launches // count, (share + 1) * launches // count
+        number, values = first + int(share * _GOLDEN % 1 * (after - first)), list[int]()
+        for host in reversed(hosts):
+            number, place = divmod(number, host.extent)
+            values.append(host.low + place)
+        yield tuple(reversed(values))
 
 
 def busy_threads(part: KernelPart, plan: KernelPlan) -> float:

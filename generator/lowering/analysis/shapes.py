@@ -18,7 +18,7 @@ from generator.lowering.core.versions import time_room
 from generator.lowering.memory.sub_tiles import SubTiles
 from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
-from generator.polyhedral.kit.limited import limited
+from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
@@ -349,7 +349,7 @@ def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect
 
     try:
         return not limited(refusal, "generating a kernel")
-    except IllegalPlan:  # it would take too long
+    except (IllegalPlan, ChildError):  # it would take too long, or isl fails
         return False
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import islpy as isl
 
+from generator.errors import IllegalPlan
+
 
 @contextmanager
 def isl_options(**options: int) -> Iterator[None]:
@@ -20,3 +22,22 @@ def isl_options(**options: int) -> Iterator[None]:
     finally:
         for name, value in before.items():
             getattr(context, f"set_{name}")(value)
+
+
+@contextmanager
+def most_operations(count: int, what: str) -> Iterator[None]:
+    """Limit what is done inside to `count` operations of isl: on all machines the same is given up.
+
+    Raises:
+        IllegalPlan: isl needs more; `what` names the computation.
+    """
+    isl.DEFAULT_CONTEXT.reset_operations()
+    try:
+        with isl_options(max_operations=count):
+            yield
+    except isl.Error as error:
+        if "maximal number of operations" not in str(error):
+            raise
+        raise IllegalPlan(f"{what} was given up after {count} operations of isl") from None
+    finally:
+        isl.DEFAULT_CONTEXT.reset_operations()

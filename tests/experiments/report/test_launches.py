@@ -29,5 +29,7 @@ def test_launches_of_skewed_plans_are_described(tmp_path: Path) -> None:
     seidel = replace(facts.info, subject=problem("seidel-2d", ("TSTEPS=5", "N=20")).program)
     page = kernels.section(replace(facts, best=best, info=seidel)).body
     row = page[page.index("active in a diagonal"):].partition("</tbody>")[0]
-    assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[:5] == ["S0", "7", "1", "3", "5"]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[:6] == ["S0", "7", "1", "3", "5", "7"]
     assert row.endswith(f"{16 / 24:.0%}".replace("%", " %</td></tr>")), "a thread has 16 points in 24 diagonals"
+    page = kernels.section(replace(facts, best=best)).body
+    assert "launches have work is unknown: " in page, "a plan that does not fit the program leaves the rest of the page"
