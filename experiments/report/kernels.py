@@ -85,15 +85,15 @@ def _launches(facts: Facts) -> str:
         return note(f"How many blocks and threads of the best plan's launches have work is unknown: {error}.")
     head = ("kernel", "launches", "blocks: min", "median", "max", "in launches", "busy threads", "active in a diagonal")
     return table(json.loads(text), head, range(1, len(head))) + note(
-        "Work of the best plan's launches, counted: blocks with work in a launch that has any, and in how many of "
-        "these they were counted; threads with work at the same time, on average over all launches; the share of a block's "
+        "Work of the best plan's launches: blocks with work in a launch that has any, and in how many launches "
+        "they were counted; threads with work at the same time, on average over all launches; the share of a block's "
         "threads that have a point in a diagonal of its tile."
     )
 
 
 def _rows(found: Sequence[Parallelism]) -> list[tuple[str, ...]]:
     """Return the cells of the table of launches."""
-    rows = []
+    rows = list[tuple[str, ...]]()
     names = named([one.statements for one in found])
     for one in found:
         counts = one.counts

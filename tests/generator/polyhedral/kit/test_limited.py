@@ -52,20 +52,19 @@ def test_a_crash_costs_the_child_only() -> None:
 def test_an_interrupt_ends_the_child_too(tmp_path: Path) -> None:
     def sleep() -> str:
         (tmp_path / "pid").write_text(str(os.getpid()))
+        os.kill(os.getppid(), signal.SIGUSR1)
         time.sleep(60)
         return ""
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    usual = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 1)
+    usual = signal.signal(signal.SIGUSR1, interrupt)
     try:
         with pytest.raises(KeyboardInterrupt):
             limited(sleep, "scheduling")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, usual)
+        signal.signal(signal.SIGUSR1, usual)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
