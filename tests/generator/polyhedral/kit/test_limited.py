@@ -52,19 +52,16 @@ def test_a_crash_costs_the_child_only() -> None:
 def test_an_interrupt_ends_the_child_too(tmp_path: Path) -> None:
     def sleep() -> str:
         (tmp_path / "pid").write_text(str(os.getpid()))
-        os.kill(os.getppid(), signal.SIGUSR1)
+        os.kill(os.getppid(), signal.SIGINT)
         time.sleep(60)
         return ""
 
-    def interrupt(_signal: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    usual = signal.signal(signal.SIGUSR1, interrupt)
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             limited(sleep, "scheduling")
     finally:
-        signal.signal(signal.SIGUSR1, usual)
+        signal.signal(signal.SIGINT, usual)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
