@@ -53,7 +53,9 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     body = cut_at_borders(body) if alone and words.inlined else body
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
     if in_rows:
-        body = with_rows(body, [array for array in kernel.arrays if array.name in kernel.streamed], target.intel_cpu)
+        others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
+        streamed = [array for array in kernel.arrays if array.name in kernel.streamed]
+        body = with_rows(body, streamed, target.intel_cpu, others)
     body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)
     elsewhere = symbols(placements, words)

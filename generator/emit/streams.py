@@ -24,7 +24,7 @@ instructions among the events that empty the buffers).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -39,7 +39,7 @@ STORE = "antune_store"
 LINE = 64
 """Bytes of a cache line of x86-64 and most ARM processors."""
 PART = 4096
-"""Bytes of a row that a thread collects: a part of the first-level cache."""
+"""Most bytes of a row of an array that a thread collects: a part of the first-level cache."""
 _MOST_BYTES = 32
 """PoCL (3.0) splits wider non-temporal stores wrongly on processors without AVX-512: half of the elements are lost."""
 
@@ -97,15 +97,17 @@ def _row_function(kind: str) -> str:
     return _ROW.format(name=row_name(kind), kind=called, last=LINE - 1, line=line, stores=stores)
 
 
-def with_rows(nodes: Sequence[Node], arrays: Sequence[Array], rolled: bool = False) -> tuple[Node, ...]:
+def with_rows(nodes: Sequence[Node], arrays: Sequence[Array], rolled: bool = False,
+              others: Collection[str] = ()) -> tuple[Node, ...]:
     """Return `nodes`, of a thread that is alone in its block, with stores of rows to `arrays`, which they only write.
 
-    `rolled`: tell the compiler not to unroll loops over a part, unless the plan does (`emit/rolled.py`).
+    `rolled`: tell the compiler not to unroll loops over a part, unless the plan does (`emit/rolled.py`). `others`:
+    names of parameters, which `nodes` need not mention; new names are others.
     """
     mentioned = {name for node in walk(tuple(nodes)) for expr in expressions(node)
                  for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
     made = {name for node in walk(tuple(nodes)) for name in _declared(node)}
-    return _Rows({array.name: array for array in arrays}, mentioned | made, rolled).nodes(nodes)
+    return _Rows({array.name: array for array in arrays}, {*mentioned, *made, *others}, rolled).nodes(nodes)
 
 
 def _declared(node: Node) -> Iterator[str]:
@@ -135,7 +137,7 @@ class _Rows:
                 if not stores:
                     return (replace(node, body=self.nodes(node.body)),)
                 count = rounds(node)
-                short = count is not None and count * _size(self.arrays[stores[0].target.array]) <= PART
+                short = count is not None and count * self._largest(stores) <= PART
                 return self._whole(node, stores, count) if short and count else (self._parts(node, stores),)
             case _:
                 return (node,)
@@ -170,8 +172,8 @@ class _Rows:
         return (*yet, replace(loop, body=self.nodes(body)), *after)
 
     def _parts(self, loop: For, stores: list[Assign]) -> For:
-        """Return a loop over parts of `PART` bytes of the first array, and in it the loop over one part."""
-        size = PART // _size(self.arrays[stores[0].target.array])
+        """Return a loop over parts of rows, at most `PART` bytes of each array, and in it the loop over one part."""
+        size = PART // self._largest(stores)
         part = free_name(f"{loop.iterator}_part", self.taken)
         self.taken.add(part)
         before = self._before(stores[0].target, loop, size)
@@ -191,6 +193,10 @@ class _Rows:
         after = tuple(self._streamed(n.target, loop.iterator, first, rows[id(n)], begin, count) for n in stores)
         start = loop.start if before == Int(0) else simplify(Binary("-", loop.start, before))
         return For(part, start, Binary("<=", Name(part), last), size, (*yet, inner, *after), "parts of a row")
+
+    def _largest(self, stores: list[Assign]) -> int:
+        """Return the bytes of the largest element."""
+        return max(_size(self.arrays[node.target.array]) for node in stores)
 
     def _row(self, target: Load) -> str:
         name = free_name(f"{target.array}_row", self.taken)

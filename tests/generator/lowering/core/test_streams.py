@@ -15,6 +15,7 @@ from generator.decisions.array_sets import arrays_text
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.decisions.streamed import exceeding
+from generator.emit import streams as emitted
 from generator.emit.streams import with_rows
 from generator.errors import IllegalPlan
 from generator.expr import loads_of
@@ -26,11 +27,14 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.lowering.heuristics.streams import with_streams
 from generator.nest import Assign, Streamed, expressions, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import Device, run_original
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
+from tests.support.streamed import DECLARED as MIXED_DECLARED
+from tests.support.streamed import MIXED, streaming, writers
 from tests.support.suite import ALL_NAMES, large_program, pipeline_program
 
 DECLARED = "float A[7][400], B[7][400], D[9][403], s[400]; double W[7][150]; unsigned char P[5][1100]; int n;"
@@ -49,12 +53,17 @@ def streams(text: str, tile: tuple[int, ...], unroll: int = 1, declared: str = D
     shapes = kernel_shapes(program, ScheduleChoice())
     kernels = tuple(KernelPlan(shape.statements, tile[-len(shape.extents):], (1,) * len(shape.extents), unroll=unroll,
                                streamed=tuple(name for name, _ in shape.written)) for shape in shapes)
+    return len(checked(program, Plan(ScheduleChoice(), kernels)))
+
+
+def checked(program: Program, plan: Plan) -> list[Streamed]:
+    """The stores of rows of a plan, which computes what the original does."""
     right = run_original(program).global_values(program)
-    made = lowered_program(program, Plan(ScheduleChoice(), kernels), "opencl")
+    made = lowered_program(program, plan, "opencl")
     device = Device(program, tuple(map(rows, made.kernels)), np.random.default_rng(1))
     device.run(made.host, {})
     assert device.memory.global_values(program) == right
-    return sum(isinstance(node, Streamed) for kernel in map(rows, made.kernels) for node in walk(kernel.body))
+    return [node for kernel in map(rows, made.kernels) for node in walk(kernel.body) if isinstance(node, Streamed)]
 
 
 @pytest.mark.parametrize(("text", "tile", "found"), [
@@ -74,6 +83,42 @@ def streams(text: str, tile: tuple[int, ...], unroll: int = 1, declared: str = D
 ])
 def test_rows(text: str, tile: tuple[int, ...], found: int) -> None:
     assert streams(text, tile) == found
+
+
+@pytest.mark.parametrize("most", few([128, 4096, 320], 1))
+def test_whatever_is_not_a_row_is_stored_where_it_stands(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards, triangles, strides, rows backwards, arrays that are written again, names that the text would use."""
+    monkeypatch.setattr(emitted, "PART", most)
+    program = program_of(scop(MIXED, MIXED_DECLARED))
+    found = checked(program, streaming(program))
+    assert {node.target.array for node in found} == {"whole", "upper", "lower", "B_row", "twice", "to",
+                                                     "antune_stream_int"}
+
+
+CASES = st.tuples(writers(), st.sampled_from([(1, 512), (3, 512), (2, 37), (2, 16)]),
+                  st.sampled_from([64, 128, 200, 4096]))
+
+
+@settings(max_examples=20)
+@given(CASES)
+def test_any_loops_that_write(case: tuple[tuple[str, str], tuple[int, int], int]) -> None:
+    check_loops(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(CASES)
+def test_more_loops_that_write(case: tuple[tuple[str, str], tuple[int, int], int]) -> None:
+    check_loops(*case)
+
+
+def check_loops(written: tuple[str, str], tile: tuple[int, int], most: int) -> None:
+    """`most`: bytes of a part of a row."""
+    text, declared = written
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emitted, "PART", most)
+        program = program_of(scop(text, declared))
+        checked(program, streaming(program, (2, 2, *tile)))
 
 
 @settings(max_examples=15)
