@@ -6,7 +6,7 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`,
   `graphs` (expressions), `teams`, `lanes` and `hybrids` (with plans)
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),
-  `gpu_plans` (with features of GPUs), `hyperplanes`, `shuffles`
+  `gpu_plans` (with features of GPUs), `hyperplanes`, `shuffles`, `streamed` (streaming stores, with programs)
 - expected results, computed independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
   `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (output of C programs)
 - deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants
