@@ -57,7 +57,7 @@ class Database:
         try:
             self._base = sqlite3.connect(file, timeout=30.0)
             if _check_version(self._base, file) == OLDER:
-                self._base.execute("ALTER TABLE plans ADD COLUMN guided INTEGER")
+                _upgrade(self._base)
             self._base.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
             stored = self._base.execute("SELECT key, name FROM device").fetchone()
         except sqlite3.Error as error:
@@ -130,6 +130,19 @@ def _check_version(base: sqlite3.Connection, file: Path) -> int | None:
         raise InputError(f"{file} is of another version of antune, with times of which nobody knows what program and "
                          "driver they belong to; name another file, or remove this one")
     return int(version) if there else None
+
+
+def _upgrade(base: sqlite3.Connection) -> None:
+    """Make a file of version `OLDER` one of `VERSION`, in one transaction: whoever ends in between changes nothing."""
+    base.execute("BEGIN IMMEDIATE")
+    with base:
+        [version] = base.execute("PRAGMA user_version").fetchone()
+        if version != OLDER:
+            return  # another process was faster
+        columns = [name for _, name, *_ in base.execute("PRAGMA table_info(plans)")]
+        if "guided" not in columns:  # antune once added it and stored the version afterwards
+            base.execute("ALTER TABLE plans ADD COLUMN guided INTEGER")
+        base.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def device_of(file: Path) -> tuple[str, str]:

@@ -61,18 +61,50 @@ def test_files_of_other_devices_and_other_files_are_refused(tmp_path: Path) -> N
         device_of(tmp_path / "nothing")
 
 
-def test_plans_of_version_2_may_be_random_or_guided(tmp_path: Path) -> None:
-    file = tmp_path / "plans.db"
+def version_2(file: Path, has_column: bool = False) -> None:
+    """Make a file of version 2, with the column `guided` where antune ended before it stored that it is version 3."""
     with closing(Database(file, "cpu", "A CPU")) as base:
         base.add(SERIES, 0, plan(8), timed(2.5))
     with closing(sqlite3.connect(file)) as raw, raw:
-        raw.execute("ALTER TABLE plans DROP COLUMN guided")
+        if not has_column:
+            raw.execute("ALTER TABLE plans DROP COLUMN guided")
         raw.execute("PRAGMA user_version = 2")
+
+
+@pytest.mark.parametrize("has_column", [False, True])
+def test_plans_of_version_2_may_be_random_or_guided(has_column: bool, tmp_path: Path) -> None:
+    file = tmp_path / "plans.db"
+    version_2(file, has_column)
     assert device_of(file) == ("cpu", "A CPU")
     for _ in range(2):
         with closing(Database(file, "cpu", "A CPU")) as base:
             base.add(SERIES, 0, plan(16), timed(3.5), True)
             assert {one.ms: one.guided for one in base.plans(SERIES)} == {2.5: None, 3.5: True}
+
+
+def test_a_file_of_version_2_becomes_one_of_version_3_wholly_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, connect = tmp_path / "plans.db", sqlite3.connect
+    version_2(file)
+
+    def without_new_version(action: int, name: str | None, value: str | None, *_: str | None) -> int:
+        stored = action == sqlite3.SQLITE_PRAGMA and name == "user_version" and value is not None
+        return sqlite3.SQLITE_DENY if stored else sqlite3.SQLITE_OK
+
+    def guarded(file: Path, timeout: float) -> sqlite3.Connection:
+        base = connect(file, timeout=timeout)
+        base.set_authorizer(without_new_version)
+        return base
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="not authorized"):
+        patch.setattr(sqlite3, "connect", guarded)
+        Database(file, "cpu", "A CPU")
+    with closing(connect(file)) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (2,)
+        assert "guided" not in [name for _, name, *_ in raw.execute("PRAGMA table_info(plans)")]
+    with closing(Database(file, "cpu", "A CPU")) as base:
+        assert [one.guided for one in base.plans(SERIES)] == [None]
 
 
 def test_files_of_older_versions_say_not_what_their_times_are_of(tmp_path: Path) -> None:
