@@ -71,8 +71,9 @@ class TestEveryExplorer:
         assert [len(walks) for walks in iterations] == counts
         assert len(set(plans(iterations))) == sum(counts)
 
-    def test_takes_iterations_of_any_size(self, name: str) -> None:
-        counts = [1] * 20 + [50, 1, 2]
+    @pytest.mark.parametrize("many", few([50, 150], 1))
+    def test_takes_iterations_of_any_size(self, name: str, many: int) -> None:
+        counts = [1] * 20 + [many, 1, 2]
         iterations = advance(make_explorer(name, Kernels(3), 1), Kernels(3).outcome, counts)
         assert [len(walks) for walks in iterations] == counts
         assert len(set(plans(iterations))) == sum(counts)
@@ -189,9 +190,10 @@ class TestEveryExplorer:
     def test_works_with_one_decision(self, name: str) -> None:
         assert len(plans(advance(make_explorer(name, FlatSpace((12,)), 1), by_digest, [5] * 4))) == 12
 
-    def test_works_with_ten_thousand_options(self, name: str) -> None:
-        iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 3)
-        assert len(set(plans(iterations))) == 30
+    @pytest.mark.parametrize("iterations", few([3, 8], 1))
+    def test_works_with_ten_thousand_options(self, name: str, iterations: int) -> None:
+        found = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * iterations)
+        assert len(set(plans(found))) == 10 * iterations
 
     @pytest.mark.slow
     def test_works_with_ten_thousand_options_of_which_some_are_no_numbers(self, name: str) -> None:
@@ -204,11 +206,12 @@ class TestEveryExplorer:
 
 
 HASHES = """
+import sys
 from explorer.registry import EXPLORERS, make_explorer
 from tests.support.spaces import Kernels
 for name in EXPLORERS:
     explorer = make_explorer(name, Kernels(3), 1)
-    for count in (10, 5):
+    for count in map(int, sys.argv[1:]):
         walks = explorer.ask(count)
         print(name, *(walk.identity for walk in walks))
         for walk in walks:
@@ -216,12 +219,13 @@ for name in EXPLORERS:
 """
 
 
-def test_no_explorer_depends_on_the_order_of_sets() -> None:
+@pytest.mark.parametrize("counts", few(["10 5", "10 10 5"], 1))
+def test_no_explorer_depends_on_the_order_of_sets(counts: str) -> None:
     """Python orders sets of texts differently in every process."""
-    runs = {subprocess.run([sys.executable, "-c", HASHES], cwd=ROOT, text=True, check=True,
+    runs = {subprocess.run([sys.executable, "-c", HASHES, *counts.split()], cwd=ROOT, text=True, check=True,
                            capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in "12"}
     [output] = runs
-    assert len(output.splitlines()) == 2 * len(EXPLORERS)
+    assert len(output.splitlines()) == len(counts.split()) * len(EXPLORERS)
 
 
 def test_an_unknown_name_is_an_input_error_that_lists_the_names() -> None:

@@ -26,6 +26,7 @@ from graph.prefixes import PrefixTree
 from graph.reaching import Reachable, walk_to
 from graph.space import Space
 from graph.walk import Walk
+from tests.support.slow import few
 
 GPU = Target("gpu", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
 
@@ -181,15 +182,16 @@ def test_the_papers_sizes(extents: tuple[int, ...]) -> None:
             assert size in offered
 
 
-def test_all_sizes_that_fit_are_reached() -> None:
-    shape = FakeShape(("S",), (6, 20), shareable=(), sequential=False)
+@pytest.mark.parametrize(("extent", "x"), few([(20, (8, 16, 32)), (40, (8, 16, 32, 64))], 1))
+def test_all_sizes_that_fit_are_reached(extent: int, x: tuple[int, ...]) -> None:
+    shape = FakeShape(("S",), (6, extent), shareable=(), sequential=False)
     space = make_o1_space(lambda choice: (shape,), GPU)
     found, graph, tree = set(), OptimizationGraph(), PrefixTree()
     while (walk := graph.walk(space, first, tree)) is not None:
         tree.close(graph.path(walk))
         if not walk.plan.kernels[0].order:
             found.add((walk.plan.kernels[0].tile, walk.plan.kernels[0].block))
-    y, x = (1, 2, 4, 8), (8, 16, 32)
+    y = (1, 2, 4, 8)
     sizes = [((ty, tx), (by, bx)) for ty in y for tx in x for by in y for bx in x if by <= ty and bx <= tx]
     assert found == {(tile, block) for tile, block in sizes if math.prod(block) >= 32}
 

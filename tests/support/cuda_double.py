@@ -105,15 +105,21 @@ def _library(folder: Path, text: str) -> bytes:
 
 
 def _includes(options: Sequence[str]) -> list[str]:
-    """Return the options for headers, which one process of a test run precompiles: two thirds of the time."""
+    """Return the options for headers, which one process of a test run precompiles: two thirds of the time.
+
+    Not every compiler can do that.
+    """
     if (kept := os.environ.get(KEPT)) is None:
         return [f"-I{FOLDER}"]
     wanted = Path(kept) / "words.hpp.gch" / ("watched" if len(options) > 3 else "plain")
     if not wanted.exists():
         wanted.parent.mkdir(exist_ok=True)
         part = Path(kept) / f"{wanted.name}-{os.getpid()}"
-        subprocess.run(["c++", *options, f"-I{FOLDER}", "-x", "c++-header", "-o", str(part), str(FOLDER / "words.hpp")],
-                       check=True)
+        done = subprocess.run(["c++", *options, f"-I{FOLDER}", "-x", "c++-header", "-o", str(part),
+                               str(FOLDER / "words.hpp")], capture_output=True, check=False)
+        if done.returncode:
+            part.unlink(missing_ok=True)
+            return [f"-I{FOLDER}"]
         part.replace(wanted)  # whole at once: other processes may read it
     return [f"-I{kept}", f"-I{FOLDER}"]
 

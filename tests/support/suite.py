@@ -85,8 +85,7 @@ PARAMETERS = {
 def problem(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Problem:
     """Return one of the suite's programs, captured once per test run. Its arrays are read-only: tests share them."""
     file = SUITE / f"{name}.c"
-    return read_only(kept(f"{name} {defines}", lambda: read_problem(file, Compilation(defines=defines), None, None, {},
-                                                                    0)))
+    return read_only(kept(read_problem, file, Compilation(defines=defines), None, None, {}, 0))
 
 
 def read_only(found: Problem) -> Problem:
@@ -111,7 +110,7 @@ def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:
     changed, as Halide's buffers want it.
     """
     parameters = dict(parse_parameters(parse_size(program.small))) | dict(program.parameters)
-    return kept(repr(program), lambda: read_pipeline(program.file, None, parameters, 7)), sizes_of(parameters)
+    return kept(read_pipeline, program.file, None, parameters, 7), sizes_of(parameters)
 
 
 @lru_cache(maxsize=8)

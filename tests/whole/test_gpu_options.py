@@ -20,7 +20,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
 
@@ -50,11 +50,11 @@ def check_random_plans(device: DeviceInfo, found: Problem, name: str, count: int
 
 
 @pytest.mark.parametrize("selector", ["pocl", "intel"])
-@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK[1:]))
-def test_cpu_devices(name: str, selector: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, QUICK[1:], 1, 6))
+def test_cpu_devices(name: str, count: int, selector: str) -> None:
     if selector == "intel" and not has_intel():
         pytest.skip("the extra `intel` is not installed")
-    device, count = device_named(selector), 1 if name in QUICK else 6
+    device = device_named(selector)
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
         check_random_plans(device, found, name, count)
 
@@ -69,14 +69,15 @@ def test_even_sizes_of_double_on_cpu_devices(name: str, selector: str) -> None:
 
 
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK[:1]))
-def test_pretended_gpu(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, QUICK[:1], 2, 4))
+def test_pretended_gpu(name: str, count: int, watched_gpu: DeviceInfo, tmp_path: Path,
+                       monkeypatch: pytest.MonkeyPatch) -> None:
     """No races, no barrier that some threads miss, right results."""
     said = tmp_path / "calls"
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
-        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", 2 if name in QUICK else 4, 5), name)
+        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", count, 5), name)
         results = measured(found, watched_gpu, plans, tmp_path / "work")
         wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
         assert not wrong and not found_in(said), (wrong, found_in(said))

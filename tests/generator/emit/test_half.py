@@ -24,7 +24,7 @@ from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import measured, pretended
 from tests.support.devices import device_named
-from tests.support.slow import few
+from tests.support.slow import counted
 from tests.support.stages import offered_plans
 from tests.support.targets import HOPPER
 
@@ -84,10 +84,10 @@ int main(void) {{
     assert np.array_equal(np.signbit(found), np.signbit(wanted)) and np.array_equal(found, wanted, equal_nan=True)
 
 
-@pytest.mark.parametrize("device", few(["pocl", "intel"], 1))
-def test_random_plans_of_a_pipeline_of_halves(device: str) -> None:
+@pytest.mark.parametrize(("device", "count"), counted(["pocl", "intel"], 1, 1, 4))
+def test_random_plans_of_a_pipeline_of_halves(device: str, count: int) -> None:
     found, info = halves_problem(), device_named(device)
-    plans = [default_plan(found.program, info.target), *offered_plans(found.program, info.target, 1, 1)]
+    plans = [default_plan(found.program, info.target), *offered_plans(found.program, info.target, count, 1)]
     outcomes = outcomes_of(info, found, plans)
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
 

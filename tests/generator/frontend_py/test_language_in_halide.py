@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tests.support import definitions as cases
 from tests.support.halide_wheel import Case, agree, as_in_c, as_in_halide
-from tests.support.slow import few
 
 Expected = Callable[[], list[NDArray[Any]]]
 WITH_NUMPY: list[tuple[Case, Expected]] = [
@@ -39,6 +38,6 @@ def test_halide_has_the_same(case: Case) -> None:
     as_in_halide(case)
 
 
-@pytest.mark.parametrize("case", few([cases.integer_lerp], 0))
-def test_integers_are_blended_in_c_as_in_the_interpreter(case: Case) -> None:
-    as_in_c(case)
+@pytest.mark.slow
+def test_integers_are_blended_in_c_as_in_the_interpreter() -> None:
+    as_in_c(cases.integer_lerp)

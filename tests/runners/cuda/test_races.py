@@ -25,7 +25,7 @@ from runners.base import DeviceInfo
 from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.shuffles import by_shuffles
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.space_plans import random_plans
 from tests.support.stages import offered_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem, small_problem
@@ -42,10 +42,10 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "calls"
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
-def test_random_plans_have_no_races(name: str, watched_gpu: DeviceInfo, said: Path, tmp_path: Path,
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, QUICK, 1, 5))
+def test_random_plans_have_no_races(name: str, count: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    found, count = problem(name, ODD_SIZES[name]), 1 if name in QUICK else 5
+    found = problem(name, ODD_SIZES[name])
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     plans = [default_plan(found.program, watched_gpu.target)]
     for level in get_args(LevelName):

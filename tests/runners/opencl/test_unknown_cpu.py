@@ -149,12 +149,11 @@ def test_who_has_passed_is_not_tried_again_and_who_failed_is(cpu: Spoiler) -> No
     assert "PoCL" in platforms(survey(anew=True))[1]
 
 
-@pytest.mark.slow
 def test_a_run_stops_where_the_driver_refuses_everything_and_goes_on_when_that_is_mended(
         cpu: Spoiler, run_antune: Antune, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "PoCL" in platforms(survey())[0]  # the driver goes bad after that
     cpu(BEYOND_REPAIR)
-    words = ("tune", "small.c", "--device", "pocl", "--evaluations", "2", "--finalists", "1", "--out", "run")
+    words = ("tune", "small.c", "--device", "pocl", "--evaluations", "1", "--finalists", "0", "--out", "run")
     assert run_antune(*words) == 3
     error = capfd.readouterr().err
     assert "runs no kernel, not even one of one line: error: unknown target CPU" in error
@@ -164,7 +163,7 @@ def test_a_run_stops_where_the_driver_refuses_everything_and_goes_on_when_that_i
     cpu(None)
     assert run_antune("resume", "run") == 0
     with read_store(tmp_path / "run") as store:
-        assert [isinstance(result.outcome, Timed) for result in store.results()] == [True, True, True]
+        assert [isinstance(result.outcome, Timed) for result in store.results()] == [True, True]
 
 
 class FullDisk(NamedTuple):
