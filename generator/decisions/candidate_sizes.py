@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import le
 
 from generator.decisions.size_lists import MIN_THREADS, CandidateSizes, Sizes
 from generator.target import Target
@@ -41,6 +42,13 @@ class Geometry:
         blocks = (block for block in self.blocks[dim] if block <= tile)
         return tuple(block for block in blocks if self._completes(dim + 1, points * tile, threads * block))
 
+    def smallest(self, dim: int, points: int, threads: int, whole: bool = False) -> tuple[Sizes, ...]:
+        """Return the smallest tile sizes of the dimensions from `dim` on that bring the products within the limits.
+
+        None of them is as large as another in every dimension. The arguments are as for `tile_options`.
+        """
+        return _smallest(self, dim, points, threads, whole)
+
     def _completes(self, dim: int, points: int, threads: int) -> bool:
         """Return whether the dimensions from `dim` on can bring these products within the limits."""
         return any(
@@ -56,6 +64,24 @@ def _tile_options(offer: Geometry, dim: int, points: int, threads: int, whole: b
     if whole:
         return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
     return tuple(tile for tile, blocks in options.items() if blocks)
+
+
+@lru_cache(maxsize=16384)
+def _smallest(offer: Geometry, dim: int, points: int, threads: int, whole: bool) -> tuple[Sizes, ...]:
+    """Cached, because many sizes have the same products."""
+    if points > offer.max_points or threads > offer.max_threads:
+        return ()
+    if dim == len(offer.tiles):
+        return ((),) if threads >= offer.min_threads else ()
+    ways = ((tile, block) for tile in offer.tiles[dim] for block in offer.blocks[dim]
+            if (block == tile if whole else block <= tile))
+    found = {(tile, *more) for tile, block in ways
+             for more in _smallest(offer, dim + 1, points * tile, threads * block, whole)}
+    kept = list[Sizes]()
+    for sizes in sorted(found):  # a smaller one comes first
+        if not any(all(map(le, other, sizes)) for other in kept):
+            kept.append(sizes)
+    return tuple(kept)
 
 
 def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:

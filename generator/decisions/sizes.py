@@ -1,21 +1,22 @@
 """Tile and block sizes: the points that a block computes, and its threads.
 
 Decided for x first, because x matters most (coalescing): a tile size, then the block size within it, dimension by
-dimension. An option is offered only if the remaining dimensions can complete it (`candidate_sizes`).
+dimension. An option is offered only if the remaining dimensions can complete it (`candidate_sizes`, and
+`room` for kernels whose blocks compute stages).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from generator.decisions.base import Decided, Depends, KernelDecision, Known, Offer, Option, Question, Row
-from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.diagonals import DIAGONALS, inside_tiles
 from generator.decisions.fragments import asked_in_fragments
 from generator.decisions.products import PRODUCTS
-from generator.decisions.size_lists import HOST, INNER_TILES, LONG, PAPER, TILES, WIDE, CandidateSizes, Sizes
+from generator.decisions.room import is_long, largest_tiles, room_of
+from generator.decisions.size_lists import Sizes
 from generator.decisions.walk import WALK
 from generator.errors import InputError
 from generator.forms import sizes
@@ -37,16 +38,6 @@ class TileAndBlock:
         return any(tile > block for tile, block in zip(self.tile, self.block, strict=True))
 
 
-def _candidates(known: Known) -> CandidateSizes:
-    if known.shape.coarse or _is_long(known):
-        return TILES if known.shape.coarse else LONG
-    return PAPER if not known.wide else HOST if known.target.shares_host_cores else WIDE
-
-
-def _is_long(known: Known) -> bool:
-    return known.shape.privatizes and known.wide and not known.shape.coarse
-
-
 class _Sizes(KernelDecision[TileAndBlock]):
     """Two fields, two questions per parallel dimension."""
 
@@ -58,31 +49,28 @@ class _Sizes(KernelDecision[TileAndBlock]):
             names = tuple((f"{TILE} {axis}", f"{BLOCK} {axis}") for axis in AXES)
             why: Depends = ((PRODUCTS.name, known[PRODUCTS]),)
             return TileAndBlock(*(yield from asked_in_fragments(known, known[PRODUCTS], why, names)))
-        shape, candidates = known.shape, _candidates(known)
-        largest = caps(shape.extents[::-1], candidates)
-        offer = geometry(largest, known.target, candidates, known[WALK])
+        shape, walk = known.shape, known[WALK]
+        largest, room = largest_tiles(shape, known.wide, known.target), room_of(shape, known.target, known.wide, walk)
         # by the schedule, for the same statements
-        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": _is_long(known), "walk": known[WALK]}
+        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": is_long(shape, known.wide), "walk": walk}
         special: Depends = tuple((kind, value) for kind, value in kinds.items() if value)
-        whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
-        tiles: list[int] = []
-        blocks: list[int] = []
+        tiles: Sizes = ()
+        blocks: Sizes = ()
         points = threads = 1
         for dim in range(len(largest)):
             depends: Depends = (("largest tiles", largest), ("points", points), ("threads", threads), *special)
-            options = offer.tile_options(dim, points, threads, whole)
+            options = room.tile_options(tiles, points, threads)
             if shape.computes:
-                options = _roomy(known, tiles, options, [more[0] for more in offer.tiles[dim + 1:]])
                 depends = (*depends, ("offered", options))
             tile = yield Question(f"{TILE} {AXES[dim]}", options, depends)
             assert isinstance(tile, int)
-            options = (tile,) if whole else offer.block_options(dim, tile, points, threads)
-            block = yield Question(f"{BLOCK} {AXES[dim]}", options, (*depends, ("tile", tile)))
+            options = room.block_options(tiles, tile, points, threads)
+            depends = (*depends, ("tile", tile), *((("blocks", options),) if shape.computes else ()))
+            block = yield Question(f"{BLOCK} {AXES[dim]}", options, depends)
             assert isinstance(block, int)
             points, threads = points * tile, threads * block
-            tiles.append(tile)
-            blocks.append(block)
-        return TileAndBlock(tuple(reversed(tiles)), tuple(reversed(blocks)))
+            tiles, blocks = (*tiles, tile), (*blocks, block)
+        return TileAndBlock(tiles[::-1], blocks[::-1])
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
         """See KernelDecision."""
@@ -119,21 +107,7 @@ class _Sizes(KernelDecision[TileAndBlock]):
         return f"{TILE} {_by(found.tile)}, {BLOCK} {_by(found.block)}{each}"
 
 
-def _roomy(known: Known, tiles: Sequence[int], options: Sizes, least: Sequence[int]) -> Sizes:
-    """Return the tile sizes of a dimension with which the stages of a block fit in its shared memory; at least one.
-
-    `tiles`: the sizes chosen before. `least`: the smallest of the remaining dimensions, x first.
-    """
-    inner = min(t for t in INNER_TILES if t > 1) if known.shape.sequential else 1
-
-    def fits(size: int) -> bool:
-        tile = tuple(reversed((*tiles, size, *least)))
-        return known.shape.shared_bytes(tile, inner, copies=False) <= known.target.local_bytes
-
-    return tuple(size for size in options if fits(size)) or options[:1]
-
-
-def _by(numbers: Sequence[int]) -> str:
+def _by(numbers: Sizes) -> str:
     return "x".join(str(number) for number in numbers)
 
 

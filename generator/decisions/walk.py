@@ -8,12 +8,11 @@ a few rows of its stages, whatever the size of its tile.
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.room import room_of
 from generator.decisions.shape import Shape
-from generator.decisions.size_lists import WIDE
 from generator.forms import COUNT
 
 STEPS = (1, 2, 4, 8)
-LEAST_ROW = min(WIDE.sizes[0])
 
 
 def walked(dimensions: int) -> int:
@@ -22,7 +21,7 @@ def walked(dimensions: int) -> int:
 
 
 def _offer(known: Known) -> Offer[int]:
-    """Offered if blocks compute stages and have at least two steps: the numbers of rows with which a small tile fits.
+    """Offered if blocks compute stages and have at least two steps: the numbers of rows with which some sizes fit.
 
     (Blocks that walk do not tile sequential loops.)
     """
@@ -30,16 +29,14 @@ def _offer(known: Known) -> Offer[int]:
     if not (known.wide and shape.walkable):
         return Offer((0,))
     rows = shape.extents[walked(len(shape.extents))]
-    offered = (0, *(step for step in STEPS if rows > step and _fits(known, step)))
+    offered = tuple(step for step in (0, *STEPS) if rows > step and _fits(known, step)) or (0,)
     return Offer(offered, (("offered", offered),))
 
 
 def _fits(known: Known, step: int) -> bool:
-    """Return whether two steps along y fit in shared memory, with the smallest tiles along the other dimensions."""
-    extents = known.shape.extents
-    tile = [1] * len(extents)
-    tile[-1], tile[walked(len(extents))] = min(LEAST_ROW, extents[-1]), 2 * step
-    return known.shape.walking(step).shared_bytes(tuple(tile), 1, copies=False) <= known.target.local_bytes
+    """Return whether the stages fit in shared memory, with so many rows at a time (0: all)."""
+    shape = known.shape.walking(step) if step else known.shape
+    return room_of(shape, known.target, known.wide, step).completes((), 1, 1)
 
 
 class _Walk(KernelDecision[int]):

@@ -1,0 +1,85 @@
+"""Room for the stages of a block: the walks and sizes with which they can fit in its shared memory.
+
+Walks and sizes are decided one after the other. An option is offered only if some choice of the remaining sizes is
+legal and fits: with enough threads, and within the limits on points and threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.decisions.candidate_sizes import Geometry, caps, geometry
+from generator.decisions.shape import Shape
+from generator.decisions.size_lists import HOST, INNER_TILES, LONG, PAPER, TILES, WIDE, CandidateSizes, Sizes
+from generator.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The sizes on offer for a kernel, and the shared memory that its stages need with them.
+
+    `whole`: a block has as many threads as its tile has points, along each dimension.
+    """
+
+    shape: Shape
+    offer: Geometry
+    whole: bool
+    bytes: int
+
+    def tile_options(self, chosen: Sizes, points: int, threads: int) -> Sizes:
+        """Return the tile sizes of the next dimension if the earlier ones, x first, are `chosen`, with so many points
+        per tile and threads per block; without room for any of them, the smallest.
+        """
+        dim = len(chosen)
+        options = self.offer.tile_options(dim, points, threads, self.whole)
+        if not self.shape.computes:
+            return options
+
+        def fits(tile: int) -> bool:
+            blocks = self._block_options(dim, tile, points, threads)
+            return any(self.completes((*chosen, tile), points * tile, threads * block) for block in blocks)
+
+        return tuple(tile for tile in options if fits(tile)) or options[:1]
+
+    def block_options(self, chosen: Sizes, tile: int, points: int, threads: int) -> Sizes:
+        """Return the block sizes of the next dimension with tile size `tile`; the rest as for `tile_options`."""
+        options = self._block_options(len(chosen), tile, points, threads)
+        if not self.shape.computes:
+            return options
+        fitting = (block for block in options
+                   if self.completes((*chosen, tile), points * tile, threads * block))
+        return tuple(fitting) or options
+
+    def completes(self, chosen: Sizes, points: int, threads: int) -> bool:
+        """Return whether some sizes of the remaining dimensions are legal and fit."""
+        inner = min(t for t in INNER_TILES if t > 1) if self.shape.sequential and not self.shape.skewed else 1
+        return any(self.shape.shared_bytes((*chosen, *more)[::-1], inner, copies=False) <= self.bytes
+                   for more in self.offer.smallest(len(chosen), points, threads, self.whole))
+
+    def _block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
+        return (tile,) if self.whole else self.offer.block_options(dim, tile, points, threads)
+
+
+def room_of(shape: Shape, target: Target, wide: bool, walk: int) -> Room:
+    """Return the sizes for a kernel that walks so many rows at a time (0: it does not)."""
+    largest = largest_tiles(shape, wide, target)
+    whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
+    offer = geometry(largest, target, candidates_of(shape, wide, target), walk)
+    return Room(shape, offer, whole, target.local_bytes)
+
+
+def largest_tiles(shape: Shape, wide: bool, target: Target) -> Sizes:
+    """Return the largest useful tile sizes, x first."""
+    return caps(shape.extents[::-1], candidates_of(shape, wide, target))
+
+
+def candidates_of(shape: Shape, wide: bool, target: Target) -> CandidateSizes:
+    """Return the tile and block sizes for this kind of kernel."""
+    if shape.coarse or is_long(shape, wide):
+        return TILES if shape.coarse else LONG
+    return PAPER if not wide else HOST if target.shares_host_cores else WIDE
+
+
+def is_long(shape: Shape, wide: bool) -> bool:
+    """Return whether larger tiles are on offer, for private copies."""
+    return shape.privatizes and wide and not shape.coarse
