@@ -1,0 +1,57 @@
+"""Walks and sizes on offer: the stages that a block computes can fit in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.decisions.candidate_sizes import caps, geometry
+from generator.decisions.size_lists import TILES, WIDE, CandidateSizes, Sizes
+from generator.lowering.analysis.shapes import kernel_shapes
+from tests.support.stages import offered_plans
+from tests.support.suite import TARGET, pipeline_program
+from tests.support.targets import HOPPER
+
+SMALL_GPU = replace(HOPPER, local_bytes=48 * 1024)
+
+
+@pytest.mark.parametrize("name", ["conv_layer", "bilateral_grid"])
+def test_the_stages_of_random_plans_fit(name: str) -> None:
+    program, tested = pipeline_program(name, "full"), 0
+    for plan in offered_plans(program, SMALL_GPU, 12, 0):
+        shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule, "cuda")}
+        for kernel in plan.kernels:
+            shape = shapes[kernel.statements].ordered(kernel.order)
+            if shape.computes and kernel.level == "block" and not kernel.in_registers:
+                shape = shape.walking(kernel.walk) if kernel.walk else shape
+                shape = shape.holding(kernel.whole) if kernel.whole else shape
+                used = shape.shared_bytes(kernel.tile, kernel.inner_tile, kernel.padding, kernel.registers,
+                                          kernel.shared, uncopied=kernel.uncopied)
+                assert used <= SMALL_GPU.local_bytes, kernel
+                tested += 1
+    assert tested
+
+
+@given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([TILES, WIDE]), st.sampled_from([0, 2]), st.booleans(),
+       st.integers(0, 2), st.sampled_from([1, 8]), st.sampled_from([1, 4]))
+def test_the_smallest_sizes_of_the_remaining_dimensions(extents: Sizes, candidates: CandidateSizes, walk: int,
+                                                        whole: bool, dim: int, points: int, threads: int) -> None:
+    offer = geometry(caps(extents, candidates), TARGET, candidates, walk)
+    legal = set[Sizes]()
+    for tiles in product(*offer.tiles[dim:]):
+        for blocks in product(*offer.blocks[dim:]):
+            fitting = all(b == t if whole else b <= t for t, b in zip(tiles, blocks, strict=True))
+            if (fitting and points * prod(tiles) <= offer.max_points
+                    and offer.min_threads <= threads * prod(blocks) <= offer.max_threads):
+                legal.add(tiles)
+    found = offer.smallest(dim, points, threads, whole)
+    assert set(found) <= legal
+    for tiles in legal:  # each has a smaller one, and none of those found has another
+        assert any(all(a <= b for a, b in zip(one, tiles, strict=True)) for one in found)
+    for one, other in product(found, found):
+        assert one == other or any(a < b for a, b in zip(one, other, strict=True))
