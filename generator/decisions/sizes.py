@@ -103,7 +103,7 @@ class _Sizes(KernelDecision[TileAndBlock]):
         if not found.tile:
             return "a single thread"
         points = [max(1, tile // block) for tile, block in zip(found.tile, found.block, strict=True)]
-        each = f" ({_by(points)} points each)" if max(points) > 1 else ""
+        each = f" ({_by(tuple(points))} points each)" if max(points) > 1 else ""
         return f"{TILE} {_by(found.tile)}, {BLOCK} {_by(found.block)}{each}"
 
 

@@ -24,6 +24,7 @@ SMALL_GPU = replace(HOPPER, local_bytes=48 * 1024)
 def test_the_stages_of_random_plans_fit(name: str) -> None:
     program, tested = pipeline_program(name, "full"), 0
     for plan in offered_plans(program, SMALL_GPU, 12, 0):
+        assert plan.schedule is not None
         shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule, "cuda")}
         for kernel in plan.kernels:
             shape = shapes[kernel.statements].ordered(kernel.order)
