@@ -194,6 +194,8 @@ def _explain(
         print(why(program, doubted, target))
         return
     plan = plan or usual_plan(program, target, usual_schedule(scoped.file))
+    if json_file is not None:
+        _check_counted(plan)
     if model is not None:
         print("\n".join(cost_lines(program, plan, target, model)))
         return
@@ -218,6 +220,15 @@ def _explain_template(template: Template, plan: Plan | None, target: Target, oth
         raise InputError(f"{template.name} is a kernel template, whose loops antune does not know: leave "
                          "--why, --cost and --json out, they are for programs")
     print("\n".join(explain_template(template, plan or first_plan(template), target)))
+
+
+def _check_counted(plan: Plan) -> None:
+    """Raise InputError for a plan whose launches run several time steps."""
+    from generator.schedules.time_tiles import TimeTiles
+
+    if isinstance(plan.schedule, TimeTiles):
+        raise InputError("the launches of this plan run several time steps each, and their blocks and threads with "
+                         "work are not counted: leave --json out, or give another --plan")
 
 
 def _write_launches(program: Program, plan: Plan, json_file: Path) -> None:

@@ -20,7 +20,7 @@ from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
-from generator.lowering.analysis.parallelism import Parallelism, mean, parallelism
+from generator.lowering.analysis.parallelism import BlockCounts, Parallelism, mean, parallelism
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
@@ -30,6 +30,8 @@ SMS = 132
 """Of an H100 or H200 (SXM): NVIDIA H100 Tensor Core GPU Architecture, table 3."""
 SEIDEL, ADI = {"tsteps": 500, "n": 2000}, {"tsteps": 500, "n": 1000}
 """The LARGE sizes."""
+MOST_BLOCKS, MOST_THREADS = 32, 2048
+"""That an SM holds at a time (the same table); registers and shared memory may allow fewer blocks."""
 ROWS = (((1, 0, 0, 0),), ((1, 1, 0, 0),), ((2, 1, 1, 0),))
 TILES: tuple[tuple[tuple[int, int, int], tuple[int, int], int], ...] = (
     ((4, 16, 16), (4, 16), 1),
@@ -49,13 +51,19 @@ def sized(name: str, sizes: Mapping[str, int]) -> Program:
     return expand(extract(source, sizes, needed_extents(source, sizes, {})))
 
 
+def resident_share(one: Parallelism, counts: BlockCounts, block: int) -> float:
+    """Return busy threads as a share of those that the GPU holds; of a launch's blocks only those that fit at once."""
+    together = SMS * min(MOST_BLOCKS, MOST_THREADS // block)
+    return one.total * counts.mean(together) / counts.mean() / LANES_OF_A_GPU
+
+
 def cells(what: str, one: Parallelism, block: int) -> str:
     """Return a row of the table."""
     counts = one.counts
     assert counts is not None, "a program of this size is counted"
     active = "-" if one.active is None else f"{one.active:.0%}"
     return (f"| {what} | {block} | {one.launches} | {counts.least} | {counts.median:g} | {counts.most} | {active} | "
-            f"{one.total:.0f} | {min(1.0, counts.median / SMS):.0%} | {one.total / LANES_OF_A_GPU:.1%} |")
+            f"{one.total:.0f} | {min(1.0, counts.median / SMS):.0%} | {resident_share(one, counts, block):.1%} |")
 
 
 def seidel(program: Program) -> Iterator[str]:

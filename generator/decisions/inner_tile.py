@@ -32,10 +32,13 @@ def _offer(known: Known) -> Offer[int]:
 
 
 def _in_diagonals(known: Known) -> Offer[int]:
-    """Offers the sizes whose diagonals are legal, with an inner tile for each thread along a row."""
-    threads = known[SIZES].block
-    options = (1, *(size for size in _IN_DIAGONALS if (tiles := known.shape.inner_diagonals(size))
-                    and all(n <= most for n, most in zip(threads, tiles, strict=True))))
+    """Offers the sizes whose diagonals are legal, with an inner tile for each thread along a row.
+
+    Their number is compared first: the test of the diagonals takes long.
+    """
+    rows = tuple(zip(known[SIZES].block, known.shape.diagonals, strict=True))
+    options = (1, *(size for size in _IN_DIAGONALS if all(n <= points // min(size, points) for n, points in rows)
+                    and known.shape.inner_diagonals(size)))
     return Offer(options, (("offered", options),))
 
 

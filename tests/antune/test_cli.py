@@ -138,6 +138,12 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     assert run_antune(*words, "--json", "launches.json") == 0
     found = json.loads(Path("launches.json").read_text())
     assert [kernel["blocks_per_launch"]["min"] >= 1 for kernel in found["kernels"]] == [True], found
+    plan = json.loads(Path("run/best.json").read_text())
+    Path("steps.json").write_text(json.dumps({**plan, "schedule": {"steps": 2}}))
+    capsys.readouterr()
+    assert run_antune(*words, "--plan", "steps.json", "--json", "steps.out.json") == 2
+    shown = capsys.readouterr()
+    assert "run several time steps each" in shown.err and not shown.out and not Path("steps.out.json").exists()
 
 
 @pytest.mark.parametrize(("words", "message"), [

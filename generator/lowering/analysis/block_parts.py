@@ -6,22 +6,16 @@ from dataclasses import dataclass
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.polyhedral.kit.limited import ChildError, limited
-from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
 from generator.polyhedral.memory.footprint import Extent, StagedArray
 from generator.polyhedral.memory.private import update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
-from generator.polyhedral.memory.tile_boxes import TileBox
-from generator.polyhedral.memory.wavefront_boxes import is_copied, worthwhile_boxes
+from generator.polyhedral.memory.wavefront_boxes import MOST_SHARED, box_bytes, copied_arrays, worthwhile_boxes
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import ELEMENT_BYTES, Program
 
 _NO_ROOM = 2**62
-_MOST_SHARED = 256 * 1024
-"""More shared memory than a block has on any GPU (227 KiB on NVIDIA's, 160 KiB on AMD's): larger boxes are not tested.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,37 +88,26 @@ class BlockWaves:
 
     def copied(self, order: tuple[int, ...]) -> tuple[tuple[StagedArray, int], ...]:
         """Return what a block can copy of its tile, with the parallel dimensions in `order`: boxes of one size, and the
-        bytes of an element. () if all of it together is larger than the shared memory of any GPU.
+        bytes of an element. () if all of it together is larger than the shared memory of any GPU, or isl gives up.
         """
         part = reordered(self.part, order)
-        boxes = worthwhile_boxes(self.program, part, self.prefix)
-        elements = [ELEMENT_BYTES[self.program.array(box.array).type] for box in boxes]
-        if sum(element * prod(box.sizes) for element, box in zip(elements, boxes, strict=True)) > _MOST_SHARED:
-            return ()
-        legal = _legal_copies(self.program, part, self.prefix)
-        fixed = (0,) * len(part.parallel)
-        return tuple((StagedArray(box.array, tuple(Extent(fixed, (), 0, size - 1) for size in box.sizes), ()), element)
-                     for box, element in zip(boxes, elements, strict=True) if box.array in legal)
-
-    def inner_tiles(self, order: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """Return the number of inner tiles of `size` along each row with threads; () if their diagonals are illegal."""
         try:
-            part = with_inner_tiles(reordered(self.part, order), size)
+            legal = copied_arrays(self.program, part, self.prefix)
         except IllegalPlan:
             return ()
-        return tuple(places_of(part)[row] for row in shared_rows(part))
+        boxes = [box for box in worthwhile_boxes(self.program, part, self.prefix) if box.array in legal]
+        if sum(box_bytes(self.program, box) for box in boxes) > MOST_SHARED:
+            return ()
+        fixed = (0,) * len(part.parallel)
+        return tuple((StagedArray(box.array, tuple(Extent(fixed, (), 0, size - 1) for size in box.sizes), ()),
+                      ELEMENT_BYTES[self.program.array(box.array).type]) for box in boxes)
 
-
-@memoized(maxsize=1024)
-def _legal_copies(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the arrays that can be copied by the exact test; none if that takes too long or isl fails."""
-    boxes = worthwhile_boxes(program, part, prefix)
-
-    def legal(box: TileBox) -> bool:
-        return is_copied(program, part, box, len(prefix))
-
-    try:
-        numbers = limited(lambda: " ".join(str(n) for n, box in enumerate(boxes) if legal(box)), "testing copies")
-    except (IllegalPlan, ChildError):
-        return ()
-    return tuple(boxes[int(number)].array for number in numbers.split())
+    def inner_tiles(self, order: tuple[int, ...], size: int) -> tuple[int, ...]:
+        """Return the number of inner tiles of `size` along each row with threads; () if their diagonals are illegal, or
+        isl gives up.
+        """
+        try:
+            part = with_inner_tiles(reordered(self.part, order), size)
+            return tuple(places_of(part)[row] for row in shared_rows(part))
+        except IllegalPlan:
+            return ()

@@ -52,7 +52,8 @@ def wavefront_copies(program: Program, part: KernelPart, plan: KernelPlan, prefi
         raise IllegalPlan(f"{', '.join(unknown)} of {what} would stay uncopied, but its tiles have copies of "
                           f"{', '.join(known) or 'no array'} only")
     if not known:
-        raise IllegalPlan(f"shared copies of {what}: its tiles of a wavefront read nothing often enough")
+        raise IllegalPlan(f"shared copies of {what}: its tiles of a wavefront read nothing often enough, or more than "
+                          "a block can hold")
     found = []
     for one in boxes:
         box = one.box

@@ -18,6 +18,7 @@ every dependence that leaves it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence as SequenceOf
@@ -32,11 +33,18 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.kit.ast import index_filter
+from generator.polyhedral.kit.context import most_operations
+from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import value_range
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Mapping, Tree, multi
 from generator.polyhedral.memory.mapping import block_names, thread_names, tile_member
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import check_kernel, check_threads
+
+MOST_OPERATIONS = 3_000_000
+"""isl operations to find out whether inner tiles are legal, some seconds: a count, so that all machines offer the same.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +77,7 @@ def with_inner_tiles(part: KernelPart, size: int) -> KernelPart:
     if odd := [extent for extent in part.sizes if extent % min(size, extent)]:
         raise IllegalPlan(f"inner tiles of {size} do not divide a tile of {odd[0]} in a row of "
                           f"{', '.join(part.statements)}")
-    return replace(part, inner=tuple(min(size, extent) for extent in part.sizes))
+    return replace(part, inner=tuple(min(size, extent) for extent in part.sizes), outer=part)
 
 
 def places_of(part: KernelPart) -> tuple[int, ...]:
@@ -85,27 +93,46 @@ def _rows(part: KernelPart) -> tuple[Any, ...]:
                  for row, size in zip(part.tree.members, inner, strict=True))
 
 
-@lru_cache(maxsize=1024)
+@memoized(maxsize=1024)
 def summed_rows(part: KernelPart) -> tuple[int, ...]:
     """Return the tiled rows whose sum numbers the diagonals of a tile, with the fewest diagonals; () if no sum is
     legal.
 
     With inner tiles, the longest row of those without is one of them, so that threads lie along the same rows.
+
+    Raises:
+        IllegalPlan: isl gives up on inner tiles.
     """
-    sums = _legal_sums(part, _rows(part)) if _is_tiled(part) else iter(())
-    return next((some for some in sums if not part.inner or _longest_row(part) in some), ())
+    if not _is_tiled(part):
+        return ()
+    longest = _longest_row(part) if part.inner else None
+    if longest is None:
+        return () if part.inner else next(_legal_sums(part, _rows(part)), ())
+    what = f"testing inner tiles of {', '.join(part.statements)}"
+
+    def first() -> str:
+        with most_operations(MOST_OPERATIONS, what):
+            return json.dumps(next(_legal_sums(part, _rows(part), longest), ()))
+
+    try:
+        return tuple(json.loads(limited(first, what)))
+    except ChildError as error:
+        raise IllegalPlan(f"{what}: {error}") from None
 
 
 def _is_tiled(part: KernelPart) -> bool:
     return isinstance(part.tree, Band) and bool(part.sizes) and len(part.tree.members) == len(part.sizes)
 
 
-def _legal_sums(part: KernelPart, rows: tuple[Any, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the sums of some `rows` that every dependence between different places increases; few diagonals first."""
+def _legal_sums(part: KernelPart, rows: tuple[Any, ...], among: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Yield the sums of some `rows` that every dependence between different places increases; few diagonals first.
+
+    `among`: a row that all of them contain, if any.
+    """
     places = places_of(part)
     between = part.dependences.subtract(part.dependences.eq_at_multi_union_pw_aff(multi(rows)))
     numbers = range(len(rows))
-    sums = [some for count in numbers for some in combinations(numbers, count + 1)]
+    sums = [some for count in numbers for some in combinations(numbers, count + 1) if among is None or among in some]
     sums.sort(key=lambda some: (sum(places[row] - 1 for row in some), len(some)))
     return (some for some in sums if _orders(between, rows, some))
 
@@ -113,9 +140,7 @@ def _legal_sums(part: KernelPart, rows: tuple[Any, ...]) -> Iterator[tuple[int, 
 @lru_cache(maxsize=1024)
 def _longest_row(part: KernelPart) -> int | None:
     """Return the longest of the rows that are summed without inner tiles; None if no sum is legal."""
-    assert isinstance(part.tree, Band)
-    summed = next(_legal_sums(replace(part, inner=()), part.tree.members), ())
-    return max(summed, key=lambda row: part.sizes[row], default=None)
+    return max(summed_rows(part.outer or part), key=lambda row: part.sizes[row], default=None)
 
 
 def _orders(dependences: Any, rows: tuple[Any, ...], some: tuple[int, ...]) -> bool:

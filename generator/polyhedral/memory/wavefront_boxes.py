@@ -7,6 +7,7 @@ exactly. Nothing is written back: every result is stored to both places.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,16 +19,26 @@ import islpy as isl
 from generator.errors import IllegalPlan
 from generator.expr import Expr
 from generator.polyhedral.kit.ast import condition_of
+from generator.polyhedral.kit.context import most_operations
+from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import value_range
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import Band
 from generator.polyhedral.memory.coverage import values_at
 from generator.polyhedral.memory.mapping import block_names, tile_member
 from generator.polyhedral.memory.tile_boxes import Ranges, TileBox, corner_of, elements_of, numbers_of
 from generator.polyhedral.schedules.kernels import KernelPart
-from generator.program import Program
+from generator.program import ELEMENT_BYTES, Program
 
 _WRITES = ("write", "may_write")
+MOST_SHARED = 256 * 1024
+"""More shared memory than a block has on any GPU (227 KiB on NVIDIA's, 160 KiB on AMD's): larger boxes are not tested.
+"""
+MOST_OPERATIONS = 3_000_000
+"""isl operations to find out which boxes can be copied, some seconds, and as many for what is loaded: a count, so that
+all machines offer the same.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +61,63 @@ def subscript_names(count: int) -> tuple[str, ...]:
     return tuple(f"antune_at{d}" for d in range(count))
 
 
-@lru_cache(maxsize=1024)
+@memoized(maxsize=1024)
 def wavefront_boxes(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[WavefrontBox, ...]:
     """Return the boxes, sorted by array. `prefix`: names of the host iterators.
 
     Left out: arrays that a tile reads less often than there are elements in the box.
 
     Raises:
-        IllegalPlan: a box does not contain what is accessed (never seen; checked because results would be wrong).
+        IllegalPlan: isl gives up, or a box does not contain what is accessed (never seen; checked because results would
+            be wrong).
     """
-    ranges, found = _ranges(part, prefix), []
-    for box in worthwhile_boxes(program, part, prefix):
-        if not is_copied(program, part, box, len(prefix)):
-            continue
-        touched, read, written = (_by_tile(program, part, box.array, kinds)
-                                  for kinds in (("read", *_WRITES), ("read",), _WRITES))
-        whole = elements_of(box, ranges, None, None)
-        assert touched is not None and read is not None, "worthwhile boxes are read"
-        if not touched.is_subset(whole):
-            raise IllegalPlan(f"a block would not hold all that its tile accesses of `{box.array}`")
-        found.append(WavefrontBox(box, _loaded(whole, read, written, ranges, len(prefix))))
-    return tuple(found)
+    arrays, ranges = copied_arrays(program, part, prefix), _ranges(part, prefix)
+    with most_operations(MOST_OPERATIONS, f"finding what tiles of {', '.join(part.statements)} load"):
+        return tuple(_with_condition(program, part, box, ranges)
+                     for box in worthwhile_boxes(program, part, prefix) if box.array in arrays)
+
+
+def _with_condition(program: Program, part: KernelPart, box: TileBox, ranges: Ranges) -> WavefrontBox:
+    """Return `box` with the condition under which its elements are loaded. Raises IllegalPlan: see above."""
+    touched, read, written = (_by_tile(program, part, box.array, kinds)
+                              for kinds in (("read", *_WRITES), ("read",), _WRITES))
+    whole = elements_of(box, ranges, None, None)
+    assert touched is not None and read is not None, "worthwhile boxes are read"
+    if not touched.is_subset(whole):
+        raise IllegalPlan(f"a block would not hold all that its tile accesses of `{box.array}`")
+    return WavefrontBox(box, _loaded(whole, read, written, ranges, len(part.prefix)))
+
+
+@memoized(maxsize=1024)
+def copied_arrays(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arrays whose boxes are worthwhile, fit in some GPU's shared memory and can be copied, sorted.
+
+    Raises:
+        IllegalPlan: isl gives up.
+    """
+    boxes = [box for box in worthwhile_boxes(program, part, prefix) if box_bytes(program, box) <= MOST_SHARED]
+    what = f"testing the copies of {', '.join(part.statements)}"
+
+    def legal() -> str:
+        with most_operations(MOST_OPERATIONS, what):
+            return json.dumps([box.array for box in boxes if _is_copied(program, part, box, len(prefix))])
+
+    try:
+        return tuple(json.loads(limited(legal, what))) if boxes else ()
+    except ChildError as error:
+        raise IllegalPlan(f"{what}: {error}") from None
+
+
+def box_bytes(program: Program, box: TileBox) -> int:
+    """Return the shared memory of a box."""
+    return ELEMENT_BYTES[program.array(box.array).type] * prod(box.sizes)
 
 
 @lru_cache(maxsize=1024)
 def worthwhile_boxes(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tuple[TileBox, ...]:
     """Return the boxes of the arrays that a tile reads more often than their box has elements, sorted by array.
 
-    Whether they can be copied is for `is_copied` to say, which takes longer.
+    Whether they can be copied is for `copied_arrays` to say, which takes longer.
     """
     statements = [program.statement(name) for name in part.statements]
     names = sorted({access.array for one in statements for access in one.accesses})
@@ -93,7 +133,7 @@ def worthwhile_boxes(program: Program, part: KernelPart, prefix: tuple[str, ...]
     return tuple(found)
 
 
-def is_copied(program: Program, part: KernelPart, box: TileBox, hosts: int) -> bool:
+def _is_copied(program: Program, part: KernelPart, box: TileBox, hosts: int) -> bool:
     """Return whether no other tile of a launch writes what a tile accesses of the array of `box`. `hosts`: the number
     of host loops.
     """

@@ -57,7 +57,8 @@ class KernelPart:
     outermost first. `tree`: what runs sequentially inside them. `dependences`: those within one launch. `sizes`: not
     empty if the parallel members count tiles of a wavefront (of all tiled rows but the first): the tile sizes of each
     row. `order`: how the parallel members were reordered (empty: not at all). `inner`: the sizes in each row of the
-    tiles inside those of a wavefront, which a thread runs (empty: it runs single points).
+    tiles inside those of a wavefront, which a thread runs (empty: it runs single points). `outer`: then the same part
+    without inner tiles.
     """
 
     statements: tuple[str, ...]
@@ -69,6 +70,7 @@ class KernelPart:
     sizes: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     inner: tuple[int, ...] = ()
+    outer: KernelPart | None = None
 
     @property
     def coarse(self) -> bool:

@@ -14,9 +14,11 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering import lower
+from generator.lowering.analysis.block_parts import BlockWaves
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.polyhedral.memory import diagonals
 from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows, with_inner_tiles
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
@@ -224,3 +226,27 @@ def test_a_missing_barrier_is_found(watched_gpu: DeviceInfo, tmp_path: Path, mon
     )
     assert isinstance(measured(found, watched_gpu, [seidel()], tmp_path / "wrong", change)[0], LaunchFailed)
     assert "race in global memory" in "".join(found_in(tmp_path / "calls"))
+
+
+def test_inner_tiles_are_tested_only_if_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 x 32 threads have no inner tile of 2 each in a tile of 8 x 32 x 32: isl is not asked, which takes long."""
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)))
+    wanted = replace(KERNEL, block=(4, 16), inner_tile=2)
+    assert nearest(wanted, Known(shape, TARGET, True)).inner_tile == 2
+
+    def asked(*_arguments: object) -> tuple[int, ...]:
+        raise AssertionError("isl is asked")
+
+    monkeypatch.setattr(BlockWaves, "inner_tiles", asked)
+    assert nearest(replace(wanted, block=(8, 32)), Known(shape, TARGET, True)) == replace(
+        wanted, block=(8, 32), inner_tile=1)
+
+
+def test_inner_tiles_that_take_isl_too_long_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagonals, "MOST_OPERATIONS", 1)
+    found = replace(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, name="slow")  # another key of caches
+    (shape,) = kernel_shapes(found, seidel().scheduled)
+    assert shape.diagonals == (2, 8) and shape.inner_diagonals(2) == ()
+    with pytest.raises(IllegalPlan, match="testing inner tiles of S0 was given up after 1 operations"):
+        lower(found, seidel(replace(KERNEL, block=(1, 4), inner_tile=2)), TARGET)

@@ -16,6 +16,7 @@ from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.expr import loads_of
 from generator.lowering import lower
+from generator.lowering.analysis import block_parts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import For, expressions, walk
 from generator.plan import KernelPlan, Plan
@@ -168,3 +169,27 @@ def test_offered_copies_have_no_races(name: str, watched_gpu: DeviceInfo, tmp_pa
     assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
     assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
     assert not found_in(tmp_path / "calls")
+
+
+@pytest.mark.parametrize("words", ["testing the copies of S0", "finding what tiles of S0 load"])
+def test_what_takes_isl_too_long_is_not_offered(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a count of operations, so that all machines offer the same; a plan that asks for it is refused likewise."""
+    found = replace(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, name=words)  # another key of caches
+    if "load" in words:
+        (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, "cuda")
+        assert shape.along_diagonals().shareable == ("A",)
+    monkeypatch.setattr(wavefront_boxes, "MOST_OPERATIONS", 1)
+    with pytest.raises(IllegalPlan, match=f"{words} was given up after 1 operations"):
+        lower(found, PLANS["seidel-2d"], TARGET)
+    (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, "cuda")
+    assert shape.along_diagonals().shareable == (("A",) if "load" in words else ())
+
+
+def test_copies_that_no_gpu_holds_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """jacobi-2d copies two arrays."""
+    found = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
+    (shape,) = kernel_shapes(found, PLANS["jacobi-2d"].scheduled, "cuda")
+    assert len(shape.along_diagonals().shareable) == 2
+    whole = shape.along_diagonals().shared_bytes((1, 1), 1, 0)
+    monkeypatch.setattr(block_parts, "MOST_SHARED", whole - 1)
+    assert shape.along_diagonals().shareable == ()
