@@ -193,9 +193,7 @@ def _explain(
     if doubted is not None:
         print(why(program, doubted, target))
         return
-    plan = plan or usual_plan(program, target, usual_schedule(scoped.file))
-    if json_file is not None:
-        _check_counted(plan)
+    plan = _checked(plan or usual_plan(program, target, usual_schedule(scoped.file)), json_file)
     if model is not None:
         print("\n".join(cost_lines(program, plan, target, model)))
         return
@@ -222,13 +220,14 @@ def _explain_template(template: Template, plan: Plan | None, target: Target, oth
     print("\n".join(explain_template(template, plan or first_plan(template), target)))
 
 
-def _check_counted(plan: Plan) -> None:
-    """Raise InputError for a plan whose launches run several time steps."""
+def _checked(plan: Plan, json_file: Path | None) -> Plan:
+    """Return `plan`. Raises InputError if JSON is wanted of launches that run several time steps."""
     from generator.schedules.time_tiles import TimeTiles
 
-    if isinstance(plan.schedule, TimeTiles):
+    if json_file is not None and isinstance(plan.schedule, TimeTiles):
         raise InputError("the launches of this plan run several time steps each, and their blocks and threads with "
                          "work are not counted: leave --json out, or give another --plan")
+    return plan
 
 
 def _write_launches(program: Program, plan: Plan, json_file: Path) -> None:
