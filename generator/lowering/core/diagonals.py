@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from generator.expr import Binary, Expr, Int, Name
 from generator.linear import combination
@@ -20,6 +21,7 @@ from generator.polyhedral.memory.diagonals import (
     full_tiles,
     place_of_longest,
     places_of,
+    steps_of,
     with_inner_tiles,
 )
 from generator.polyhedral.memory.loop_values import loop_values
@@ -103,13 +105,25 @@ def _whole(
     context = box_context([*bounds, steps, *along])
     domain = at_place(part, names.prefix, names.diagonal, names.inside)
     nodes = _along(part, plan, found, names, generate(found.at_point, domain, context, names.below, part.coarse))
-    places = context.intersect(place_of_longest(part, names.diagonal, names.inside))
-    full = full_tiles(domain, outside, places, [names.diagonal, *names.inside.values()])
+    full = _full(part, names, bounds)
     if full is not None:
         whole = domain.intersect_params(full)
         inner = generate(found.at_point, whole, context.intersect(full), names.below, part.coarse)
         nodes = (If(condition_of(full, outside), _along(part, plan, found, names, inner), nodes),)
     return _loop(names.diagonal, Int(0), found.steps, 1, nodes, "diagonals of the tile, one after the other")
+
+
+def _full(part: KernelPart, names: _Names, bounds: Sequence[tuple[str, int, int]]) -> Any | None:
+    """Return the isl parameter Set of the tiles that are completely in the domain: each point, also of inner tiles.
+
+    None if it is not convex, or empty.
+    """
+    part = part.outer or part
+    along = [(name, 0, places_of(part)[row] - 1) for row, name in names.inside.items()]
+    points = box_context([*bounds, (names.diagonal, 0, steps_of(part) - 1), *along])
+    points = points.intersect(place_of_longest(part, names.diagonal, names.inside))
+    domain = at_place(part, names.prefix, names.diagonal, names.inside)
+    return full_tiles(domain, box_context(bounds), points, [names.diagonal, *names.inside.values()])
 
 
 def _along(

@@ -16,7 +16,7 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.analysis.block_parts import BlockWaves
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.nest import Barrier, walk
+from generator.nest import Barrier, For, If, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory import diagonals
 from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows, with_inner_tiles
@@ -250,3 +250,14 @@ def test_inner_tiles_that_take_isl_too_long_are_not_offered(monkeypatch: pytest.
     assert shape.diagonals == (2, 8) and shape.inner_diagonals(2) == ()
     with pytest.raises(IllegalPlan, match="testing inner tiles of S0 was given up after 1 operations"):
         lower(found, seidel(replace(KERNEL, block=(1, 4), inner_tile=2)), TARGET)
+
+
+def test_loops_of_full_inner_tiles_have_no_conditions() -> None:
+    """Tiles with partly filled inner tiles are not full: only their loops have the bounds of the domain."""
+    schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 16)),))
+    found = problem("seidel-2d", ("TSTEPS=20", "N=100")).program
+    [kernel] = lowered_kernels(found, Plan(schedule, (replace(KERNEL, block=(1, 4), inner_tile=2),)))
+    [whole] = [node for node in walk(kernel.body) if isinstance(node, If) and node.otherwise]
+    inside, others = ([node.condition for node in walk(nodes) if isinstance(node, For) and node.iterator == "t"]
+                      for nodes in (whole.then, whole.otherwise))
+    assert [any(part in str(condition) for part in ("min", "max")) for condition in (*inside, *others)] == [False, True]
