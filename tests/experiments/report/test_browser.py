@@ -219,9 +219,10 @@ def thread_seconds(page: Browser) -> float:
     return float(metrics["TaskDuration"])
 
 
-@pytest.mark.parametrize("evaluations", few([2000, 20_000], 0))
+@pytest.mark.slow
+@pytest.mark.parametrize("evaluations", [2000, 20_000])
 def test_a_large_run_loads_quickly_and_says_what_it_leaves_out(page: Browser, tmp_path: Path, evaluations: int) -> None:
-    write_s, load_s = (25, 3) if evaluations == 20_000 else (30, 15)  # by default on any machine, beside other tests
+    write_s, load_s = (25, 3) if evaluations == 20_000 else (30, 15)
     made_run(tmp_path / "run", evaluations).close()
     with read_store(tmp_path / "run") as store:
         begin_s = time.process_time()
