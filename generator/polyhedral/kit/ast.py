@@ -1,9 +1,9 @@
-"""Loops and expressions from isl: its AST as our nodes. No callbacks: the arguments of statements hold everything."""
+"""Loops and expressions from isl: its AST as our nodes, after a check of its order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
@@ -12,6 +12,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.linear import simplify
 from generator.nest import For, If, Instance, Node
+from generator.polyhedral.kit.ast_order import Calls, check_order
 from generator.polyhedral.kit.context import isl_options
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, multi
 
@@ -57,20 +58,44 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName],
     with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1, ast_build_scale_strides=0):
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         try:
-            root = _within_limit(tree, domain, build) if quickly else None
-            root = root or build.node_from_schedule(to_schedule(tree, domain, atomic=quickly))
+            found = _within_limit(tree, domain, build) if quickly else None
+            root, calls = found or _made(build, to_schedule(tree, domain, atomic=quickly))
         except isl.Error as error:
             raise IllegalPlan(f"isl fails to make loops for this schedule: {error}") from None
+        check_order(root, calls, to_schedule(_without_fills(tree), domain).get_map(), context)
         return _nodes(root, notes)
 
 
-def _within_limit(tree: Tree, domain: Any, build: Any) -> Any | None:
-    """Return isl's AST; None if it takes too long."""
+def _made(build: Any, schedule: Any) -> tuple[Any, Calls]:
+    """Return isl's AST of a schedule, and its calls."""
+    calls = Calls()
+    annotating, handle = build.set_at_each_domain(calls.add)
+    root = annotating.node_from_schedule(schedule)
+    del handle  # isl calls `add` while it exists
+    if calls.fault is not None:
+        raise calls.fault
+    return root, calls
+
+
+def _without_fills(tree: Tree) -> Tree:
+    match tree:
+        case Leaf() | Launch():
+            return tree
+        case Band(child=child) | Mapping(child=child):
+            return replace(tree, child=_without_fills(child))
+        case Sequence(children=children):
+            return replace(tree, children=tuple(map(_without_fills, children)))
+        case Fill(child=child):
+            return _without_fills(child)
+
+
+def _within_limit(tree: Tree, domain: Any, build: Any) -> tuple[Any, Calls] | None:
+    """Return isl's AST, and its calls; None if it takes too long."""
     schedule = to_schedule(tree, domain)
     isl.DEFAULT_CONTEXT.reset_operations()
     try:
         with isl_options(max_operations=MOST_OPERATIONS):
-            return build.node_from_schedule(schedule)
+            return _made(build, schedule)
     except isl.Error as error:
         if "maximal number of operations" in str(error):
             return None

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from generator.errors import InputError
+from generator.errors import IllegalPlan, InputError
+from generator.lowering import lower
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from tests.support.interpreter import Device, run_original
 from tests.support.nests import nest_texts
+from tests.support.plans import TARGET, lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.random_nests import check
 
@@ -22,6 +28,11 @@ STENCILS = {
     "time": "for (k = 0; k < 3; k++) { for (i = 1; i < 8; i++) y[i] = x[i-1] + x[i+1]; "
             "for (i = 8; i > 0; i--) x[i] = y[i]; }",
 }
+
+
+BACKWARDS = ("for (i = 0; i < 4; i++) {"
+             " for (j = 0; j < 37; j++) { A[i][j] = B[i][j] + 7; A[i][70 - j] = B[i][j] + 14; }"
+             " for (j = 3 * i; j < 36; j++) if (j % 2 == 0) A[3 - i][j] = B[i][j] + 21; }")
 
 
 def check_seed(seed: int) -> str:
@@ -59,3 +70,15 @@ def test_many_plans(name: str) -> None:
     rng, program = np.random.default_rng(6), program_of(scop(STENCILS[name]))
     for _ in range(60):
         check(program, rng)
+
+
+def test_loops_in_another_order_than_the_schedules_are_refused() -> None:
+    """A[i][36] is first written by S1 and then by S0; in the text that isl makes, S1 comes last."""
+    program = program_of(scop(BACKWARDS, "int A[4][140], B[4][70];"))
+    plan = Plan(ScheduleChoice(serialize_sccs=True), (KernelPlan(("S0", "S1", "S2"), (3, 16), (1, 1)),))
+    with pytest.raises(IllegalPlan, match=r"another order than the schedule's: .*S0"):
+        lower(program, plan, TARGET)
+    usual = replace(plan, kernels=(KernelPlan(("S0", "S1", "S2"), (32, 32), (16, 16)),))
+    device = Device(program, lowered_kernels(program, usual), np.random.default_rng(1))
+    device.run(lower(program, usual, TARGET).host, {})
+    assert device.memory.global_values(program) == run_original(program).global_values(program)
