@@ -55,6 +55,6 @@ def test_found_plans_are_measured_with_the_random_ones(tmp_path: Path) -> None:
             assert collect(base, BLUR, DEVICE, 8, time.monotonic() + 60, sampler) == 8
             [series] = base.series()
             stored = {one.guided for one in base.plans(series)}
-            assert True in stored if guided else stored == {False}
+            assert (True in stored) if guided else (stored == {False})
             shares.append(len(samples & base.digests(series)))
     assert shares[0] < shares[1], "random plans may be among the samples by chance"
