@@ -123,6 +123,12 @@ def parse(lines: Iterable[str]) -> dict[str, MetricValues]:
     return {name: from_ncu(_means(list(by_launch.values()))) for name, by_launch in launched.items()}
 
 
+def seconds_of(lines: Iterable[str]) -> list[float]:
+    """Return the time of each launch in ncu's table, in seconds."""
+    return [_number(row["Metric Value"]) * _SECONDS.get(row["Metric Unit"], math.nan)
+            for row in _rows(lines) if row["Metric Name"] == TIME]
+
+
 def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     table = [line for line in lines if line.startswith('"')]
     yield from csv.DictReader(table)

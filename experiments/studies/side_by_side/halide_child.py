@@ -5,16 +5,22 @@
 It imports nothing of antune: `from antune import halide` in the file means Halide. The pipeline is built again for each
 scheduler, which receives the extents of the output and the inputs; its code is run on the given inputs. The file
 `answers` in the output folder receives a JSON line with the result of each scheduler.
+
+On a GPU, inputs and output stay in its memory, and runs are queued in groups, so that Halide's host code is hidden
+where the kernels take longer. `lock`, if given, is held during runs.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import statistics
 import sys
 import time
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +28,9 @@ import halide as hl
 import numpy as np
 
 WARM, LEAST, MOST = 2, 5, 200
-"""The number of warm-up runs, and the fewest and the most runs that are timed."""
+"""The number of warm-up runs, and the fewest and the most samples."""
+QUEUED = 20
+"""The number of runs of a sample on a GPU."""
 
 
 class Recorder:
@@ -88,27 +96,48 @@ def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) ->
     for param, array, corner in zip(inputs, given, corners(request, given), strict=True):
         buffer = hl.Buffer(array)
         buffer.set_min(corner)
+        buffer.set_host_dirty()  # a GPU's copy is made at the first run
         param.set(buffer)
         param.set_estimates(list(zip(corner, reversed(array.shape), strict=True)))
     for output in outputs:
         output.set_estimates([(0, extent) for extent in sizes])
-    target = hl.get_host_target()
-    pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, {"parallelism": str(request["threads"])}))
+    target = hl.Target(request["target"])
+    parallelism = {"parallelism": str(request["parallelism"])}
+    pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, parallelism))
     pipeline.compile_jit(target)
     found = [np.zeros(list(reversed(sizes)), type_) for type_ in request["types"]]
     buffers = [hl.Buffer(array) for array in found]
-    return timed(pipeline, buffers[0] if len(buffers) == 1 else buffers, request["seconds"]), found
+    with alone(request["lock"]):
+        times = timed(pipeline, buffers, request["seconds"], QUEUED if target.has_gpu_feature() else 1)
+    for buffer in buffers:
+        buffer.copy_to_host()
+    return times, found
 
 
-def timed(pipeline: Any, into: Any, seconds: float) -> list[float]:
-    """Return the times of runs in ms, without the warm-up runs."""
+@contextmanager
+def alone(lock: str | None) -> Iterator[None]:
+    """Hold the lock file, which antune's timings hold too."""
+    if lock is None:
+        yield
+        return
+    with Path(lock).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def timed(pipeline: Any, buffers: list[Any], seconds: float, runs: int) -> list[float]:
+    """Return the times of a run in ms, each the mean of `runs`, without the warm-up."""
+    into = buffers[0] if len(buffers) == 1 else buffers
     times: list[float] = []
     end_s = time.perf_counter() + seconds
     for number in range(WARM + MOST):
         begin_s = time.perf_counter()
-        pipeline.realize(into)
+        for _ in range(runs):
+            pipeline.realize(into)
+        if runs > 1:
+            buffers[0].device_sync()
         if number >= WARM:
-            times.append(1000 * (time.perf_counter() - begin_s))
+            times.append(1000 * (time.perf_counter() - begin_s) / runs)
         if len(times) >= LEAST and time.perf_counter() > end_s:
             break
     return times

@@ -179,7 +179,8 @@ class _Suite:
             ((_, outcome),) = runner.evaluate([Job(number, measured.plans[number])])
             ms = outcome.host_ms if isinstance(outcome, Timed) else None
             ours = PeerTime(OURS, ms, "" if ms else kind_of(outcome))
-        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem)
+        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem,
+                                   runner.device.target)
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
         """Return the guests by name: the rival if it is not a search, and on CPUs the default plan of GPUs."""

@@ -25,6 +25,7 @@ from generator.errors import InputError
 from generator.problem import Problem
 from tests.support.halide_wheel import wheel
 from tests.support.suite import small_problem
+from tests.support.targets import CPU
 
 OURS = PeerTime("antune", 2.0)
 THEIRS = (PeerTime("Halide Mullapudi2016", 3.0), PeerTime("Halide Adams2019", None, "RuntimeError: no"))
@@ -38,7 +39,7 @@ def an_entry(program: str) -> Entry:
 def times_of(name: str, problem: Problem | None = None) -> tuple[PeerTime, ...]:
     wheel()
     found = pipeline(name)
-    return halide_times(found.file, found.parameters_at("small"), problem or small_problem(found)[0])
+    return halide_times(found.file, found.parameters_at("small"), problem or small_problem(found)[0], CPU)
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "max_filter", "matmul"])
@@ -64,7 +65,7 @@ def test_a_definition_that_halide_refuses_is_told(tmp_path: Path) -> None:
     problem = small_problem(pipeline("blur"))[0]
     file = tmp_path / "blur.py"
     file.write_text("from antune import halide as hl\n\ndef build():\n    raise ValueError('not here')\n")
-    found = halide_times(file, (), problem)
+    found = halide_times(file, (), problem, CPU)
     assert [one.detail for one in found] == ["ValueError: not here"] * 2
 
 
