@@ -76,7 +76,7 @@ def main() -> None:
     given = options.parse_args()
     device = find_device(given.device)
     aim = aim_of(device.target)
-    if aim is None or device.target.dialect != "cuda" or find_ncu() is None:
+    if aim is None or device.target.capability is None or find_ncu() is None:
         sys.exit(f"{device.name}: this needs a CUDA device and Nsight Compute")
     for name in parse_pipelines(",".join(given.names)):
         for scheduler in aim.schedulers:

@@ -72,7 +72,7 @@ def aim_of(target: Target) -> Aim | None:
     """Return what Halide has for our `target`: CPUs, and GPUs with CUDA; None for others."""
     if target.shares_host_cores:
         return Aim("host", SCHEDULERS, len(os.sched_getaffinity(0)))
-    if target.dialect != "cuda" or target.capability is None:
+    if target.capability is None:  # of CUDA
         return None
     major, minor = target.capability
     known = max((one for one in CAPABILITIES if one <= 10 * major + minor), default=CAPABILITIES[0])
