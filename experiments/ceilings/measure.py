@@ -19,6 +19,8 @@ from runners.pool_runner import DeviceRunner
 
 WORKING_SETS = (1 << 16, 1 << 19, 1 << 22, 1 << 25, 1 << 27)
 """From 64 KiB, which fit into a core's caches, to 128 MiB, which fit into few caches."""
+CACHES_OVER = 8
+"""On a GPU, the largest working set is at least this many times as large as its L2 cache (60 MB on an H200)."""
 LIMITS = Limits(compile_s=30.0, run_s=30.0, half_width=0.05, time_s=0.4, give_up=2.0)
 Note = Callable[[str], None]
 
@@ -36,12 +38,18 @@ def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
         note(f"{type_}: {rate * 1e-9:.4g} billion operations per second")
         rates.append((type_, rate))
     bandwidths = []
-    for size in WORKING_SETS:
+    for size in working_sets(device.target):
         fastest = max(_best(Probe("sum", "float", size), device, workdir),
                       _best(Probe("triad", "float", size), device, workdir))
         note(f"{size >> 10} KiB: {fastest * 1e-9:.4g} GB/s")
         bandwidths.append(Bandwidth(size, fastest))
     return Ceilings(device.key, device.driver, utc_now(), tuple(rates), tuple(bandwidths))
+
+
+def working_sets(target: Target) -> tuple[int, ...]:
+    """Return the working sets to measure, in bytes: `WORKING_SETS`, and a larger one for a GPU with a large cache."""
+    largest = 1 << max(CACHES_OVER * target.cache_bytes - 1, 0).bit_length()
+    return (*WORKING_SETS, largest) if largest > WORKING_SETS[-1] and not target.shares_host_cores else WORKING_SETS
 
 
 def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
