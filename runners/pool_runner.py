@@ -169,10 +169,11 @@ class DeviceRunner(PoolRunner):
     def __init__(self, problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path,
                  workers: int | None = None, lower: Lower = default_lower, length: int | None = None,
                  rate: Rate = static_ratings, others: Sequence[DeviceInfo] = (), make: Make | None = None,
-                 results: Path | None = None) -> None:
+                 results: Path | None = None, lock: Path | None = None) -> None:
         """`others` are further devices of the same model (`many.check_one_model`). `length`: see
         `runners.check.compare`. `make`: makes the variants of a template in place of its own maker. `results`: see
-        `WorkerSetup`.
+        `WorkerSetup`. `lock`: the file that timings lock, if their times do not count (None: that of the device, so
+        that nothing else runs meanwhile).
 
         Raises:
             InputError: the device does not support a template's language.
@@ -186,7 +187,7 @@ class DeviceRunner(PoolRunner):
         all_devices = (device, *others)
         kernels = self._folder / "kernels"
         setups = {one.key: WorkerSetup(problem.subject, reference, one.key, device.target, limits,
-                                       timing_lock(one.key, device.target), lower, length, rate, kernels,
+                                       lock or timing_lock(one.key, device.target), lower, length, rate, kernels,
                                        results=results)
                   for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))

@@ -1,15 +1,20 @@
 """Random plans of every program, checked: `python -m experiments.studies.first_contact.plans FILE DEVICE N PROGRAMS
 PIPELINES`.
 
-FILE is rewritten after each program; the same command continues.
+Each program is checked in a process of its own (the same command with one program), several at a time: only results
+count, not times. FILE is rewritten after each program; the same command continues.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -28,6 +33,9 @@ from runners.pool_runner import DeviceRunner
 SEED = 27
 LIMITS = Limits(min_repeats=2, max_repeats=2)
 INTERRUPTED = 130
+WORKERS = 2
+"""Processes that compile for a program; another one measures."""
+POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ def check(name: str, searches: tuple[RunOptions, ...], device: DeviceInfo, count
         return Checked(name, 0, 0, 0, (str(error),))
     plans = draw(found, device, searches, count)
     with tempfile.TemporaryDirectory(prefix="antune-plans-") as folder:
-        runner = DeviceRunner(found, device, LIMITS, Path(folder))
+        runner = DeviceRunner(found, device, LIMITS, Path(folder), WORKERS, lock=Path(folder) / "lock")
         try:
             outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
         finally:
@@ -91,23 +99,67 @@ def check(name: str, searches: tuple[RunOptions, ...], device: DeviceInfo, count
     return checked
 
 
+def say(checked: Checked) -> None:
+    """Print a line, and one for each fault."""
+    print(f"{checked.program}: {checked.right} right, {checked.not_offered} not offered, {checked.wrong} wrong")
+    print("".join(f"  {fault}\n" for fault in checked.faults), end="", flush=True)
+
+
+def side_by_side(commands: Mapping[str, Sequence[str]], at_once: int) -> Iterator[tuple[str, int]]:
+    """Run the commands, `at_once` at a time; yield name and exit code of each as it ends.
+
+    If this ends early, they get Ctrl-C.
+    """
+    waiting, running = list(commands), dict[str, subprocess.Popen[bytes]]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                name = waiting.pop(0)
+                running[name] = subprocess.Popen(commands[name], stdin=subprocess.DEVNULL)
+            ended = {key: code for key, child in running.items() if (code := child.poll()) is not None}
+            for key, code in ended.items():
+                del running[key]
+                yield key, code
+            time.sleep(0 if ended else POLL_S)
+    finally:
+        for child in running.values():
+            child.send_signal(signal.SIGINT)
+        for child in running.values():
+            child.wait()
+
+
 def main(file: Path, device: str, count: int, programs: str, pipelines: str) -> None:
     """Check the programs that are not in `file` yet. Raises InputError."""
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     done = {row["program"] for row in known}
-    found = find_device(device)
-    for name, searches in options_of(programs, pipelines, device):
-        if name not in done:
-            checked = check(name, searches, found, count)
-            known.append(asdict(checked))
+    find_device(device)
+    with tempfile.TemporaryDirectory(prefix="antune-plans-") as folder:
+        parts = {name: Path(folder) / f"{name}.json" for name, _ in options_of(programs, pipelines, device)
+                 if name not in done}
+        commands = {name: (sys.executable, "-m", __spec__.name, "--one", str(part), device, str(count), programs,
+                           pipelines, name) for name, part in parts.items()}
+        for name, code in side_by_side(commands, max(1, len(os.sched_getaffinity(0)) // (WORKERS + 1))):
+            part = parts[name]
+            row = json.loads(part.read_text(encoding="utf-8")) if part.exists() else asdict(
+                Checked(name, 0, 0, 0, (f"its process ended with {code}",)))
+            known.append(row)
             write_atomically(file, json.dumps(known, indent=2) + "\n")
-            print(f"{name}: {checked.right} right, {checked.not_offered} not offered, {checked.wrong} wrong")
-            print("".join(f"  {fault}\n" for fault in checked.faults), end="", flush=True)
+
+
+def one(part: Path, device: str, count: int, programs: str, pipelines: str, name: str) -> None:
+    """Check one program, and write its row to `part`. Raises InputError."""
+    searches = dict(options_of(programs, pipelines, device))[name]
+    checked = check(name, searches, find_device(device), count)
+    write_atomically(part, json.dumps(asdict(checked), indent=2) + "\n")
+    say(checked)
 
 
 if __name__ == "__main__":
     try:
-        main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:6])
+        if sys.argv[1] == "--one":
+            one(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *sys.argv[5:8])
+        else:
+            main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:6])
     except AntuneError as error:
         sys.exit(f"antune: {error}")
     except KeyboardInterrupt:
