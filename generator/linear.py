@@ -90,6 +90,15 @@ def _scaled_sum(parts: list[tuple[Terms, int]], constant: int) -> Terms:
     return total
 
 
+def terms(expr: Expr) -> Terms:
+    """Return the terms of a sum with their factors; that of None is the constant.
+
+    >>> terms(Binary("-", Binary("*", Int(2), Name("k")), Int(5))) == {None: -5, Name("k"): 2}
+    True
+    """
+    return dict(_terms(expr))
+
+
 def _terms(expr: Expr) -> Terms:
     match expr:
         case Int(value):

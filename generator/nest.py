@@ -237,8 +237,15 @@ class Fragments:
     place: Expr | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A comment on the nodes after it."""
+
+    text: str
+
+
 Node: TypeAlias = (
-    For | If | Instance | Assign | Streamed | Barrier | Declare | Atomic | Shuffle | Receive | Fragments
+    For | If | Instance | Assign | Streamed | Barrier | Declare | Atomic | Shuffle | Receive | Fragments | Note
 )
 
 
@@ -290,7 +297,7 @@ def expressions(node: Node) -> tuple[Expr, ...]:
             return node.variable, node.source, node.lane
         case Fragments():
             return (node.warp,) if node.place is None else (node.warp, node.place)
-        case Barrier() | Declare():
+        case Barrier() | Declare() | Note():
             return ()
         case _:
             assert_never(node)
@@ -322,7 +329,7 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
         case Fragments():
             place = None if node.place is None else function(node.place)
             return replace(node, warp=function(node.warp), place=place)
-        case Barrier() | Declare():
+        case Barrier() | Declare() | Note():
             return node
         case _:
             assert_never(node)

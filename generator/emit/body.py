@@ -25,6 +25,7 @@ from generator.nest import (
     If,
     Instance,
     Node,
+    Note,
     Receive,
     Shuffle,
     Streamed,
@@ -79,6 +80,8 @@ class BodyWriter:
                     yield pad + self._call(node)
                 case Barrier():
                     yield from (pad + line for line in self._barrier(node))
+                case Note(text):
+                    yield f"{pad}// {text}"
                 case Declare():
                     yield pad + self._declaration(node)
                 case Shuffle():

@@ -20,7 +20,7 @@ from functools import reduce
 
 from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of, parts
 from generator.linear import is_plain, simplify, substitute
-from generator.nest import Assign, Atomic, Declare, For, If, Node, expressions, map_expressions, walk
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Note, expressions, map_expressions, walk
 
 LEAST_TRIPS = 32
 MOST_LOADS = 64
@@ -113,7 +113,7 @@ def _can_be_cut(loop: For, last: Expr) -> bool:
         return False
     sides = (last.left, last.right) if isinstance(last, Binary) and last.op == "min" else (last,)
     trips = [side.value - loop.start.value + 1 for side in sides if isinstance(side, Int)]
-    simple = all(isinstance(node, Assign | Atomic | If | Declare) for node in walk(loop.body))
+    simple = all(isinstance(node, Assign | Atomic | If | Declare | Note) for node in walk(loop.body))
     loads = sum(1 for node in walk(loop.body) for expr in expressions(node) for _ in loads_of(expr)) if simple else 0
     return simple and bool(trips) and min(trips) >= LEAST_TRIPS and loads <= MOST_LOADS
 

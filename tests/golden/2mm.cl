@@ -28,18 +28,16 @@ void kernel0(__global const double *restrict A, __global const double *restrict 
   __local double A_shared[32][32];
   __local double B_shared[32][32];
   for (int k_tile = 0; k_tile <= 1; ++k_tile) { // tile of k
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill A_shared (32 x 32 elements of A)
-      for (int e1 = t1; e1 < 32; e1 += 16) {
-        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 41) {
-          A_shared[e0][e1] = A[(32 * b0 + e0) * 41 + 32 * k_tile + e1];
-        }
+    // all threads fill A_shared (32 x 32 elements of A)
+    for (int e1 = t1; e1 < 32; e1 += 16) {
+      if (32 * b0 + t0 < 37 && 32 * k_tile + e1 < 41) {
+        A_shared[t0][e1] = A[(32 * b0 + t0) * 41 + 32 * k_tile + e1];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill B_shared (32 x 32 elements of B)
-      for (int e1 = t1; e1 < 32; e1 += 16) {
-        if (32 * k_tile + e0 < 41 && 32 * b1 + e1 < 53) {
-          B_shared[e0][e1] = B[(32 * k_tile + e0) * 53 + 32 * b1 + e1];
-        }
+    // all threads fill B_shared (32 x 32 elements of B)
+    for (int e1 = t1; e1 < 32; e1 += 16) {
+      if (32 * k_tile + t0 < 41 && 32 * b1 + e1 < 53) {
+        B_shared[t0][e1] = B[(32 * k_tile + t0) * 53 + 32 * b1 + e1];
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -68,18 +66,16 @@ void kernel1(__global const double *restrict C, __global double *restrict D, __g
   __local double C_shared[32][32];
   __local double tmp_shared[32][32];
   for (int k_tile = 0; k_tile <= 1; ++k_tile) { // tile of k
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill C_shared (32 x 32 elements of C)
-      for (int e1 = t1; e1 < 32; e1 += 16) {
-        if (32 * k_tile + e0 < 53 && 32 * b1 + e1 < 67) {
-          C_shared[e0][e1] = C[(32 * k_tile + e0) * 67 + 32 * b1 + e1];
-        }
+    // all threads fill C_shared (32 x 32 elements of C)
+    for (int e1 = t1; e1 < 32; e1 += 16) {
+      if (32 * k_tile + t0 < 53 && 32 * b1 + e1 < 67) {
+        C_shared[t0][e1] = C[(32 * k_tile + t0) * 67 + 32 * b1 + e1];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill tmp_shared (32 x 32 elements of tmp)
-      for (int e1 = t1; e1 < 32; e1 += 16) {
-        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 53) {
-          tmp_shared[e0][e1] = tmp[(32 * b0 + e0) * 53 + 32 * k_tile + e1];
-        }
+    // all threads fill tmp_shared (32 x 32 elements of tmp)
+    for (int e1 = t1; e1 < 32; e1 += 16) {
+      if (32 * b0 + t0 < 37 && 32 * k_tile + e1 < 53) {
+        tmp_shared[t0][e1] = tmp[(32 * b0 + t0) * 53 + 32 * k_tile + e1];
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

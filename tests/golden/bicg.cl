@@ -25,10 +25,9 @@ void kernel0(__global const double *restrict A, __global const double *restrict 
   const int t0 = get_local_id(0);
   __local double r_shared[32];
   for (int i_tile = 0; i_tile <= 2; ++i_tile) { // tile of i
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill r_shared (32 elements of r)
-      if (32 * i_tile + e0 < 83) {
-        r_shared[e0] = r[32 * i_tile + e0];
-      }
+    // all threads fill r_shared (32 elements of r)
+    if (32 * i_tile + t0 < 83) {
+      r_shared[t0] = r[32 * i_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 60 && i_tile == 0) {
@@ -53,16 +52,13 @@ void kernel1(__global const double *restrict A, __global const double *restrict 
   __local double p_shared[32];
   for (int j_tile = 0; j_tile <= 1; ++j_tile) { // tile of j
     for (int e0 = 0; e0 < 32; ++e0) { // all threads fill A_shared (32 x 32 elements of A)
-      for (int e1 = t0; e1 < 32; e1 += 32) {
-        if (32 * b0 + e0 < 83 && 32 * j_tile + e1 < 61) {
-          A_shared[e0][e1] = A[(32 * b0 + e0) * 61 + 32 * j_tile + e1];
-        }
+      if (32 * b0 + e0 < 83 && 32 * j_tile + t0 < 61) {
+        A_shared[e0][t0] = A[(32 * b0 + e0) * 61 + 32 * j_tile + t0];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill p_shared (32 elements of p)
-      if (32 * j_tile + e0 < 61) {
-        p_shared[e0] = p[32 * j_tile + e0];
-      }
+    // all threads fill p_shared (32 elements of p)
+    if (32 * j_tile + t0 < 61) {
+      p_shared[t0] = p[32 * j_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 82 && j_tile == 0) {

@@ -46,10 +46,9 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
       }
     }
   }
-  for (int e0_turn = 0; e0_turn < 1; ++e0_turn) { // A_shared: this thread starts to copy its part of a tile
-    if (32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2 < 60) {
-      antune_copy<16>(&A_shared[0][(8 * t0 + t1 + 64 * e0_turn) / 2][4 * ((8 * t0 + t1 + 64 * e0_turn) % 2)], &A[(32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2) * 40 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 2)]);
-    }
+  // A_shared: this thread starts to copy its part of a tile
+  if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
+    antune_copy<16>(&A_shared[0][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 4 * ((8 * t0 + t1) % 2)]);
   }
   #pragma unroll 2
   for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile
@@ -61,10 +60,9 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
     antune_wait_copies();
     __syncthreads();
     if (k_tile + 1 <= 4) {
-      for (int e0_turn = 0; e0_turn < 1; ++e0_turn) { // A_shared: this thread starts to copy its part of a tile
-        if (32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2 < 60) {
-          antune_copy<16>(&A_shared[(k_tile + 1) % 2][(8 * t0 + t1 + 64 * e0_turn) / 2][4 * ((8 * t0 + t1 + 64 * e0_turn) % 2)], &A[(32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 2) + 8]);
-        }
+      // A_shared: this thread starts to copy its part of a tile
+      if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
+        antune_copy<16>(&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2) + 8]);
       }
       #pragma unroll 2
       for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile

@@ -30,10 +30,9 @@ void kernel0(__global const float *restrict A, __global const float *restrict B,
     }
   }
   for (int k_tile = 0; k_tile <= 4; ++k_tile) { // tile of k
-    for (int e0_turn = 0; e0_turn < 1; ++e0_turn) { // all threads fill A_shared (32 x 8 elements of A)
-      if (32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2 < 60) {
-        vstore4(vload4(0, &A[(32 * b0 + (8 * t0 + t1 + 64 * e0_turn) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 2)]), 0, &A_shared[(8 * t0 + t1 + 64 * e0_turn) / 2][4 * ((8 * t0 + t1 + 64 * e0_turn) % 2)]);
-      }
+    // all threads fill A_shared (32 x 8 elements of A)
+    if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
+      vstore4(vload4(0, &A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2)]), 0, &A_shared[(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)]);
     }
     for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // all threads fill B_shared (8 x 64 elements of B)
       if (64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16) < 100) {

@@ -30,35 +30,29 @@ void kernel0(__global double *restrict A, __global const double *restrict u1, __
   __local double y_shared[32];
   __local double z_shared[32];
   for (int i_tile = 0; i_tile <= 2; ++i_tile) { // tile of i
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill u1_shared (32 elements of u1)
-      if (32 * i_tile + e0 < 67) {
-        u1_shared[e0] = u1[32 * i_tile + e0];
-      }
+    // all threads fill u1_shared (32 elements of u1)
+    if (32 * i_tile + t0 < 67) {
+      u1_shared[t0] = u1[32 * i_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill u2_shared (32 elements of u2)
-      if (32 * i_tile + e0 < 67) {
-        u2_shared[e0] = u2[32 * i_tile + e0];
-      }
+    // all threads fill u2_shared (32 elements of u2)
+    if (32 * i_tile + t0 < 67) {
+      u2_shared[t0] = u2[32 * i_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill v1_shared (32 elements of v1)
-      if (32 * b0 + e0 < 67) {
-        v1_shared[e0] = v1[32 * b0 + e0];
-      }
+    // all threads fill v1_shared (32 elements of v1)
+    if (32 * b0 + t0 < 67) {
+      v1_shared[t0] = v1[32 * b0 + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill v2_shared (32 elements of v2)
-      if (32 * b0 + e0 < 67) {
-        v2_shared[e0] = v2[32 * b0 + e0];
-      }
+    // all threads fill v2_shared (32 elements of v2)
+    if (32 * b0 + t0 < 67) {
+      v2_shared[t0] = v2[32 * b0 + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill y_shared (32 elements of y)
-      if (32 * i_tile + e0 < 67) {
-        y_shared[e0] = y[32 * i_tile + e0];
-      }
+    // all threads fill y_shared (32 elements of y)
+    if (32 * i_tile + t0 < 67) {
+      y_shared[t0] = y[32 * i_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill z_shared (32 elements of z)
-      if (32 * b0 + e0 < 67) {
-        z_shared[e0] = z[32 * b0 + e0];
-      }
+    // all threads fill z_shared (32 elements of z)
+    if (32 * b0 + t0 < 67) {
+      z_shared[t0] = z[32 * b0 + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 66) {
@@ -84,16 +78,13 @@ void kernel1(__global const double *restrict A, __global double *restrict w, __g
   __local double x_shared[32];
   for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
     for (int e0 = 0; e0 < 32; ++e0) { // all threads fill A_shared (32 x 32 elements of A)
-      for (int e1 = t0; e1 < 32; e1 += 32) {
-        if (32 * b0 + e0 < 67 && 32 * j_tile + e1 < 67) {
-          A_shared[e0][e1] = A[(32 * b0 + e0) * 67 + 32 * j_tile + e1];
-        }
+      if (32 * b0 + e0 < 67 && 32 * j_tile + t0 < 67) {
+        A_shared[e0][t0] = A[(32 * b0 + e0) * 67 + 32 * j_tile + t0];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill x_shared (32 elements of x)
-      if (32 * j_tile + e0 < 67) {
-        x_shared[e0] = x[32 * j_tile + e0];
-      }
+    // all threads fill x_shared (32 elements of x)
+    if (32 * j_tile + t0 < 67) {
+      x_shared[t0] = x[32 * j_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 66) {

@@ -27,23 +27,18 @@ void kernel0(__global const double *restrict A, __global const double *restrict 
   __local double x_shared[32];
   for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
     for (int e0 = 0; e0 < 32; ++e0) { // all threads fill A_shared (32 x 32 elements of A)
-      for (int e1 = t0; e1 < 32; e1 += 32) {
-        if (32 * b0 + e0 < 67 && 32 * j_tile + e1 < 67) {
-          A_shared[e0][e1] = A[(32 * b0 + e0) * 67 + 32 * j_tile + e1];
-        }
+      if (32 * b0 + e0 < 67 && 32 * j_tile + t0 < 67) {
+        A_shared[e0][t0] = A[(32 * b0 + e0) * 67 + 32 * j_tile + t0];
       }
     }
     for (int e0 = 0; e0 < 32; ++e0) { // all threads fill B_shared (32 x 32 elements of B)
-      for (int e1 = t0; e1 < 32; e1 += 32) {
-        if (32 * b0 + e0 < 67 && 32 * j_tile + e1 < 67) {
-          B_shared[e0][e1] = B[(32 * b0 + e0) * 67 + 32 * j_tile + e1];
-        }
+      if (32 * b0 + e0 < 67 && 32 * j_tile + t0 < 67) {
+        B_shared[e0][t0] = B[(32 * b0 + e0) * 67 + 32 * j_tile + t0];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill x_shared (32 elements of x)
-      if (32 * j_tile + e0 < 67) {
-        x_shared[e0] = x[32 * j_tile + e0];
-      }
+    // all threads fill x_shared (32 elements of x)
+    if (32 * j_tile + t0 < 67) {
+      x_shared[t0] = x[32 * j_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 66 && j_tile == 0) {

@@ -85,9 +85,8 @@ void kernel1(__global const uchar *restrict b, __global int *restrict h)
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   __local int h_block[256];
-  for (int e0 = t0 * 32 + t1; e0 < 256; e0 += 256) { // all threads fill h_block (256 elements)
-    h_block[e0] = 0;
-  }
+  // all threads fill h_block (256 elements)
+  h_block[t0 * 32 + t1] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int i_point = 0; i_point <= 3; ++i_point) { // points of this thread along i
     for (int j_point = 0; j_point <= 3; ++j_point) { // points of this thread along j
@@ -95,10 +94,9 @@ void kernel1(__global const uchar *restrict b, __global int *restrict h)
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int e0 = t0 * 32 + t1; e0 < 256; e0 += 256) { // all threads combine h_block with h
-    if (h_block[e0] != 0) {
-      antune_add_int(&h[e0], h_block[e0]);
-    }
+  // all threads combine h_block with h
+  if (h_block[t0 * 32 + t1] != 0) {
+    antune_add_int(&h[t0 * 32 + t1], h_block[t0 * 32 + t1]);
   }
 }
 
@@ -111,9 +109,10 @@ void kernel2(__global const uchar *restrict b, __global const double *restrict v
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   __local double w_block[4][16];
-  for (int e0 = t0; e0 < 4; e0 += 8) { // all threads fill w_block (4 x 16 elements)
-    for (int e1 = t1; e1 < 16; e1 += 32) {
-      w_block[e0][e1] = 0;
+  // all threads fill w_block (4 x 16 elements)
+  if (t0 < 4) {
+    if (t1 < 16) {
+      w_block[t0][t1] = 0;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -123,10 +122,11 @@ void kernel2(__global const uchar *restrict b, __global const double *restrict v
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int e0 = t0; e0 < 4; e0 += 8) { // all threads combine w_block with w
-    for (int e1 = t1; e1 < 16; e1 += 32) {
-      if (w_block[e0][e1] != 0) {
-        antune_add_double(&w[(4 * b0 + e0) * 16 + e1], w_block[e0][e1]);
+  // all threads combine w_block with w
+  if (t0 < 4) {
+    if (t1 < 16) {
+      if (w_block[t0][t1] != 0) {
+        antune_add_double(&w[(4 * b0 + t0) * 16 + t1], w_block[t0][t1]);
       }
     }
   }

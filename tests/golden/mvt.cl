@@ -25,10 +25,9 @@ void kernel0(__global const double *restrict A, __global double *restrict x2, __
   const int t0 = get_local_id(0);
   __local double y_2_shared[32];
   for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill y_2_shared (32 elements of y_2)
-      if (32 * j_tile + e0 < 67) {
-        y_2_shared[e0] = y_2[32 * j_tile + e0];
-      }
+    // all threads fill y_2_shared (32 elements of y_2)
+    if (32 * j_tile + t0 < 67) {
+      y_2_shared[t0] = y_2[32 * j_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 66) {
@@ -50,16 +49,13 @@ void kernel1(__global const double *restrict A, __global double *restrict x1, __
   __local double y_1_shared[32];
   for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
     for (int e0 = 0; e0 < 32; ++e0) { // all threads fill A_shared (32 x 32 elements of A)
-      for (int e1 = t0; e1 < 32; e1 += 32) {
-        if (32 * b0 + e0 < 67 && 32 * j_tile + e1 < 67) {
-          A_shared[e0][e1] = A[(32 * b0 + e0) * 67 + 32 * j_tile + e1];
-        }
+      if (32 * b0 + e0 < 67 && 32 * j_tile + t0 < 67) {
+        A_shared[e0][t0] = A[(32 * b0 + e0) * 67 + 32 * j_tile + t0];
       }
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill y_1_shared (32 elements of y_1)
-      if (32 * j_tile + e0 < 67) {
-        y_1_shared[e0] = y_1[32 * j_tile + e0];
-      }
+    // all threads fill y_1_shared (32 elements of y_1)
+    if (32 * j_tile + t0 < 67) {
+      y_1_shared[t0] = y_1[32 * j_tile + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 66) {

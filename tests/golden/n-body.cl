@@ -37,40 +37,33 @@ void kernel0(__global float *restrict ax, __global float *restrict ay, __global 
   float r2_here;
   float s_here;
   for (int j_tile = 0; j_tile <= 1; ++j_tile) { // tile of j
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill m_shared (32 elements of m)
-      if (32 * j_tile + e0 < 37) {
-        m_shared[e0] = m[32 * j_tile + e0];
-      }
+    // all threads fill m_shared (32 elements of m)
+    if (32 * j_tile + t0 < 37) {
+      m_shared[t0] = m[32 * j_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill x_shared0 (32 elements of x)
-      if (32 * j_tile + e0 < 37) {
-        x_shared0[e0] = x[32 * j_tile + e0];
-      }
+    // all threads fill x_shared0 (32 elements of x)
+    if (32 * j_tile + t0 < 37) {
+      x_shared0[t0] = x[32 * j_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill x_shared1 (32 elements of x)
-      if (32 * b0 + e0 < 37) {
-        x_shared1[e0] = x[32 * b0 + e0];
-      }
+    // all threads fill x_shared1 (32 elements of x)
+    if (32 * b0 + t0 < 37) {
+      x_shared1[t0] = x[32 * b0 + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill y_shared0 (32 elements of y)
-      if (32 * j_tile + e0 < 37) {
-        y_shared0[e0] = y[32 * j_tile + e0];
-      }
+    // all threads fill y_shared0 (32 elements of y)
+    if (32 * j_tile + t0 < 37) {
+      y_shared0[t0] = y[32 * j_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill y_shared1 (32 elements of y)
-      if (32 * b0 + e0 < 37) {
-        y_shared1[e0] = y[32 * b0 + e0];
-      }
+    // all threads fill y_shared1 (32 elements of y)
+    if (32 * b0 + t0 < 37) {
+      y_shared1[t0] = y[32 * b0 + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill z_shared0 (32 elements of z)
-      if (32 * j_tile + e0 < 37) {
-        z_shared0[e0] = z[32 * j_tile + e0];
-      }
+    // all threads fill z_shared0 (32 elements of z)
+    if (32 * j_tile + t0 < 37) {
+      z_shared0[t0] = z[32 * j_tile + t0];
     }
-    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill z_shared1 (32 elements of z)
-      if (32 * b0 + e0 < 37) {
-        z_shared1[e0] = z[32 * b0 + e0];
-      }
+    // all threads fill z_shared1 (32 elements of z)
+    if (32 * b0 + t0 < 37) {
+      z_shared1[t0] = z[32 * b0 + t0];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 36 && j_tile == 0) {

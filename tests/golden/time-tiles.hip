@@ -24,23 +24,33 @@ void kernel0(double *__restrict__ A, double *__restrict__ B, double *__restrict_
       }
     }
   }
-  for (int at0 = max(-3, -(8 * b0)) + t0, last1 = min(10, -(8 * b0)); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+  // all threads fill the rim of B_here
+  if (t0 + 8 * b0 <= 3 && t0 <= 0) {
+    int at0;
+    at0 = max(-3, -(8 * b0)) + t0;
     for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
       B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
     }
   }
-  for (int at0 = max(-3, 38 - 8 * b0) + t0, last1 = min(10, 38 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+  // all threads fill the rim of B_here
+  if (t0 <= 8 * b0 - 28 && t0 <= 0) {
+    int at0;
+    at0 = max(-3, 38 - 8 * b0) + t0;
     for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
       B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
     }
   }
   for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
-    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, -(16 * b1)); at1 <= last2; at1 += 8) {
+    if (t1 + 16 * b1 <= 3 && t1 <= 0) {
+      int at1;
+      at1 = max(-3, -(16 * b1)) + t1;
       B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
     }
   }
   for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
-    for (int at1 = max(-3, 38 - 16 * b1) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+    if (t1 <= 16 * b1 - 20 && t1 <= 0) {
+      int at1;
+      at1 = max(-3, 38 - 16 * b1) + t1;
       B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
     }
   }

@@ -29,6 +29,7 @@ from generator.nest import (
     If,
     Instance,
     Node,
+    Note,
     Receive,
     Shuffle,
     Streamed,
@@ -280,6 +281,8 @@ class Machine:
                 return _atomic(target, operator, kind, memory.function(value), memory)
             case Declare(name):
                 return lambda _names, memory: memory.registers.update({name: {}})
+            case Note():
+                return lambda _names, _memory: None
             case Fragments():
                 raise AssertionError("fragments are multiplied by tests/cuda_double")
             case Instance() | Barrier() | Shuffle() | Receive():
