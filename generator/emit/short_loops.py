@@ -53,8 +53,9 @@ def without_short_loops(kernel: LoweredKernel) -> tuple[Node, ...]:
     """Return the body of `kernel` without loops that are known to have at most one iteration."""
     indices = zip("bt", (kernel.grid, kernel.block), strict=True)
     ranges = {f"{letter}{d}": (0, n - 1) for letter, sizes in indices for d, n in enumerate(reversed(sizes))}
-    types = {array.name: array.type for array in (*kernel.arrays, *kernel.scalars, *kernel.shared)}
-    declared = {node.name: node.type for node in walk(kernel.body) if isinstance(node, Declare)}
+    types: dict[str, str] = {array.name: array.type for array in (*kernel.arrays, *kernel.scalars)}
+    types |= {box.name: box.type for box in kernel.shared}
+    declared: dict[str, str] = {node.name: node.type for node in walk(kernel.body) if isinstance(node, Declare)}
     return _Shortening(Intervals({}, declared | types), frozenset(types)).nodes(kernel.body, ranges)
 
 
