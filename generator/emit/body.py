@@ -80,9 +80,7 @@ class BodyWriter:
                     yield pad + self._call(node)
                 case Barrier():
                     yield from (pad + line for line in self._barrier(node))
-                case Note(text):
-                    yield f"{pad}// {text}"
-                case Declare():
+                case Declare() | Note():
                     yield pad + self._declaration(node)
                 case Shuffle():
                     yield from self._shuffle(node, depth)
@@ -116,7 +114,9 @@ class BodyWriter:
         block = self.words.array_barrier if node.arrays else self.words.barrier
         yield block if node.level == "block" else self.words.sub_group_barrier
 
-    def _declaration(self, node: Declare) -> str:
+    def _declaration(self, node: Declare | Note) -> str:
+        if isinstance(node, Note):
+            return f"// {node.text}"
         aligned = self.words.aligned.format(bytes=self.aligned[node.name]) if node.name in self.aligned else ""
         sizes, note = "".join(f"[{n}]" for n in node.sizes), f" // {node.note}" if node.note else ""
         return f"{aligned}{self.words.type(node.type)} {node.name}{sizes};{note}"

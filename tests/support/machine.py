@@ -238,11 +238,8 @@ class Machine:
 
                 return loop
             case If(condition, then, otherwise):
-                test, yes, no = (
-                    memory.function(condition),
-                    self._waiting(then, memory),
-                    self._waiting(otherwise, memory),
-                )
+                test = memory.function(condition)
+                yes, no = (self._waiting(nodes, memory) for nodes in (then, otherwise))
                 return lambda names, memory: (yes if test(names, memory) else no)(names, memory)
             case Barrier(copies=copies):
                 return _wait(node, lambda _names, memory: memory.copy() if copies else 0,
