@@ -67,16 +67,30 @@ def scale(values: NDArray[Any]) -> NDArray[np.float64]:
     So elements that cancel to almost 0 are compared with their peers: with the root mean square of the finite values,
     but at most PEERS times the median of the nonzero ones. A few huge elements must not hide errors in all others.
     """
+    numbers = _sizes(values)
+    numbers += _usual(numbers)
+    return numbers
+
+
+def usual_size(values: NDArray[Any]) -> float:
+    """Return what `scale` adds to the size of each value; 0 if no value is finite and nonzero."""
+    return _usual(_sizes(values))
+
+
+def _sizes(values: NDArray[Any]) -> NDArray[np.float64]:
     numbers = values.astype(np.float64)
     np.abs(numbers, out=numbers)
+    return numbers
+
+
+def _usual(numbers: NDArray[np.float64]) -> float:
     sizes = numbers[np.isfinite(numbers) & (numbers != 0)]
     if not sizes.size:
-        return numbers
+        return 0.0
     largest, median = float(np.max(sizes)), float(np.median(sizes, overwrite_input=True))
     sizes /= largest  # in place: allocating a large array takes longer than using it
     np.square(sizes, out=sizes)
-    numbers += min(largest * math.sqrt(float(np.sum(sizes)) / numbers.size), PEERS * median)
-    return numbers
+    return min(largest * math.sqrt(float(np.sum(sizes)) / numbers.size), PEERS * median)
 
 
 def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair],

@@ -32,7 +32,7 @@ from metrics.outcome import (
 )
 from metrics.statistics import median, series_interval
 from runners.backends import open_device
-from runners.check import compare, longest_chain
+from runners.check import Comparison
 from runners.driver import BuildError, Executable, LaunchError, RunTime
 from runners.host_program import BoundLaunch, launches
 from runners.interleaved import play
@@ -87,7 +87,7 @@ class DeviceWorker:
         self._reference, self._contract = problem.reference, problem.contract
         self._device = open_device(setup.device, problem)
         self._memory = self._device.memory
-        self._length = longest_chain(setup.subject) if setup.length is None else setup.length
+        self._expected = Comparison(setup.subject, self._reference.outputs, setup.length, self._reference.rounding)
 
     def __call__(self, task: DeviceTask, report: Report) -> Answer:
         """Return an Outcome, Interleaved, or a profile.
@@ -209,8 +209,7 @@ class DeviceWorker:
 
     def _difference(self, which: Literal["first", "last"], loaded: _Loaded) -> str | None:
         got = self._memory.read([array.name for array in self._contract.outputs])
-        message = self._memory.overrun() or compare(self._setup.subject, self._reference.outputs, got, self._length,
-                                                    self._reference.rounding, loaded.variant.plan.rounded_products)
+        message = self._memory.overrun() or self._expected.difference(got, loaded.variant.plan.rounded_products)
         if message is None and which == "last":
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
