@@ -45,9 +45,14 @@ def _is_own(folder: Path) -> bool:
     return True
 
 
+def cores_lock() -> Path:
+    """Return the lock of all devices on the host's cores."""
+    return lock_path("host-cores")
+
+
 def timing_lock(key: str, target: Target) -> Path:
     """Return the lock that a timing on device `key` must hold; all devices on the host's cores share one lock."""
-    return lock_path("host-cores" if target.shares_host_cores else key.replace("/", "-"))
+    return cores_lock() if target.shares_host_cores else lock_path(key.replace("/", "-"))
 
 
 @contextmanager

@@ -1,11 +1,16 @@
 """The process of `antune tune --live`: serves the report of a run on 127.0.0.1 during the run.
 
-The run may be measuring the processor that this process uses, so it uses as little as possible. It runs only when a
-core is idle (SCHED_IDLE, one thread for numerical libraries) and reads the store over its own read-only connection. It
-makes the page only if a browser asked for it, the store has changed, and enough time has passed since the last page:
-`PAUSE_S` seconds, and `PAUSE_RATIO` times the processor time that the last page took. Requests do not wait for the new
-page; they get the last one. The process ends with the run or with its parent process; browsers that are connected get
-the last page first.
+The run may be measuring the processor that this process uses. Therefore a page is made between timings: its thread
+shares the lock that a timing on the host's cores holds alone, like a compiler of the pool. It has an ordinary priority,
+because timings wait for it. All other threads have the lowest one (niceness 19); they only send what is ready. Neither
+has the policy SCHED_IDLE: on a machine without an idle core, such a thread gets 3 of 1027 parts of a core beside one
+ordinary process, and a page that takes 2 s comes after ten minutes; with niceness 19 it is 15 of 1039.
+
+The process makes a page only if a browser asked for it, the store has changed, and enough time has passed since the
+last page: `PAUSE_S` seconds, and `PAUSE_RATIO` times as long as the last page took, so that timings wait for a 20th of
+the run at most. It reads the store over its own read-only connection. Requests do not wait for the new page; they get
+the last one. The process ends with the run or with its parent process; browsers that are connected get the last page
+first.
 
     python -m experiments.report.live SOCKET DIRECTORY PARENT
 """
@@ -19,7 +24,6 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,8 +34,9 @@ from experiments.report.live_view import TOKEN
 from experiments.report.page import about, asset, contents, library, main_part, sections, whole_page
 from experiments.words import describe_count
 from generator.errors import InputError
+from runners.locks import cores_lock, shared
 
-PAUSE_S, PAUSE_RATIO = 4.0, 10.0
+PAUSE_S, PAUSE_RATIO = 4.0, 20.0
 GRAPH_S = 1.0
 LINGER_S, LOOKING_S = 20.0, 12.0
 """At the end, a browser that asked in the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page."""
@@ -85,15 +90,20 @@ class LiveReport:
         self.done.set()
 
     def _make(self) -> float:
-        """Make the page if the store has changed; return the processor time in seconds, 0 if it has not."""
-        version, begin_s = _version(self.directory), time.thread_time()
+        """Make the page if the store has changed, while nothing is timed on the host's cores; return the seconds that
+        it took, 0 if the store has not changed.
+        """
+        version = _version(self.directory)
         if not version or version == self.made.version:
             return 0.0
         try:
-            self.made = _page(self.directory, version)
+            with shared(cores_lock()):
+                begin_s = time.monotonic()
+                self.made = _page(self.directory, version)
+                return time.monotonic() - begin_s
         except (InputError, OSError, ValueError) as error:  # the next attempt may succeed
             self.made = Made(version, f"the page cannot be made: {error}")
-        return time.thread_time() - begin_s
+            return PAUSE_S / PAUSE_RATIO
 
 
 def _version(directory: Path) -> str:
@@ -193,14 +203,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing: the terminal belongs to the run."""
 
 
-def stay_out_of_the_way() -> None:
-    """Run only while a core is idle, or with the lowest priority if a sandbox forbids that."""
-    os.nice(19)
-    if hasattr(os, "SCHED_IDLE"):
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
 def serve(listening: socket.socket, directory: Path, parent: int, token: str) -> None:
     """Serve the page below /TOKEN/ until SIGTERM or the end of process `parent`; watching browsers get the last page
     first.
@@ -208,8 +210,9 @@ def serve(listening: socket.socket, directory: Path, parent: int, token: str) ->
     report = LiveReport(directory)
     signal.signal(signal.SIGTERM, lambda *_: report.ended.set())
     server = _Server(listening, report, token)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     threading.Thread(target=report.work, daemon=True).start()
+    os.nice(19)  # on Linux: of this thread, and of those that it starts from now on
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     while not report.ended.wait(1.0):
         if os.getppid() != parent:
             report.ended.set()
@@ -220,5 +223,4 @@ def serve(listening: socket.socket, directory: Path, parent: int, token: str) ->
 
 
 if __name__ == "__main__":
-    stay_out_of_the_way()
     serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]), os.environ[TOKEN])
