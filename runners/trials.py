@@ -1,7 +1,7 @@
 """Caches which devices have passed their trial, in the user's cache folder, a file per device.
 
-Only successes are cached, with everything that they depend on. A failed device is tried again every time, so that a
-fix takes effect at once.
+Only successes are cached, with everything that they depend on; the last ones stay, so that processes with different
+settings do not try a device in turns. A failed device is tried again every time, so that a fix takes effect at once.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from runners.trial import TRIAL
 
 DRIVERS = ("POCL_", "OCL_", "OPENCL_", "CL_", "CUDA_", "LD_")
 """The prefixes of environment variables that drivers read."""
+CONDITIONS = 16
+"""The number of successes that are kept per device."""
 
 
 def has_passed(device: DeviceInfo) -> bool:
     """Return whether `device` has passed its trial with its current driver, CPU and settings."""
     try:
-        return _file(device).read_text(encoding="utf-8") == _condition(device)
-    except (OSError, ValueError, RuntimeError):  # not there, damaged, no home
+        return _condition(device) in _passed(device)
+    except RuntimeError:  # no home
         return False
 
 
@@ -37,8 +39,18 @@ def note_passed(device: DeviceInfo) -> None:
         file = _file(device)
         file.parent.mkdir(parents=True, exist_ok=True)
         begun = file.with_name(f"{file.name}.{os.getpid()}")
-        begun.write_text(_condition(device), encoding="utf-8")
+        passed = [*_passed(device), _condition(device)][-CONDITIONS:]
+        begun.write_text(json.dumps(passed, indent=0), encoding="utf-8")
         begun.replace(file)
+
+
+def _passed(device: DeviceInfo) -> list[str]:
+    """Return the conditions with which the device has passed, the last one last."""
+    try:
+        found = json.loads(_file(device).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not there, damaged
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []  # a dict: of earlier versions
 
 
 def _file(device: DeviceInfo) -> Path:
