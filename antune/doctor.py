@@ -111,7 +111,7 @@ def _devices() -> tuple[Finding, ...]:
         return (Finding("devices", "missing", str(error), "pip install 'pyopencl[pocl]'"),)
     if not seen.devices and not seen.broken:
         return (Finding("devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
-    found = [Finding(f"device {number}", "ok", _works(device, seen.repairs.get(device.key)))
+    found = [Finding(f"device {number}", "ok", _works(device, seen.repairs.get(device.key)), _warned(device))
              for number, device in enumerate(seen.devices)]
     broken = [
         Finding(
@@ -125,6 +125,10 @@ def _devices() -> tuple[Finding, ...]:
 def _works(device: DeviceInfo, repair: str | None) -> str:
     words = f"{device.name} ({device.platform}) runs a small kernel"
     return f"{words}; {repair}" if repair else words
+
+
+def _warned(device: DeviceInfo) -> str:
+    return f"warning: {device.warning}" if device.warning else ""
 
 
 def _fails(entry: Broken) -> str:

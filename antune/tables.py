@@ -130,10 +130,12 @@ def print_devices(devices: Sequence[DeviceInfo]) -> None:
 
 
 def print_broken(seen: Survey) -> None:
-    """Print what is wrong with the devices that do not work, and the repairs that others need."""
+    """Print what is wrong with the devices that do not work, and what others need: repairs, other compilers."""
     for device in seen.devices:
         if repair := seen.repairs.get(device.key):
             print(f"{device.platform}, {device.name}: {repair}.")
+        if device.warning:
+            print(f"warning: {device.platform}, {device.name}: {device.warning}")
     for entry in seen.broken:
         print(f"DOES NOT WORK: {entry.device.platform}, {entry.device.name}: a kernel of one line fails:")
         for line in entry.reason.splitlines():

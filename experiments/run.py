@@ -230,6 +230,7 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
     lock = timing_lock(info.device.key, info.device.target)
+    _tell(reporter, f"warning: {runner.device.warning}" if runner.device.warning else None)
     if isinstance(runner, WarningRunner):
         runner.warn_through(lambda text: reporter.note(f"warning: {text}"))
     with waits_told(lock, reporter.note), Interrupt(lambda: reporter.note(notice)) as interrupt:

@@ -85,7 +85,8 @@ NOTHING_KNOWN = Bounds()
 class DeviceInfo:
     """The description of a device that is stored with every run. `key` identifies the device.
 
-    `features`: names of the features that kernels can use: fp64, images, sub-groups, atomics.
+    `features`: names of the features that kernels can use: fp64, images, sub-groups, atomics. `warning`: a known fault
+    of its compiler, with a remedy; empty if there is none.
     """
 
     key: str
@@ -94,6 +95,7 @@ class DeviceInfo:
     driver: str
     target: Target
     features: tuple[str, ...] = ()
+    warning: str = ""
 
 
 class Runner(Protocol):

@@ -10,6 +10,7 @@ from runners.backend import Found, Listed
 from runners.base import DeviceInfo
 from runners.cuda.bindings import open_api
 from runners.cuda.compiler import Capability, Translator, best_capability, open_translator
+from runners.cuda.negations import warning
 from runners.driver import LaunchError
 from runners.gpu.api import Api, DeviceAttribute
 from runners.gpu.keys import device_keys
@@ -57,13 +58,14 @@ def _describe(api: Api, translator: Translator, ordinal: int, key: str) -> Devic
     """Describe a device. Raises InputError if the compiler makes no code for it."""
     target = _target(api, ordinal)
     assert target.capability is not None
-    best_capability(translator, target.capability)
+    capability = best_capability(translator, target.capability)
     major, minor = divmod(api.driver_version() // 10, 100)
     driver = (f"CUDA {major}.{minor} ({api.name} {api.version}, {translator.name} "
               f"{'.'.join(map(str, translator.version))})")
     features = (f"sm_{target.capability[0]}{target.capability[1]}", "fp64", "images (64-bit texels)",
                 f"shuffles of {target.sub_group}", "atomics (32/64 bit)")
-    return DeviceInfo(key, target.name, PLATFORM, driver, target, features)
+    return DeviceInfo(key, target.name, PLATFORM, driver, target, features,
+                      warning(translator, capability, (major, minor)))
 
 
 def _target(api: Api, ordinal: int) -> Target:
