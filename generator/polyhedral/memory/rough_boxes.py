@@ -49,14 +49,26 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
         found = {array: sizes for array, sizes in found.items() if array not in whole}
         if walk and found:
-            two = min(2 * walk, tile[walked(len(tile))])  # a tile of one step has no second one
             lines = {stage.array: stage.lines for stage in program.stages}
-            for array, sizes in _sizes(program, part, step_tile(tile, two), inner_tile, number):
-                if array in whole:
-                    continue
-                found[array] = _with_ring(found[array], sizes, lines[array])
+            later = _later(program, part, tile, inner_tile, number, walk, found)
+            found = {array: _with_ring(sizes, later[array], lines[array]) for array, sizes in found.items()}
         total += _room(program, found, padding)
     return total + _room(program, held, padding)
+
+
+def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int, walk: int,
+           found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Return the sizes of the boxes of two steps together; of the whole tile where those are as in one step (`found`).
+
+    A box of a stage with an eighth of the rows, say, moves in every fourth step only if steps have two rows.
+    """
+    rows = tile[walked(len(tile))]
+    two = min(2 * walk, rows)  # a tile of one step has no second one
+    later = dict(_sizes(program, part, step_tile(tile, two), inner_tile, number))
+    if two < rows and any(later[array] == sizes for array, sizes in found.items()):
+        whole = dict(_sizes(program, part, tile, inner_tile, number))
+        later |= {array: whole[array] for array, sizes in found.items() if later[array] == sizes}
+    return later
 
 
 def _room(program: Program, boxes: Mapping[str, Sequence[int]], padding: int) -> int:
@@ -65,13 +77,13 @@ def _room(program: Program, boxes: Mapping[str, Sequence[int]], padding: int) ->
                for array, sizes in boxes.items())
 
 
-def _with_ring(step: Sequence[int], two: Sequence[int], lines: Collection[int]) -> list[int]:
-    """Return the stored sizes of a box, given those of one step and of `two`: with a ring in the dimension that grows.
+def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int]) -> list[int]:
+    """Return the stored sizes of a box, given those of one step and of more: with a ring in the dimension that grows.
 
     If none grows, the ring is in the first dimension that is not one of the whole `lines`; if several grow, there is
     none.
     """
-    grown = [d for d, (n, more) in enumerate(zip(step, two, strict=True)) if more > n]
+    grown = [d for d, (n, later) in enumerate(zip(step, more, strict=True)) if later > n]
     grown = grown or [next((d for d in range(len(step)) if d not in lines), 0)]
     return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
 

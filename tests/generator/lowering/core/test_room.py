@@ -138,9 +138,19 @@ def same_rows() -> Program:
     return pipeline_of([out], [256, 128])
 
 
+def coarse() -> Program:
+    """Two planes of a stage with an eighth of the rows: with two rows per step, it moves in every fourth step only."""
+    image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    plane = hl.Var("plane")
+    one[X, Y, plane] = image[X, Y] * hl.f32(plane)
+    out[X, Y] = sum(one[X // 8, Y // 8 + row, row % 2] for row in range(6))
+    return pipeline_of([out], [256, 128])
+
+
 @pytest.mark.parametrize(
     ("program", "order", "tile"),
     [(stencil(), (), (32, 32)), (stencil(), (1, 0), (32, 32)), (stencil(), (), (8, 32)), (stencil(), (1, 0), (8, 32)),
+     (coarse(), (), (32, 32)), (coarse(), (), (8, 32)),
      (same_rows(), (), (32, 32)), (same_rows(), (), (8, 32)), (same_rows(), (1, 0), (32, 32))],
 )  # fmt: skip
 def test_the_room_of_a_sliding_window_is_what_it_takes(
@@ -148,9 +158,10 @@ def test_the_room_of_a_sliding_window_is_what_it_takes(
 ) -> None:
     """Also where a tile is a single step, or a stage stays where it is: then the first dimension has the ring."""
     shape = shape_of(program, ONE)
-    plan = KernelPlan(shape.statements, tile, (1, 32), order=order, walk=8)
-    [kernel] = lowered_kernels(program, Plan(ONE, (plan,)), "cuda")
-    assert shape.ordered(order).walking(8).shared_bytes(tile, 1) == kernel.local_bytes
+    for rows in (2, 8):
+        plan = KernelPlan(shape.statements, tile, (1, 32), order=order, walk=rows)
+        [kernel] = lowered_kernels(program, Plan(ONE, (plan,)), "cuda")
+        assert shape.ordered(order).walking(rows).shared_bytes(tile, 1) == kernel.local_bytes
 
 
 @pytest.mark.parametrize(("rows", "level"), [(32, "sub-group"), (16, "block")])
