@@ -2,7 +2,8 @@
 
 Read in this order: `base.py` (the contract), `deterministic.py` (the smallest runner, without a device), `batch.py`
 (the steps of one evaluation) and `limits.py` (their time limits), then the parts of the runner for real devices:
-`processes.py` and `worker_main.py` (killable worker processes, both ends), `resident.py` (their memory),
+`processes.py` and `worker_main.py` (killable worker processes, both ends), `fork_server.py` and
+`fork_server_main.py` (which start them), `resident.py` (their memory),
 `compile_worker.py` and `device_worker.py` (the code inside them), `driver.py` (the interface of a device),
 `kernel_codes.py` (the cache of compiled kernels) and `shares.py` (one plan, several compilers), `memory.py` (arrays
 between guard zones), the rooms `opencl/`, `gpu/` (common parts of CUDA and HIP), `cuda/` and `hip/`, `backend.py` and

@@ -34,10 +34,14 @@ Handler: TypeAlias = Callable[[Any, Report], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """The first message to a worker: `factory(*arguments)` makes the handler of all later tasks."""
+    """The first message to a worker: `factory(*arguments)` makes the handler of all later tasks.
+
+    `imports` are antune's modules that the worker needs and that load no driver: its fork server imports them once.
+    """
 
     factory: Callable[..., Handler]
     arguments: tuple[Any, ...]
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,17 @@ from runners.rating import static_ratings
 from runners.rematch import Rematch
 from runners.resident import share_bytes
 from runners.shares import data_lead
-from runners.tasks import Compiled, Lower, Make, Rate, WorkerSetup, make_compile_worker, make_device_worker
+from runners.tasks import (
+    COMPILE_IMPORTS,
+    DEVICE_IMPORTS,
+    Compiled,
+    Lower,
+    Make,
+    Rate,
+    WorkerSetup,
+    make_compile_worker,
+    make_device_worker,
+)
 from runners.trial import trial_variant
 
 PREFIX = "runner-"
@@ -192,11 +202,12 @@ class DeviceRunner(PoolRunner):
                   for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))
         memory = limits.memory_bytes or share_bytes(count + len(all_devices))
-        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],)),
+        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],), COMPILE_IMPORTS),
                                driver_environment(self._folder), self._folder, memory)
         measuring = measuring_environment(self._folder)
-        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), measuring,
-                                   self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
+        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,), DEVICE_IMPORTS),
+                                   measuring, self._folder, memory)
+                   for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device
         super().__init__(model, limits, compilers, LocalDevices(devices), make,
                          1 if data_lead(problem.subject) else count)

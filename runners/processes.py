@@ -12,7 +12,6 @@ task either: a user, or the system for lack of memory, ended the worker.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from generator.errors import AntuneError
 from metrics.outcome import Phase
+from runners.fork_server import start_worker
 from runners.messages import Answer, InPhase, Raised, Ready, StartFailed, Startup
 from runners.resident import Watch, describe_bytes, resident_bytes
 
@@ -39,8 +39,6 @@ START_ATTEMPTS = 3
 KILLED_ATTEMPTS = 3  # attempts that end by a SIGKILL from outside, before the task is blamed
 ROOT = Path(__file__).resolve().parents[1]
 """The parent of antune's folders: first in the path of processes, so that no file of the user's hides one."""
-BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-             "from runners.worker_main import main; main()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +100,10 @@ class Worker:
         """Starts the process; it sends Ready when `startup` is done."""
         self.connection, inner = Pipe()
         alive, self.life_line = os.pipe()
-        path = json.dumps([str(ROOT), *(str(Path(entry).absolute()) for entry in sys.path)])
         with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", BOOTSTRAP, path, str(inner.fileno()), str(alive), str(os.getpid())],
-                pass_fds=(inner.fileno(), alive), env={**os.environ, **environment}, start_new_session=True,
-                cwd=log.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            path = [str(ROOT), *(str(Path(entry).absolute()) for entry in sys.path)]
+            self.process = start_worker(path, startup.imports, {**os.environ, **environment}, log.parent,
+                                        (inner.fileno(), alive, output.fileno()))
         inner.close()
         os.close(alive)
         self.log, self.ready, self.served, self.base_bytes = log, False, 0, 0

@@ -30,7 +30,7 @@ from runners.messages import Handler, Startup
 from runners.opencl.platforms import driver_environment
 from runners.pool_runner import default_lower, maker_of
 from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
-from runners.tasks import Lower, WorkerSetup
+from runners.tasks import COMPILE_IMPORTS, Lower, WorkerSetup
 
 OCLGRIND = "opencl/oclgrind/oclgrind-simulator"
 MAX_MESSAGES = 2000
@@ -115,7 +115,8 @@ def check_races(
         target = replace(target, dialect="opencl")
         plan = replace(plan, kernels=tuple(replace(kernel, cache="none") for kernel in plan.kernels))
         setup = WorkerSetup(problem.subject, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
-        pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,)), _environment(folder, log, target), folder)
+        pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,), COMPILE_IMPORTS),
+                          _environment(folder, log, target), folder)
         try:
             failure = _ask(pool, plan)
         finally:

@@ -21,6 +21,10 @@ Lower: TypeAlias = Callable[[Program, Plan, Target], Variant]
 Rate: TypeAlias = Callable[[Program, Plan, Target], Ratings]
 Make: TypeAlias = Callable[[Plan], Variant]
 """Makes the variant of a template's plan in this process, which takes microseconds. Raises IllegalPlan."""
+DEVICE_IMPORTS = ("runners.pool_runner", "runners.device_worker")
+"""The modules that device workers need (`Startup.imports`)."""
+COMPILE_IMPORTS = (*DEVICE_IMPORTS, "runners.compile_worker", "generator.lowering")
+"""The modules that compile workers need."""
 
 
 @dataclass(frozen=True, slots=True)

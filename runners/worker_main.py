@@ -30,7 +30,11 @@ FIRST_TO_GO = "800"  # of 1000: if the machine runs out of memory, a worker ends
 
 def main() -> None:
     """Run the worker: `argv` holds the descriptors of the message pipe and the life line, and the parent's pid."""
-    channel, life_line, parent = (int(text) for text in sys.argv[-3:])
+    work(*(int(text) for text in sys.argv[-3:]))
+
+
+def work(channel: int, life_line: int, parent: int) -> None:
+    """Run the worker with the descriptors of its message pipe and its life line, and the pid of its parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a hostile kernel must not fill the disk with core files,
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))  # nor by printing

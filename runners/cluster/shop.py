@@ -35,7 +35,15 @@ from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.processes import Event, Task, WorkerPool
 from runners.registry import is_deterministic
 from runners.resident import share_bytes
-from runners.tasks import Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
+from runners.tasks import (
+    COMPILE_IMPORTS,
+    DEVICE_IMPORTS,
+    Lower,
+    Rate,
+    WorkerSetup,
+    make_compile_worker,
+    make_device_worker,
+)
 
 COMPILING = "compile"
 """The bench of compilations; other benches have the keys of their devices."""
@@ -200,7 +208,9 @@ class Shop(WorkerPlugin):
         setup = WorkerSetup(order.subject, folder / "reference.npz", key, order.target, order.limits,
                             timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels",
                             travels=True)
-        return Startup(make_compile_worker if bench == COMPILING else make_device_worker, (setup,))
+        if bench == COMPILING:
+            return Startup(make_compile_worker, (setup,), COMPILE_IMPORTS)
+        return Startup(make_device_worker, (setup,), DEVICE_IMPORTS)
 
     async def _look_for_client(self) -> None:
         """Close this run's Shops everywhere once its client is lost."""

@@ -206,6 +206,8 @@ def begin():
         pool.submit(Task(key, "hold", "compile", None))
 thread = threading.Thread(target=begin)  # the thread that starts the workers ends long before the process
 thread.start(); thread.join()
+while len(worker_pids(os.getpid())) < 3:
+    time.sleep(0.05)
 for _ in range(30):
     time.sleep(0.05); pool.poll()
 try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -125,7 +126,12 @@ def in_cuda(source: str, size: int) -> str:
 
 
 def worker_pids(parent: int) -> list[int]:
-    """Return the worker processes that are children of `parent`, without zombies."""
+    """Return the worker processes of `parent`, without zombies: children of its fork servers, or its own."""
+    servers = _children(parent, b"fork_server_main")
+    return sorted([*_children(parent, b"worker_main"), *(pid for server in servers for pid in _children(server, b""))])
+
+
+def _children(parent: int, word: bytes) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -133,15 +139,14 @@ def worker_pids(parent: int) -> list[int]:
             command = (stat.parent / "cmdline").read_bytes()
         except OSError:  # it has just ended
             continue
-        if int(ppid) == parent and state != "Z" and b"worker_main" in command:
+        if int(ppid) == parent and state != "Z" and word in command:
             found.append(int(stat.parent.name))
-    return sorted(found)
+    return found
 
 
-def variables_of(pids: Iterable[int], name: str) -> list[str | None]:
-    """Return the initial value of an environment variable of each of these processes."""
-    variables = (Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in pids)
-    return [dict(entry.decode().partition("=")[::2] for entry in found).get(name) for found in variables]
+def stays_on_cores(pid: int) -> bool:
+    """Return whether a thread of the process may use one core only, as PoCL's threads where POCL_AFFINITY is 1."""
+    return any(len(os.sched_getaffinity(int(thread.name))) == 1 for thread in Path(f"/proc/{pid}/task").iterdir())
 
 
 def alive(pid: int) -> bool:

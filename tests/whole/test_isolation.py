@@ -100,14 +100,17 @@ def parts_of(device: DeviceInfo, script: Script, default: Plan) -> Parts:
 
 
 def marked_processes(mark: str) -> list[int]:
-    """All processes but this one that were started under the environment of this test, wherever they are now."""
+    """All processes but this one that were started under the environment of this test, wherever they are now, and all
+    that are in its folder: workers, whose initial environment is that of their fork server.
+    """
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            environment = (folder / "environ").read_bytes()
+            environment, place = (folder / "environ").read_bytes(), (folder / "cwd").readlink()
         except OSError:  # another user's, or gone
             continue
-        if f"{MARK}={mark}".encode() in environment and int(folder.name) != os.getpid() and alive(int(folder.name)):
+        is_marked = f"{MARK}={mark}".encode() in environment or Path(mark) in (place, *place.parents)
+        if is_marked and int(folder.name) != os.getpid() and alive(int(folder.name)):
             found.append(int(folder.name))
     return found
 
