@@ -21,5 +21,5 @@ def spoiled(folder: Path, name: str) -> Mapping[str, str]:
 
     They have their own cache in `folder`.
     """
-    hooks = changed_children(folder / "hooks", "from tests.support.cpu_hook import install\ninstall()\n")
+    hooks = changed_children(folder / f"hooks-{name}", "from tests.support.cpu_hook import install\ninstall()\n")
     return {**hooks, VARIABLE: name, "XDG_CACHE_HOME": str(folder / "cache")}
