@@ -22,9 +22,10 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.row_sums import row_sums
+from generator.lowering.heuristics.split_sums import few_sums
 from generator.lowering.heuristics.starts import (
     default_partition,
-    row_sums,
     serial_schedule,
     start_plans,
     sum_plan,
@@ -116,23 +117,32 @@ class _Starts:
         if self.options.space == "pipeline":
             yield from self._of_stages()
         elif self.options.level == "o1":
+            summed = self._summed()
+            of_sums = [sum_plan(self.program, self.target, ScheduleChoice(reductions=summed))] if summed else []
+            if not self.target.shares_host_cores:
+                yield from of_sums  # the other plans leave most of a GPU idle
             for schedule in self._with_serial(ScheduleChoice()):
                 yield from start_plans(self.program, self.target, schedule)
-            if in_rows := self._in_rows():
-                yield sum_plan(self.program, self.target, ScheduleChoice(reductions=in_rows))
+            if self.target.shares_host_cores:
+                yield from of_sums
             yield from self._times()
         else:
             first, *others = self._of_schedules() or [()]
-            yield from first
-            yield from self._of_sums()
+            of_sums = list(self._of_sums())
+            for plans in (first, of_sums) if self.target.shares_host_cores else (of_sums, first):
+                yield from plans
             yield from self._times()
             for plans in others:
                 yield from plans
 
-    def _in_rows(self) -> tuple[str, ...]:
-        """Return the reductions that sum up rows; empty if the device does not gain from running them in parallel."""
+    def _summed(self) -> tuple[str, ...]:
+        """Return the reductions that the device gains from running in parallel: on CPUs those that sum up rows, on GPUs
+        few long ones.
+        """
         reductions = parallel_reductions(self.program, self.options.strict_float)
-        return row_sums(self.program, reductions) if self.target.shares_host_cores else ()
+        if self.target.shares_host_cores:
+            return row_sums(self.program, reductions)
+        return few_sums(self.program, self.target, reductions)
 
     def _times(self) -> Iterator[Plan]:
         """Yield plans that run several time steps per launch: tiles of blocks, then of warps, half in registers."""
@@ -171,9 +181,9 @@ class _Starts:
         return tuple(dict.fromkeys((serial_schedule(self.program, self.target, schedule), schedule)))
 
     def _of_sums(self) -> Iterator[Plan]:
-        """Yield a plan that sums up rows in parallel and keeps statements separate, if there is one."""
-        in_rows = self._in_rows()
-        schedule = self._schedule(preferences_of_reductions(in_rows)) if in_rows else None
+        """Yield a plan that sums up in parallel and keeps statements separate, if there is one."""
+        summed = self._summed()
+        schedule = self._schedule(preferences_of_reductions(summed)) if summed else None
         if schedule is not None:
             yield sum_plan(self.program, self.target, schedule)
 

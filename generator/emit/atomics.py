@@ -37,6 +37,19 @@ def atomic_functions(used: Iterable[tuple[str, str, bool]], words: Words) -> str
 
 
 def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
+    """Return the function for one operator and type."""
+    value = words.type(kind)
+    pointer = words.block_pointer if shared else words.shared_pointer
+    head = (f"{words.device_function} void {atomic_name(operator, kind, shared, words)}({pointer}{value} *place, "
+            f"{value} value) {{\n")
+    body = _swapping(operator, kind, pointer, words)
+    if (found := words.atomics.get((operator, kind))) is not None:
+        body = f"#if {found.where}\n  {found.statement}\n#else\n{body}#endif\n" if found.where else (
+            f"  {found.statement}\n")
+    return f"{head}{body}}}\n"
+
+
+def _swapping(operator: str, kind: str, pointer: str, words: Words) -> str:
     """Swap in the new value unless another thread was faster; then try again with that thread's value."""
     value = words.type(kind)
     floating = kind in ("float", "double")
@@ -44,14 +57,8 @@ def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
         f"f{operator}(old, value)" if floating and words.generic_extrema else
         f"f{operator}{'f' if kind == 'float' else ''}(old, value)" if floating else f"{operator}(old, value)")
     word = words.swap_word[_BYTES[kind]]
-    pointer = words.block_pointer if shared else words.shared_pointer
-    head = (
-        f"{words.device_function} void {atomic_name(operator, kind, shared, words)}({pointer}{value} *place, {value} "
-        f"value)"
-    )
     union = f"union {{ {word} bits; {value} number; }}"
     return "\n".join([
-        f"{head} {{",
         f"  {union} seen, made;",
         f"#ifdef {NO_PLAIN_READ}",
         "  seen.bits = 0;",
@@ -65,5 +72,4 @@ def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
         "    (void)old;",
         f"    made.number = {applied};",
         f"    seen.bits = {words.swap[_BYTES[kind]]}(({pointer}{word} *)place, before, made.bits);",
-        "  } while (seen.bits != before);",
-        "}", ""])
+        "  } while (seen.bits != before);", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
 from generator.emit.streams import CUDA_STORE, STORE
-from generator.emit.words import Function, Words
+from generator.emit.words import BuiltIn, Function, Words
 from generator.target import LANGUAGES
 
 _INFINITY = "__int_as_float(0x7f800000)"
@@ -57,6 +57,32 @@ def _wide_stream(kind: str, lanes: int, target: str, source: str) -> str:
     return f"{STORE}(*({vector} *)&{target}, *(const {vector} *)&{source});"
 
 
+def _built_in(operator: str, function: str, kinds: tuple[str, ...]) -> dict[tuple[str, str], BuiltIn]:
+    """Return the calls of `function`, which knows 64-bit integers as long long only."""
+    found = {}
+    for kind in kinds:
+        wide = {"long": "unsigned long long" if operator in "+=" else "long long",
+                "unsigned long": "unsigned long long"}.get(kind)
+        found[operator, kind] = BuiltIn(f"{function}(({wide} *)place, ({wide})value);" if wide else
+                                        f"{function}(place, value);")
+    return found
+
+
+_INTEGERS = ("int", "unsigned int", "long", "unsigned long")
+_ATOMICS = {
+    **_built_in("+", "atomicAdd", (*_INTEGERS, "float")),
+    **_built_in("min", "atomicMin", _INTEGERS),
+    **_built_in("max", "atomicMax", _INTEGERS),
+    **_built_in("=", "atomicExch", (*_INTEGERS, "float")),
+    ("+", "double"): BuiltIn("atomicAdd(place, value);", "!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600"),
+    ("=", "double"): BuiltIn("const union { double number; unsigned long long bits; } made = {value}; "
+                             "atomicExch((unsigned long long *)place, made.bits);"),
+}
+"""A single instruction (`red`, `atom`) each. A loop of compare-and-swap reads and tries again: with many threads per
+element it is slower by orders of magnitude. Sums of floats in global memory flush subnormal numbers to 0 (PTX ISA).
+"""
+
+
 CUDA = Words(
     entry='extern "C" __global__',
     block_size="__launch_bounds__({threads})",
@@ -77,6 +103,7 @@ CUDA = Words(
     device_function="static __device__ inline",
     shared_pointer="",
     block_pointer="",
+    atomics=_ATOMICS,
     swap={4: "atomicCAS", 8: "atomicCAS"},
     swap_word={4: "unsigned int", 8: "unsigned long long"},
     swap_preamble="",

@@ -96,6 +96,7 @@ OPENCL = Words(
     device_function="static inline",
     shared_pointer="volatile __global ",
     block_pointer="volatile __local ",
+    atomics={},
     swap={4: "atomic_cmpxchg", 8: "atom_cmpxchg"},
     swap_word={4: "uint", 8: "ulong"},
     swap_preamble="#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n",

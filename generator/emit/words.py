@@ -29,6 +29,16 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """The `statement` that updates `*place` by `value` atomically; `where`: the preprocessor's condition for it, if
+    any.
+    """
+
+    statement: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """One dialect. `entry` marks a kernel. In `block_size`, an attribute of kernels, `{block}` is the block (x, y, z)
     and `{threads}` its product; `{axis}` is a dimension.
@@ -40,15 +50,16 @@ class Words:
 
     `function` returns how a function of C is called, including `min` and `max` of integers.
 
-    `swap`: the compare-and-swap of a word of so many bytes; `swap_word`: the type of that word. `shared_pointer`: the
-    qualifier of pointers to global memory that others write; `block_pointer`: of those to shared memory. `shuffle`: the
-    value `{value}` of the thread whose lane differs in the bits `{lanes}`; `from_lane`: that of the thread `{lane}` of
-    those that shuffle together; `sub_groups`: attributes of kernels that shuffle. `unrolled_barriers`: loops with
-    barriers are unrolled like others. `no_contraction`: forbids fused multiply-adds in a function (`emit.contraction`).
-    `generic_extrema`: fmin and fmax take any floating type. `inlined`: compilers may need `emit.inlined`. `any_order`
-    defines the macro before sums of a thread that is alone in its block, whose terms may be reordered: compilers for
-    CPUs then vectorize them. `vector` defines the macro before its loops over neighbours. `opaque_one`: 1, as an
-    expression that compilers do not evaluate (`emit.opaque`). `reals`: the texts of certain real numbers.
+    `atomics`: the built-in atomic updates, by operator and C type. `swap`: the compare-and-swap of a word of so many
+    bytes; `swap_word`: the type of that word. `shared_pointer`: the qualifier of pointers to global memory that others
+    write; `block_pointer`: of those to shared memory. `shuffle`: the value `{value}` of the thread whose lane differs
+    in the bits `{lanes}`; `from_lane`: that of the thread `{lane}` of those that shuffle together; `sub_groups`:
+    attributes of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others.
+    `no_contraction`: forbids fused multiply-adds in a function (`emit.contraction`). `generic_extrema`: fmin and fmax
+    take any floating type. `inlined`: compilers may need `emit.inlined`. `any_order` defines the macro before sums of a
+    thread that is alone in its block, whose terms may be reordered: compilers for CPUs then vectorize them. `vector`
+    defines the macro before its loops over neighbours. `opaque_one`: 1, as an expression that compilers do not evaluate
+    (`emit.opaque`). `reals`: the texts of certain real numbers.
 
     `textures`: the types of texture arguments by their dimensions. `fetch` returns the lines of a function that reads
     element `x` (`x`, `y`) of a texture `image`, given the C type, the dimensions and the words per texel
@@ -85,6 +96,7 @@ class Words:
     device_function: str
     shared_pointer: str
     block_pointer: str
+    atomics: Mapping[tuple[str, str], BuiltIn]
     swap: Mapping[int, str]
     swap_word: Mapping[int, str]
     swap_preamble: str

@@ -240,3 +240,17 @@ template <class T> UNWATCHED T atomicCAS(T *place, T expected, T wanted)
   if (seen == expected) *place = wanted;
   return seen;
 }
+
+/* All threads are fibers of one: nothing comes between the read and the write. */
+#define HOST_UPDATE(name, changed) \
+  template <class T> UNWATCHED T name(T *place, T value) \
+  { \
+    host::touched((uintptr_t)place, sizeof(T), host::ATOMIC); \
+    const T old = *place; \
+    *place = changed; \
+    return old; \
+  }
+HOST_UPDATE(atomicAdd, old + value)
+HOST_UPDATE(atomicMin, value < old ? value : old)
+HOST_UPDATE(atomicMax, old < value ? value : old)
+HOST_UPDATE(atomicExch, value)

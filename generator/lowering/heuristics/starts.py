@@ -7,35 +7,40 @@
     bands     on CPUs: slabs of few rows with the stages that they need, whole in short dimensions (colours)
     steps     on CPUs: bands of more rows, one after the other, which keep the rows of stages that are read again
     vectors   on CPUs: strips in one thread, whose points along x are a vector (PoCL), one block below the other
-    sums      on CPUs: whole rows that are summed up, several of them in one thread (vectors along the rows)
+    sums      on CPUs: whole rows that are summed up, several of them in one thread (vectors along the rows); on GPUs:
+              split over threads (`split_sums`)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
               multiplication
     warps     where sub-groups exchange values: tiles of stages per warp, half of each in registers
-    outer     on GPUs: blocked, with 8 x 8 points per thread in runs, vector accesses and copies a tile ahead
+    filling   on GPUs: blocked, in runs, with vector accesses and copies a tile ahead, in registers or asynchronous
+              ones; the tile is chosen so that all multiprocessors are busy (`filling`)
+    outer     on GPUs: the same with 8 x 8 points per thread
+    down      on GPUs: threads along x, each with several points below each other, for kernels without inner loops
 
 Which one is best depends on device and program; a search starts with all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import TypeAlias
 
 from generator.decisions.size_lists import MIN_THREADS
-from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
-from generator.lowering.core.vectors import moves_by_one
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
+from generator.lowering.heuristics.filling import filling
+from generator.lowering.heuristics.neighbours import neighbours_along_x
+from generator.lowering.heuristics.row_sums import updates_neighbours
+from generator.lowering.heuristics.split_sums import split_kernel
 from generator.lowering.heuristics.warps import warps_kernel
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.tree import Sequence, launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.launches import launched_nests
-from generator.program import Program, Statement
+from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.schedule import Schedule, with_serial
@@ -82,6 +87,7 @@ _OUTER = _Style(
     unroll=4,
     neighbours=4,
 )
+_DOWN = _Style(((), (64,), (16, 64), (4, 4, 64)), ((), (64,), (4, 64), (1, 4, 64)), unroll=4)
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
@@ -114,7 +120,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
         partial(_kernel, _POINTS),
-        partial(_kernel, _BLOCKED),
+        _filling,
+        *((_later,) if target.copies_asynchronously else ()),
         _outer,
     ]
     if target.shares_host_cores:
@@ -150,46 +157,18 @@ def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) ->
 
 
 def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
-    """Return a plan that sums up rows in vectors, where `choice` lets terms be reordered. Raises IllegalPlan if isl
-    gives up.
+    """Return a plan that sums up rows in vectors (on GPUs: splits sums), where `choice` lets terms be reordered. Raises
+    IllegalPlan if isl gives up.
     """
-    default = default_plan(program, target, choice=choice)
-    return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order)
-                              for shape in kernel_shapes(program, choice, target.dialect)))
-
-
-def row_sums(program: Program, reductions: Iterable[str]) -> tuple[str, ...]:
-    """Return those of `reductions` whose terms are adjacent in memory, sorted."""
-    return tuple(sorted(name for name in sums(program, reductions) if _along_rows(program.statement(name))))
-
-
-def _along_rows(statement: Statement) -> bool:
-    """Return whether the terms along some summation iterator are adjacent in memory."""
-    return any(name not in _owned(statement) and _reads_neighbours(statement, name) for name in statement.iterators)
-
-
-def _across_rows(statement: Statement) -> bool:
-    """Return whether adjacent elements are updated repeatedly, from adjacent elements or from values common to all."""
-    target, owned = statement.body.target, _owned(statement)
-    return not owned.issuperset(statement.iterators) and any(
-        moves_by_one(target, name) and _reads_neighbours(statement, name)
-        for name in owned.intersection(statement.iterators)
-    )
-
-
-def _owned(statement: Statement) -> set[str]:
-    """Return the iterators that distinguish the written elements."""
-    return {name for index in statement.body.target.index for name in statement.body.variables(index)}
-
-
-def _reads_neighbours(statement: Statement, name: str) -> bool:
-    """Return whether the next value of `name` reads the next elements; common ones are ignored, but there must be
-    others.
-    """
-    body = statement.body
-    read = [load for value in body.computed for load in loads_of(value) if load.array != body.target.array]
-    moving = [load for load in read if any(name in body.variables(index) for index in load.index)]
-    return bool(moving) and all(moves_by_one(load, name) for load in moving)
+    shapes = kernel_shapes(program, choice, target.dialect)
+    if target.shares_host_cores:
+        default = default_plan(program, target, choice=choice)
+        return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order) for shape in shapes))
+    plan = Plan(choice, tuple(_kernel(_POINTS, shape, target, ()) for shape in shapes))
+    plan = neighbours_along_x(program, plan, target)  # without copies, which the split sums do not have either
+    orders = [(shape, plan.kernel(shape.statements).order) for shape in shapes]
+    return Plan(choice, tuple(split_kernel(program, shape, target, order) or _filling(shape, target, order)
+                              for shape, order in orders))
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
@@ -270,9 +249,8 @@ def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes)
     """Return a kernel whose threads keep vectors in registers; kernels without repeated updates of neighbours are
     slabs.
     """
-    updates = (
-        shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
-    )
+    updates = shape.sequential and shape.kept and any(updates_neighbours(program.statement(name))
+                                                      for name in shape.statements)
     return _kernel(_VECTORS, shape, target, order) if updates else _slab(shape, target, order)
 
 
@@ -302,11 +280,31 @@ def _warps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Return a kernel of outer products in registers, in runs; kernels without a rectangle of points per step are
-    blocked.
+    """Return a kernel of outer products in registers, in runs. Kernels without a rectangle of points per step are
+    blocked; without inner loops, threads have points below each other.
     """
     made = _kernel(_OUTER, shape, target, order)
-    return made if made.points_inside and len(made.tile) > 1 else _kernel(_BLOCKED, shape, target, order)
+    if made.points_inside and len(made.tile) > 1:
+        return made
+    return _kernel(_BLOCKED if shape.sequential else _DOWN, shape, target, order)
+
+
+def _filling(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return a kernel of outer products with a tile that fills the device; other kernels are blocked."""
+    if len(shape.extents) > 1:
+        tile, block = filling(shape.ordered(order).extents, target)
+        style = replace(_OUTER, tiles=(*_OUTER.tiles[:2], tile, (1, *tile)),
+                        blocks=(*_OUTER.blocks[:2], block, (1, *block)))
+        if (made := _kernel(style, shape, target, order)).points_inside:
+            return made
+    return _kernel(_BLOCKED, shape, target, order)
+
+
+def _later(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return `_filling` with asynchronous copies of the next tile, if two tiles fit."""
+    made = _filling(shape, target, order)
+    size = shape.ordered(order).shared_bytes(made.tile, made.inner_tile, registers=True) if made.ahead else 0
+    return replace(made, asynchronous=0 < 2 * size <= target.local_bytes)
 
 
 def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

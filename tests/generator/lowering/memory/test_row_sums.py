@@ -15,7 +15,7 @@ from experiments.search.parts import PARTS
 from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.heuristics.starts import row_sums
+from generator.lowering.heuristics.row_sums import row_sums
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions, reducible, sums
 from generator.program import Program

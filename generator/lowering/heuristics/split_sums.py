@@ -1,0 +1,100 @@
+"""Start plans for GPUs that split few long sums, as in a matrix-vector product, over many threads.
+
+A product with an 8192 x 8192 matrix has 8192 sums. With a thread per sum most of a GPU is idle, and threads that read
+different rows share no memory transfers. If the summation is parallel, the whole matrix is:
+
+    rows       terms of a sum are adjacent: a warp reads a piece of a row, combines by shuffles and updates once
+    columns    neighbouring sums have adjacent terms: a thread has some columns and sums up a piece of each
+
+Every element is read once, so bandwidth is the limit: threads read 16 bytes at a time, several times before they wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from generator.expr import loads_of
+from generator.lowering.analysis.shapes import KernelShape
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.reductions import sums
+from generator.program import ELEMENT_BYTES, Program, Statement
+from generator.target import LANES, Target
+
+RESIDENT = 2048
+"""The most threads that a multiprocessor of a GPU keeps at a time (CUDA C++ Programming Guide; AMD: as many or more).
+"""
+_BYTES = 16
+"""The longest access of a thread."""
+_WARPS, _GROUPS = 8, 4
+"""Rows of threads of a block: warps with a row each; groups that share columns."""
+_MOST_TERMS, _MOST_ROWS = 512, 4
+"""The longest piece of a row, and the most rows of a warp."""
+_LEAST_DOWN, _MOST_DOWN = 4, 32
+"""The least and most terms of a thread in each of its columns: fewer need more atomic updates."""
+_UNROLL = 4
+
+
+def few_sums(program: Program, target: Target, reductions: Iterable[str]) -> tuple[str, ...]:
+    """Return those of `reductions` that are worth splitting, sorted: they sum up elements that are used once, and there
+    are fewer sums than threads that the device keeps.
+    """
+    sizes = {array.name: prod(array.extents) for array in program.arrays}
+    return tuple(sorted(name for name in sums(program, reductions)
+                        if sizes[program.statement(name).body.target.array] < target.compute_units * RESIDENT
+                        and _reads_once(program.statement(name))))
+
+
+def _reads_once(statement: Statement) -> bool:
+    """Return whether some loaded element differs in every iteration."""
+    body = statement.body
+    return len(statement.iterators) > 1 and any(
+        {name for index in load.index for name in body.variables(index)}.issuperset(statement.iterators)
+        for value in body.computed for load in loads_of(value))
+
+
+def split_kernel(program: Program, shape: KernelShape, target: Target, order: tuple[int, ...]) -> KernelPlan | None:
+    """Return a kernel that splits sums over the threads along x, the last dimension of `order`, or over groups of
+    threads; None if it has no sums to split.
+    """
+    if not shape.reduces or shape.sequential or not shape.kept:
+        return None
+    count = len(shape.extents)
+    dims = order or tuple(range(count))
+    owned = min(shape.kept, key=len)
+    extents = tuple(shape.extents[d] for d in dims)
+    each = prod(extents) // (target.compute_units * RESIDENT)
+    run = _run(program, shape)
+    rows = dims[-1] not in owned
+    tile, block = [1] * count, [1] * count
+    if rows:
+        block[-1] = LANES if count > 1 else LANES * _GROUPS
+        tile[-1] = min(_MOST_TERMS, max(block[-1] * run, _cover(extents[-1])))
+        if count > 1:
+            block[-2] = min(_WARPS, _cover(extents[-2]))
+            tile[-2] = block[-2] * _between(each // max(1, tile[-1] // LANES), 1, _MOST_ROWS)
+    else:
+        block[-1], tile[-1] = LANES, LANES * run
+        summed = max((d for d in range(count) if dims[d] not in owned), default=0)
+        block[summed] = min(_GROUPS, _cover(extents[summed]))
+        tile[summed] = block[summed] * _between(each // run, _LEAST_DOWN, _MOST_DOWN)
+    return KernelPlan(shape.statements, tuple(tile), tuple(block), order=order, registers=True, run=run, vector=run,
+                      unroll=_UNROLL, combine="shuffle" if rows else "atomic")
+
+
+def _run(program: Program, shape: KernelShape) -> int:
+    """Return the number of neighbours per access: 16 bytes if the rows of all matrices are multiples of that."""
+    used = {access.array for name in shape.statements for access in program.statement(name).accesses}
+    arrays = [array for array in program.arrays if array.name in used]
+    run = _BYTES // max(ELEMENT_BYTES[array.type] for array in arrays)
+    return run if run > 1 and not any(array.extents[-1] % run for array in arrays if len(array.extents) > 1) else 1
+
+
+def _between(number: int, least: int, most: int) -> int:
+    """Return the largest power of two that is at most `number`, within the limits."""
+    return min(most, max(least, 1 << max(0, number.bit_length() - 1)))
+
+
+def _cover(extent: int) -> int:
+    """Return the least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()
