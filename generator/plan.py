@@ -193,6 +193,8 @@ def _members(value: Any) -> dict[str, Any]:
     for name in ("serial", "together"):
         if members.get(name) == ():
             del members[name]
+    if members.get("launches") is False:
+        del members["launches"]
     return members
 
 

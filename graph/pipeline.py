@@ -20,7 +20,7 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.inlining import InlineReader, Inlining
 from graph.kernel_states import kernel_states
-from graph.kernels import KernelSpace
+from graph.kernels import KernelSpace, switch
 from graph.o1 import Shapes, choose_reductions, other_answers
 from graph.placement import Placeable
 from graph.reaching import Answers, NotOnOffer, Reachable
@@ -35,6 +35,9 @@ SIDE = 4
 """A block computes stages only if there is room for the elements that a tile of this many points per dimension needs.
 """
 _STAGE = "stage"
+_LAUNCHES = "outermost loops around launches"
+_AXES = 3
+"""The dimensions of a launch."""
 
 ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
@@ -44,6 +47,9 @@ ROWS = (
         "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
         "histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
+    PageRow(_LAUNCHES, "arrays of more than three dimensions, `--space pipeline` (wide, on GPUs)", "no, yes",
+        "where parallel loops beyond the third run: in each thread, the innermost ones; or on the host, the outermost "
+        "ones, around launches. The innermost dimension is contiguous: neighbouring threads should run along it"),
 )
 """Rows of the table in docs/decisions.md."""
 
@@ -166,6 +172,7 @@ class _PipelineSpace:
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
                 **together_answers(self.computed, plan.schedule.together),
+                (_LAUNCHES, (), 0): plan.schedule.launches,
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def start(self) -> State:
@@ -207,11 +214,21 @@ class _PipelineSpace:
         arrays = tuple(
             one for one in self.arrays if not one.stage or self._is_loaded(one.array, placed.chosen, together))
 
-        def then(reduced: tuple[str, ...]) -> State:
-            schedule = replace(placed.chosen.schedule(reduced), together=together)
+        def ask(chooser: Chooser) -> tuple[tuple[str, ...], bool]:
+            return choose_reductions(chooser, offered), self._deep and switch(chooser, Decision(_LAUNCHES))
+
+        def then(answers: tuple[tuple[str, ...], bool]) -> State:
+            reduced, launches = answers
+            schedule = replace(placed.chosen.schedule(reduced), together=together, launches=launches)
             return kernel_states(schedule, self.shapes, self.kernels, arrays, placed)
 
-        return replayed(lambda chooser: choose_reductions(chooser, offered), then, placed)
+        return replayed(ask, then, placed)
+
+    @property
+    def _deep(self) -> bool:
+        """Whether it is asked where parallel loops beyond the third run. A thread of a CPU runs rows anyway."""
+        return (self.kernels.wide and not self.kernels.target.shares_host_cores
+                and any(len(one.extents) > _AXES for one in self.computed))
 
     def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
@@ -302,10 +319,13 @@ def openings(stages: Sequence[StageFacts], target: Target,
     All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
     pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels.
+    kernels. On GPUs, the outermost of more than three parallel loops run around launches, so that neighbouring threads
+    access neighbours.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
-    return *(_opening(stages, target, computed, wish) for wish in wishes), Stages()
+    found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
+    launches = not target.shares_host_cores and any(len(one.extents) > _AXES for one in computed)
+    return tuple(replace(one, launches=launches) for one in found)
 
 
 def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:

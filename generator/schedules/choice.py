@@ -22,7 +22,8 @@ class ScheduleChoice:
 
     `reductions` (sorted): statements whose own updates may run in any order, so that their loops become parallel.
     `serial` (sorted): the statements of nests whose loops all run in one thread of one kernel; otherwise they are host
-    loops around launches.
+    loops around launches. `launches`: of more than three nested parallel loops, the outermost ones are host loops
+    around launches; otherwise the innermost ones run in threads.
     """
 
     algorithm: Algorithm = "pluto"
@@ -31,6 +32,7 @@ class ScheduleChoice:
     outer_coincidence: bool = True
     reductions: tuple[str, ...] = ()
     serial: tuple[str, ...] = ()
+    launches: bool = False
 
 
 def choice_from_json(data: Any, where: str) -> ScheduleChoice:
@@ -39,6 +41,8 @@ def choice_from_json(data: Any, where: str) -> ScheduleChoice:
     one_of(get_args(Algorithm)).require(data, where, "algorithm")
     FLAG.require(data, where, "serialize_sccs", "maximize_band_depth", "outer_coincidence")
     NAMES.require(data, where, "reductions", "serial")
+    if "launches" in data:
+        FLAG.require(data, where, "launches")
     return ScheduleChoice(**(data | {name: sorted_names(data, name) for name in ("reductions", "serial")}))
 
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from generator.forms import NAMES, Form, check_fields, pairs, sorted_names
+from generator.forms import FLAG, NAMES, Form, check_fields, pairs, sorted_names
 from generator.program import Where
 
 WORDS: dict[Where, str] = {
     "inline": "by each thread that reads it, in registers",
     "block": "by the blocks that read it, in shared memory",
 }
+
+
+LAUNCHES = "outermost of more than three parallel loops around launches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +26,13 @@ class Stages:
     The nests of the program run in source order, those of each array separately: the kernels that write an array
     contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (two or
     more, sorted, as the tuples are) are written by one kernel, in which each thread computes the same elements of all
-    of them. `reductions`: as in ScheduleChoice.
+    of them. `reductions`, `launches`: as in ScheduleChoice, for all nests.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
     reductions: tuple[str, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
+    launches: bool = False
 
 
 def stages_from_json(data: Any, where: str) -> Stages:
@@ -37,8 +41,11 @@ def stages_from_json(data: Any, where: str) -> Stages:
     NAMES.require(data, where, "reductions")
     pairs("where", get_args(Where)).require(data, where, "computed")
     _TOGETHER.require(data, where, "together")
+    if "launches" in data:
+        FLAG.require(data, where, "launches")
     return Stages(tuple(sorted((array, how) for array, how in data["computed"])), sorted_names(data, "reductions"),
-                  tuple(sorted(tuple(sorted(arrays)) for arrays in data.get("together", ()))))
+                  tuple(sorted(tuple(sorted(arrays)) for arrays in data.get("together", ()))),
+                  data.get("launches", False))
 
 
 def _are_apart(value: object) -> bool:
@@ -56,7 +63,8 @@ def stages_words(stages: Stages) -> str:
     """`stage by stage; inline: gray; block: blur_x; together: ix iy`."""
     lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
              for how in WORDS if how in dict(stages.computed).values()]
-    return "; ".join(["stage by stage", *lists, *(f"together: {' '.join(arrays)}" for arrays in stages.together)])
+    more = [LAUNCHES] if stages.launches else []
+    return "; ".join(["stage by stage", *lists, *(f"together: {' '.join(arrays)}" for arrays in stages.together), *more])
 
 
 def stages_lines(stages: Stages) -> Iterator[str]:
@@ -65,3 +73,5 @@ def stages_lines(stages: Stages) -> Iterator[str]:
     yield f"stage by stage{listed}"
     yield from (f"    {array}: {WORDS[where]}" for array, where in stages.computed)
     yield from (f"    {', '.join(arrays)}: by one kernel" for arrays in stages.together)
+    if stages.launches:
+        yield f"    {LAUNCHES}"

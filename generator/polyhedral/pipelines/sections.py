@@ -60,15 +60,17 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
     if unknown := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(unknown)} is not a reduction; reductions are "
                           f"{', '.join(reducible(program)) or 'none'}")
-    return tuple(Section(_part(program, unit), _scheduled(program, unit, schedule.reductions), False)
+    return tuple(Section(_part(program, unit), _scheduled(program, unit, schedule), False)
                  for unit in units_of(program, dict(schedule.computed), schedule.together))
 
 
-def _scheduled(program: Program, unit: Unit, reductions: tuple[str, ...]) -> ScheduleChoice | Hyperplanes:
+def _scheduled(program: Program, unit: Unit, schedule: Stages) -> ScheduleChoice | Hyperplanes:
     """Return the schedule of a unit: by isl, or along the elements that its arrays share."""
     names = {name for number in unit.groups for name in groups_of(program)[number].statements}
-    own = tuple(name for name in reductions if name in names)
-    return Hyperplanes((joint_nest(program, unit),), own) if len(unit.groups) > 1 else ScheduleChoice(reductions=own)
+    own = tuple(name for name in schedule.reductions if name in names)
+    if len(unit.groups) > 1:
+        return Hyperplanes((joint_nest(program, unit),), own)
+    return ScheduleChoice(reductions=own, launches=schedule.launches)
 
 
 @lru_cache(maxsize=1024)

@@ -111,7 +111,7 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     domain = model(program).domain
     serial = serial_of(schedule)
     tree = schedule_tree(program, with_serial(schedule, ()))
-    finder = _Finder(frozenset(serial))
+    finder = _Finder(frozenset(serial), isinstance(schedule, ScheduleChoice) and schedule.launches)
     host = finder.place(tree, domain, ())
     if wrong := set(serial) - finder.serial:
         raise IllegalPlan(f"{min(wrong)} cannot be chosen to run in one thread: no parallel loops run it, or these run "
@@ -178,9 +178,11 @@ class _Finder:
     """Walks a tree from the top and collects kernels in launch order.
 
     The outermost loops around only statements of `wanted` run in one thread; `serial`: the statements that do so.
+    `launches`: as in ScheduleChoice.
     """
 
-    def __init__(self, wanted: frozenset[str] = frozenset()) -> None:
+    def __init__(self, wanted: frozenset[str] = frozenset(), launches: bool = False) -> None:
+        self.launches = launches
         self.found: list[KernelPart] = []
         self.wanted = wanted
         self.serial: set[str] = set()
@@ -205,14 +207,15 @@ class _Finder:
     def _band(self, band: Band, domain: Any, prefix: tuple[Any, ...]) -> Tree:
         band = coincident_first(band)
         sequential = next((i for i, c in enumerate(band.coincident) if c), len(band.members))
+        if self.launches:
+            sequential += max(0, _parallel(band.coincident[sequential:]) - MAX_PARALLEL)
         above, rest = band.members[:sequential], band.members[sequential:]
         flags = band.coincident[sequential:]
         if above:
             inner = Band(rest, flags, band.permutable, band.child) if rest else band.child
             return Band(above, (False,) * len(above), band.permutable,
                         self.place(inner, domain, (*prefix, *above)))
-        count = next((i for i, c in enumerate(flags) if not c), len(flags))
-        count = min(count, MAX_PARALLEL)
+        count = min(_parallel(flags), MAX_PARALLEL)
         below: Tree = band.child
         if count < len(rest):
             below = Band(rest[count:], flags[count:], band.permutable, band.child)
@@ -230,6 +233,11 @@ def dimension(member: Any, domain: Any) -> Dimension:
     """Return `member` restricted to `domain`, with its range."""
     inside = member.intersect_domain(domain)
     return Dimension(inside, *value_range(inside))
+
+
+def _parallel(coincident: tuple[bool, ...]) -> int:
+    """Return the number of coincident members before the first other one."""
+    return next((i for i, c in enumerate(coincident) if not c), len(coincident))
 
 
 def _has_parallel(tree: Tree) -> bool:

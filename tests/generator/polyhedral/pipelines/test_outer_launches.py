@@ -1,0 +1,48 @@
+"""Four parallel loops: on GPUs the outermost one may run around launches, so that threads run along rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from experiments.search.parts import make_reachable_space
+from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.starts import start_plans
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
+from generator.schedules.stages import Stages
+from graph.pipeline import openings
+from graph.reaching import walk_to
+from runners.host_program import launches
+from tests.support.devices import check_plans, device_named
+from tests.support.suite import pipeline_program, small_problem
+from tests.support.targets import CPU, HOPPER
+
+OPTIONS = RunOptions("", Compilation(), Budget(1), space="pipeline")
+
+
+def test_gpus_start_with_threads_along_channels() -> None:
+    program = pipeline_program("conv_layer")
+    found = openings(stage_facts(program), HOPPER, computed_arrays(program))
+    assert all(schedule.launches for schedule in found)
+    assert not any(one.launches for one in openings(stage_facts(program), CPU, computed_arrays(program)))
+    product, relu = kernel_shapes(program, Stages(launches=True), "cuda")
+    assert product.extents == relu.extents == (80, 100, 128) and product.kept == ((0, 1, 2),)
+    _, plan, *_ = start_plans(program, HOPPER, Stages(launches=True))
+    assert plan.kernels[0].registers and plan.kernels[0].vector == 4
+    assert "float4" in lower(program, plan, HOPPER).source
+    assert plan_from_json(plan.to_json()) == plan and "launches" not in Plan(Stages(), ()).to_json()
+    assert walk_to(make_reachable_space(program, HOPPER, OPTIONS), plan).plan == plan
+
+
+def test_it_computes_the_same_in_a_launch_per_image() -> None:
+    found, _ = small_problem(pipeline("conv_layer"))
+    kernel = KernelPlan(("S0", "S1"), (1, 4, 8), (1, 2, 4), registers=True, points_inside=True, run=2, unroll=2)
+    plan = Plan(Stages(launches=True), (kernel, replace(kernel, statements=("S2",), registers=False,
+                                                        points_inside=False)))
+    device = device_named("pocl")
+    assert len(list(launches(lower(found.program, plan, device.target)))) == 2 * 2, "two images, two kernels"
+    check_plans(device, found, [plan])
