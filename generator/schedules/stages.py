@@ -63,8 +63,8 @@ def stages_words(stages: Stages) -> str:
     """`stage by stage; inline: gray; block: blur_x; together: ix iy`."""
     lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
              for how in WORDS if how in dict(stages.computed).values()]
-    more = [LAUNCHES] if stages.launches else []
-    return "; ".join(["stage by stage", *lists, *(f"together: {' '.join(arrays)}" for arrays in stages.together), *more])
+    shared = [f"together: {' '.join(arrays)}" for arrays in stages.together]
+    return "; ".join(["stage by stage", *lists, *shared, *([LAUNCHES] if stages.launches else [])])
 
 
 def stages_lines(stages: Stages) -> Iterator[str]:

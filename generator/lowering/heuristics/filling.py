@@ -23,7 +23,7 @@ def filling(extents: Sizes, target: Target) -> tuple[Sizes, Sizes]:
     """Return the tile and block sizes of the last two of `extents` with the greatest share of multiplications in the
     instructions and of multiprocessors that are busy until the end.
     """
-    return max(_OFFERED, key=lambda one: _score(*one, extents, target))
+    return max(_OFFERED, key=lambda one: _score(one[0], one[1], extents, target))
 
 
 def _score(tile: Sizes, block: Sizes, extents: Sizes, target: Target) -> float:

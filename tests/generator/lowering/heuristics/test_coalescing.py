@@ -83,12 +83,15 @@ def wasteful(facts: KernelFacts) -> list[Access]:
 
 @pytest.mark.parametrize("name", few(sorted(ALIGNED), QUICK))
 def test_what_a_search_starts_with_is_coalesced_on_a_gpu(name: str) -> None:
-    """Also with several time steps per launch; but for A_ROW_PER_THREAD."""
+    """Also with several time steps per launch; but for A_ROW_PER_THREAD, and for atomic updates of the columns that a
+    thread sums up: it updates them one after the other.
+    """
     program = problem(name, (*ALIGNED[name], *FLOAT)).program
     plans, known = first_walks(program, "o2", HOPPER), False
     for plan in plans:
         for facts in kernel_facts(program, plan, HOPPER):
-            found = {(one.array, one.mode) for one in wasteful(facts)}
+            several = plan.scheduled.reductions and plan.kernel(facts.statements).run > 1
+            found = {(one.array, one.mode) for one in wasteful(facts) if not (several and one.mode == "atomic")}
             if found and A_ROW_PER_THREAD.get(name) in facts.statements:
                 assert found == {("A", "read")} and not plan.kernel(facts.statements).shared
                 known = True
