@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from generator.decisions.combine import Combine
 from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape
 from generator.plan import KernelPlan
@@ -78,8 +79,9 @@ def split_kernel(program: Program, shape: KernelShape, target: Target, order: tu
         summed = max((d for d in range(count) if dims[d] not in owned), default=0)
         block[summed] = min(_GROUPS, _cover(extents[summed]))
         tile[summed] = block[summed] * _between(each // run, _LEAST_DOWN, _MOST_DOWN)
+    lanes: Combine = "shuffle" if target.sub_group >= LANES else "shared"
     return KernelPlan(shape.statements, tuple(tile), tuple(block), order=order, registers=True, run=run, vector=run,
-                      unroll=_UNROLL, combine="shuffle" if rows else "atomic")
+                      unroll=_UNROLL, combine=lanes if rows else "atomic")
 
 
 def _run(program: Program, shape: KernelShape) -> int:

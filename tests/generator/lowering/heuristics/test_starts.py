@@ -103,9 +103,12 @@ def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_
         name: str, level: LevelName, target: Target) -> None:
     program = problem(name, ODD_SIZES[name]).program
     plans = first_walks(program, level, target)
+    split = target is TARGET and name in ("atax", "bicg", "gemver", "gesummv", "mvt")
+    assert bool(plans[0].scheduled.reductions) == split, "GPUs first split products of matrices and vectors"
+    first = plans[int(split):]
     wanted = [with_fewest_conflicts(program, plan, target, True)
-              for plan in start_plans(program, target, plans[0].scheduled)]
-    assert plans[:len(wanted)] == wanted
+              for plan in start_plans(program, target, first[0].scheduled)]
+    assert first[:len(wanted)] == wanted
     times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
     assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), (
         "a GPU has too little room"
