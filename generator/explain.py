@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generator.decisions.deciding import kernel_words
+from generator.decisions.size_lists import smallest_inner
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
 from generator.lowering import lower
@@ -183,10 +184,9 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         where = f"in shared memory ({twice}{size} bytes, rows padded by {plan.padding})" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
-        inner = plan.inner_tile
-        for footprint, _, tiled in shape.staged:
-            box = footprint.sizes(plan.tile, tuple(e if inner == 1 else min(inner, e) for e in tiled))
-            yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {footprint.array}"
+        for one in shape.staged:
+            box = one.box.sizes(plan.tile, one.inside(plan.inner_tile))
+            yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {one.box.array}"
     if shape.computes:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
         in_blocks = isinstance(shape.blocks, BlockStages)
@@ -218,8 +218,9 @@ def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     """Describe the sizes of a kernel, dimension by dimension."""
     for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
         if plan.diagonals:
-            places = shape.inner_diagonals(plan.inner_tile)[number] if plan.inner_tile > 1 else shape.diagonals[number]
-            what = f"inner tiles of {plan.inner_tile}" if plan.inner_tile > 1 else "places in the tile"
+            inner = smallest_inner(plan.inner_tile)
+            places = shape.inner_diagonals(inner)[number] if inner > 1 else shape.diagonals[number]
+            what = f"inner tiles of {inner}" if inner > 1 else "places in the tile"
             yield (f"    parallel dimension {number}: {extent} tiles of a wavefront, one per block; {block} threads "
                    f"lie along {places} {what}")
         else:

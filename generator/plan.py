@@ -30,6 +30,7 @@ from generator.decisions.products import PRODUCTS
 from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
+from generator.decisions.size_lists import InnerTiles
 from generator.decisions.sizes import SIZES
 from generator.decisions.streamed import STREAMED
 from generator.decisions.uncopied import UNCOPIED
@@ -67,7 +68,7 @@ class KernelPlan:
     tile: tuple[int, ...]
     block: tuple[int, ...]
     shared: bool = SHARED.default
-    inner_tile: int = INNER_TILE.default
+    inner_tile: InnerTiles = INNER_TILE.default
     unroll: int = UNROLL.default
     points_inside: bool = POINTS_INSIDE.default
     order: tuple[int, ...] = X_DIMENSION.default

@@ -15,7 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from statistics import fmean
 
+from generator.decisions.size_lists import inner_sizes, smallest_inner
 from generator.plan import KernelPlan, Parameters, Plan
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
@@ -134,7 +136,7 @@ def kernel_metrics(kernel: KernelPlan, salt: str) -> MetricValues:
     name = ",".join(kernel.statements)
     away = abs(math.log2(math.prod(kernel.block)) - _best_threads(salt, name))
     filled = min(1.0, kernel.block[-1] / 32) if kernel.block else 1 / 32
-    reuse = 1.0 + (kernel.inner_tile if kernel.shared else 1)
+    reuse = 1.0 + (smallest_inner(kernel.inner_tile) if kernel.shared else 1)
     shared = (("shared_efficiency", 1.0 if kernel.padding else 0.5),) if kernel.shared else ()
     return (("occupancy", 2**-away), ("load_efficiency", filled), ("store_efficiency", math.sqrt(filled)), *shared,
             ("intensity", reuse / (reuse + 4)))
@@ -147,7 +149,7 @@ def _best_threads(salt: str, name: str) -> float:
 
 def _memory_cost(kernel: KernelPlan, salt: str, name: str) -> float:
     """Return the cost of memory: shared memory is good for some kernels, and only with a suitable inner tile."""
-    inner = math.log2(kernel.inner_tile)
+    inner = fmean(map(math.log2, inner_sizes(kernel.inner_tile)))
     if not kernel.shared:
         return 0.02 * inner
     gain = 0.8 * _uniform(salt, name, "reuse") - 0.3

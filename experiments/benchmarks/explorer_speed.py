@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
-from generator.decisions.shape import Loops, Shape, ThreadLoop
+from generator.decisions.shape import Shape
+from generator.decisions.size_lists import InnerTiles, smallest_inner
+from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
@@ -59,6 +61,10 @@ class TwoDimensional:
         """Return no loops: there is no decision about their unroll factors."""
         return ()
 
+    def inner_extents(self, filled: bool) -> tuple[int, ...]:
+        """Return no loops: all have the same tile size."""
+        return ()
+
     def along_diagonals(self) -> TwoDimensional:
         """Not called."""
         raise AssertionError("it has no tiles")
@@ -80,15 +86,15 @@ class TwoDimensional:
     ) -> None:
         """Return None: it computes no stages."""
 
-    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+    def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         """Return the sizes for two operands."""
         return (4, 4)
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False,
                      uncopied: tuple[str, ...] = ()) -> int:
         """Return the bytes of two operands of four bytes."""
-        return 4 * inner_tile * sum(tile) if copies else 0
+        return 4 * smallest_inner(inner_tile) * sum(tile) if copies else 0
 
 
 def six_kernels(schedule: Schedule) -> Sequence[Shape]:

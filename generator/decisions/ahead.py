@@ -12,6 +12,7 @@ from generator.decisions.fragments import can_hold
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.products import PRODUCTS
 from generator.decisions.shared import SHARED
+from generator.decisions.size_lists import smallest_inner
 from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.forms import FLAG
@@ -21,13 +22,13 @@ def _offer(known: Known) -> Offer[bool]:
     """Offered if arrays are copied tile by tile of a sequential loop."""
     if known[PRODUCTS] != PRODUCTS.default:
         sizes = known[SIZES]
-        fits = known.wide and can_hold(known.shape, sizes.tile, sizes.block, known[INNER_TILE])
+        fits = known.wide and can_hold(known.shape, sizes.tile, sizes.block, smallest_inner(known[INNER_TILE]))
         return switch(fits, ((PRODUCTS.name, known[PRODUCTS]), ("fits", fits)))
     offered = (
         known.wide
         and not known.target.shares_host_cores
         and known[SHARED]
-        and known[INNER_TILE] > 1
+        and smallest_inner(known[INNER_TILE]) > 1
         and bool(known.shape.next_copies(known[INNER_TILE], known[UNCOPIED]))
     )
     return switch(offered, ((SHARED.name, known[SHARED]), (INNER_TILE.name, known[INNER_TILE])))

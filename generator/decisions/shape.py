@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from generator.decisions.size_lists import InnerTiles, Sizes
+from generator.decisions.thread_loops import Loops, ThreadLoop
+
 
 @dataclass(frozen=True, slots=True)
 class LaneRoom:
@@ -12,31 +15,6 @@ class LaneRoom:
 
     words: int
     bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Loops:
-    """The decisions that determine the loops of a kernel's threads."""
-
-    tile: tuple[int, ...]
-    block: tuple[int, ...]
-    run: int
-    inner_tile: int
-    points_inside: bool
-    shared: bool
-    uncopied: tuple[str, ...]
-    whole: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadLoop:
-    """A loop of a thread: its name in plans, its kind (`tile`, `point`, `neighbour`, "" for most others), and the kinds
-    of all loops inside it (generator.lowering.naming.LoopKey).
-    """
-
-    name: str
-    kind: str
-    inside: frozenset[str]
 
 
 class Shape(Protocol):
@@ -110,13 +88,18 @@ class Shape(Protocol):
     def launched(self) -> tuple[str, ...]:
         """The statements (sorted) of a host loop that launches it, with others, for little work each; or ()."""
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+    def inner_extents(self, filled: bool) -> Sizes:
+        """Return the extents of the inner loops that may be tiled, in the order of the text; `filled`: something is
+        copied or computed inside them. Several loops one after the other are tiled only then.
+        """
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
         """Return the bytes of shared memory of a block, with copies (except of `uncopied` arrays) and private updates
         if so; `registers`: for whole tiles, which take more.
         """
 
-    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+    def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         """Return the element size in bytes of each shared copy that is renewed for each tile of a sequential loop.
 
         The next tile of these copies can be loaded ahead. Those of `uncopied` arrays are left out.

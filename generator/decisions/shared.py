@@ -5,11 +5,12 @@ from __future__ import annotations
 from generator.decisions.base import Known, Offer, Row, flag, switch
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.registers import REGISTERS
+from generator.decisions.size_lists import InnerTiles
 from generator.decisions.sizes import SIZES
 from generator.decisions.unroll import UNROLL, inner_tiles
 
 
-def fits(known: Known, inner_tile: int, padding: int, copies: bool, uncopied: tuple[str, ...] = ()) -> bool:
+def fits(known: Known, inner_tile: InnerTiles, padding: int, copies: bool, uncopied: tuple[str, ...] = ()) -> bool:
     """Return whether a block's shared memory is sufficient for these decisions."""
     size = known.shape.shared_bytes(
         known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies, uncopied=uncopied

@@ -13,6 +13,19 @@ INNER_TILES = (1, 4, 8, 16, 32, 64)
 
 Sizes: TypeAlias = tuple[int, ...]
 
+InnerTiles: TypeAlias = int | Sizes
+"""The tile size of all inner loops of a kernel, or one size for each of them (1: untiled)."""
+
+
+def inner_sizes(sizes: InnerTiles) -> Sizes:
+    """Return the sizes; one element if all loops have the same size."""
+    return (sizes,) if isinstance(sizes, int) else sizes
+
+
+def smallest_inner(sizes: InnerTiles) -> int:
+    """Return the smallest inner tile size; 1 if no loop is tiled."""
+    return min((size for size in inner_sizes(sizes) if size > 1), default=1)
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateSizes:

@@ -18,9 +18,9 @@ from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.products import PRODUCTS
 from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
-from generator.decisions.shape import Loops
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
+from generator.decisions.thread_loops import Loops
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.walk import WALK

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from generator.decisions.size_lists import InnerTiles
 from generator.errors import IllegalPlan
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
@@ -31,7 +32,7 @@ class BlockStages:
     walk: int = 0
     whole: tuple[str, ...] = ()
 
-    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+    def bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int) -> int:
         """Return their approximate shared memory; more than any device has where blocks cannot hold them."""
         inner, part = 1 if self.walk else inner_tile, reordered(self.part, self.order)
         try:

@@ -19,6 +19,7 @@ import islpy as isl
 import numpy as np
 import numpy.typing as npt
 
+from generator.decisions.size_lists import smallest_inner
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.coverage import values_at
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, steps_of, summed_rows, with_inner_tiles
@@ -131,7 +132,7 @@ def _of(part: KernelPart, plan: KernelPlan) -> Parallelism:
     points = _points(part) / launches if counted and exact else float(prod(extents))
     counts = block_counts(part, plan) if counted and exact else None
     if plan.diagonals:
-        part = with_inner_tiles(part, plan.inner_tile)
+        part = with_inner_tiles(part, smallest_inner(plan.inner_tile))
         busy, active = busy_threads(part, plan), active_threads(part, plan) / prod(plan.block)
         return Parallelism(plan.statements, launches, points, busy, exact, counts, active)
     if counted:  # each thread has as many points as in a full tile

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.shape import LaneRoom, Loops, ThreadLoop
+from generator.decisions.shape import LaneRoom
+from generator.decisions.size_lists import InnerTiles, Sizes
+from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
 from generator.lowering.analysis.written import written_bytes
@@ -24,7 +27,7 @@ from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
-from generator.polyhedral.memory.footprint import StagedArray, fill_points, plan_points
+from generator.polyhedral.memory.footprint import FillPoint, StagedArray, fill_points, plan_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -69,7 +72,34 @@ def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int,
     return tuple(ThreadLoop(key.name, key.kind, frozenset(kinds)) for key, kinds in inside.items())
 
 
-Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
+@dataclass(frozen=True, slots=True)
+class StagedCopy:
+    """A possible shared copy: its footprint, and the bytes of an element.
+
+    `extents`: those of the loops that are tiled around it. `first`: the number of the first of them in `KernelShape`'s
+    `inner`.
+    """
+
+    box: StagedArray
+    element: int
+    extents: Sizes = ()
+    first: int = 0
+
+    def inside(self, inner_tile: InnerTiles) -> Sizes:
+        """Return the number of values of each loop for one copy."""
+        return tuple(e if size == 1 else min(size, e)
+                     for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
+
+    def is_renewed(self, inner_tile: InnerTiles) -> bool:
+        """Return whether there are several tiles, each with its own copy."""
+        return any(1 < size < e for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
+
+    def _sizes(self, inner_tile: InnerTiles) -> Sizes:
+        count = len(self.extents)
+        return (inner_tile,) * count if isinstance(inner_tile, int) else inner_tile[self.first:self.first + count]
+
+
+Staged: TypeAlias = tuple[StagedCopy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +118,7 @@ class BlockCopies:
         """Return `staged` and `alone` of KernelShape with the dimensions in `order`."""
         points = fill_points(self.program, reordered(self.part, order))
         staged = tuple(
-            (a, ELEMENT_BYTES[self.program.array(a.array).type], tuple(d.extent for d in point.tiled))
+            StagedCopy(a, ELEMENT_BYTES[self.program.array(a.array).type], _extents(point), point.first)
             for point in points
             for a in point.arrays
         )
@@ -112,7 +142,7 @@ class KernelShape:
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
     without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
-    `written`: see Shape.
+    `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it.
     """
 
     statements: tuple[str, ...]
@@ -135,11 +165,12 @@ class KernelShape:
     threads: ThreadLoops | None = None
     waves: BlockWaves | None = None
     written: tuple[tuple[str, int], ...] = ()
+    inner: tuple[Sizes, ...] = ()
 
     @property
     def shareable(self) -> tuple[str, ...]:
         """The arrays that may be copied to shared memory."""
-        return tuple(sorted({footprint.array for footprint, _, _ in self.staged}))
+        return tuple(sorted({one.box.array for one in self.staged}))
 
     @property
     def privatizes(self) -> bool:
@@ -169,13 +200,17 @@ class KernelShape:
         plain = not (self.reduces or self.coarse or self.skewed)
         return plain and isinstance(self.blocks, BlockStages) and len(self.extents) > 1
 
-    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+    def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         """See Shape. With a single tile there is no next one."""
         return tuple(
-            element
-            for (footprint, element, tiled), alone in zip(self.staged, self.alone, strict=False)
-            if alone and footprint.array not in uncopied and any(extent > inner_tile for extent in tiled)
+            one.element
+            for one, alone in zip(self.staged, self.alone, strict=False)
+            if alone and one.box.array not in uncopied and one.is_renewed(inner_tile)
         )
+
+    def inner_extents(self, filled: bool) -> Sizes:
+        """See Shape."""
+        return tuple(chain(*self.inner)) if filled or len(self.inner) == 1 else ()
 
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """See Shape."""
@@ -206,7 +241,7 @@ class KernelShape:
     def along_diagonals(self) -> KernelShape:
         """See Shape. A copy is as large as the tile of the wavefront needs."""
         copied = self.waves.copied(self.order) if self.waves else ()
-        staged = tuple((box, element, ()) for box, element in copied)
+        staged = tuple(StagedCopy(box, element) for box, element in copied)
         return replace(self, staged=staged, alone=(False,) * len(staged), copies=None, kept=())
 
     def inner_diagonals(self, size: int) -> tuple[int, ...]:
@@ -217,7 +252,7 @@ class KernelShape:
         """See Shape. The loop over the terms of a sum is that of fragments."""
         extents = self.sums.extents(self.order) if self.sums else self.extents
         return replace(
-            self, extents=extents, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=())
+            self, extents=extents, sequential=False, staged=(), alone=(), copies=None, kept=(), diagonals=(), inner=())
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """Return the same kernel with its parallel dimensions in another order (empty: unchanged)."""
@@ -232,7 +267,7 @@ class KernelShape:
                        contraction=self.sums.ordered(order) if self.sums else None,
                        diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
         """Return the bytes of shared memory of a block.
 
@@ -242,12 +277,11 @@ class KernelShape:
         outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
         total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
         total += self.updates.bytes(tile) if self.updates and private else 0
-        for footprint, element, tiled in self.staged if copies else ():
-            if footprint.array in uncopied:
+        for one in self.staged if copies else ():
+            if one.box.array in uncopied:
                 continue
-            inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
-            *rows, row = footprint.sizes(outer, inner)
-            total += prod(rows) * (row + padding) * element
+            *rows, row = one.box.sizes(outer, one.inside(inner_tile))
+            total += prod(rows) * (row + padding) * one.element
         return total
 
 
@@ -283,7 +317,8 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     """Return one kernel. `skewed`: barriers would be under guards, and an exact check takes long."""
     copies = BlockCopies(program, part, frame, dialect) if not skewed else None
     staged, alone = copies.ordered(()) if copies else ((), ())
-    computes = any(point.computed for point in fill_points(program, part))
+    points = fill_points(program, part)
+    computes = any(point.computed for point in points)
     if computes and not _may_wait(program, part, frame, dialect):
         raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
     blocks = BlockStages(program, part) if computes else None
@@ -311,7 +346,12 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         threads=ThreadLoops(program, part),
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
         written=written_bytes(program, part, statements),
+        inner=tuple(map(_extents, points)),
     )
+
+
+def _extents(point: FillPoint) -> Sizes:
+    return tuple(d.extent for d in point.tiled)
 
 
 def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from generator.decisions.size_lists import smallest_inner
 from generator.expr import Binary, Expr, Int, Name
 from generator.linear import combination
 from generator.lowering.naming import fresh_name, loop_names
@@ -51,7 +52,7 @@ def diagonal_loops(
         IllegalPlan: the threads of a block cannot share a tile, or sizes do not fit the kernel.
     """
     check_fits(part, plan)
-    part = with_inner_tiles(part, plan.inner_tile)
+    part = with_inner_tiles(part, smallest_inner(plan.inner_tile))
     found = diagonals_of(part, plan)
     names = _names(program, part, found, prefix)
     hosts = (dimension(member, part.domain) for member in part.prefix)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from generator.arithmetic import FLOATING, c_type
+from generator.decisions.size_lists import smallest_inner
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Load, children, loads_of
 from generator.lowering.core.fill import Updates
@@ -116,7 +117,7 @@ def _variables(program: Program, threads: Threads, taken: set[str], allowed: boo
     found = []
     for array in thread_values(program, part):
         if array in relaxed or (
-            plan.inner_tile > 1 and array not in single
+            smallest_inner(plan.inner_tile) > 1 and array not in single
         ):  # inner tiles change the order within a point
             continue
         users = [s for s in part.statements if any(a.array == array for a in program.statement(s).accesses)]

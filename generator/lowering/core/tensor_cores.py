@@ -30,6 +30,7 @@ from math import prod
 from typing import Literal, cast
 
 from generator.decisions.fragments import MOST_HELD, MOST_PARTS, ROUNDED_LATER, depths, held, warp_grid
+from generator.decisions.size_lists import smallest_inner
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Call, Expr, Int, Load, Name, loads_of, map_children, names_of
 from generator.linear import simplify, substitute
@@ -118,18 +119,19 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     if warps is None:
         raise IllegalPlan(f"{what}: {threads} threads cannot share a tile of {rows} x {columns} in fragments of "
                           f"16 x 16: use whole warps of {LANES} threads, each with 1 to {MOST_PARTS} fragments")
+    depth = smallest_inner(plan.inner_tile)
     if plan.inner_tile not in depths(plan.products):
         raise IllegalPlan(f"{what}: the inner tile is {plan.inner_tile}; terms of a sum are multiplied "
                           f"{' or '.join(map(str, depths(plan.products)))} at a time")
     bytes_ = ELEMENT_BYTES[WORD[plan.products]]
     if plan.padding * bytes_ % 16:
         raise IllegalPlan(f"{what}: rows that are longer by {plan.padding} elements; use a multiple of {16 // bytes_}")
-    _check_next(plan, what, held(rows, columns, plan.inner_tile, threads))
+    _check_next(plan, what, held(rows, columns, depth, threads))
     each = rows // 16 // warps[0], columns // 16 // warps[1]
 
     def factor(side: Expr, base: str, own: str, size: int) -> SharedFactor:
         turned = _is_turned(side, own)
-        row = (size if turned else plan.inner_tile) + plan.padding
+        row = (size if turned else depth) + plan.padding
         base = base if len(found.products) > 1 else _array(side) or base
         return SharedFactor(fresh_name(f"{base}_tile", taken), row, turned)
 
@@ -138,7 +140,7 @@ def _warp_tile(found: Contraction, plan: KernelPlan, taken: set[str]) -> WarpTil
     right = factor(first.right, "right", found.parallel[found.columns][0].iterator, columns)
     parts, sums = fresh_name("parts", taken), fresh_name("sums", taken)
     row = columns + plan.padding
-    return WarpTile(plan.products, warps, each, plan.inner_tile, left, right, parts, sums, row, plan.asynchronous)
+    return WarpTile(plan.products, warps, each, depth, left, right, parts, sums, row, plan.asynchronous)
 
 
 def _check_next(plan: KernelPlan, what: str, elements: int) -> None:

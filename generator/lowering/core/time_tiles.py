@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from generator.decisions.size_lists import InnerTiles
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int
 from generator.lowered_kernel import LoweredKernel
@@ -63,7 +64,7 @@ class TimeBoxes:
     steps: int
     order: tuple[int, ...] = ()
 
-    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+    def bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int) -> int:
         """Return their shared memory; there are no inner tiles."""
         del inner_tile
         around = overlap(required_time_loop(self.program), self.steps)

@@ -60,11 +60,6 @@ def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
     return tuple(min(t, d.extent) for t, d in zip(plan.tile, part.parallel, strict=True))
 
 
-def inner_sizes(point: FillPoint, inner_tile: int) -> tuple[int, ...]:
-    """Return the number of values of each tiled member below the fill point; all of them if untiled."""
-    return tuple(d.extent if inner_tile == 1 else min(inner_tile, d.extent) for d in point.tiled)
-
-
 def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
                  points: tuple[FillPoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
     """Return the copies of a kernel, by fill point; () if the plan has none. Their names are added to `taken`."""
@@ -89,7 +84,7 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
 def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint, footprint: StagedArray, name: str,
          number: int) -> CopiedBox:
     array = program.array(footprint.array)
-    box = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
+    box = footprint.sizes(tile_sizes(part, plan), point.inside(plan.inner_tile))
     corner = tuple(_corner(extent, part, plan, point) for extent in footprint.extents)
     ranges = [_range(extent, part, plan, point) for extent in footprint.extents]
     below = tuple(low < 0 for low, _ in ranges)
@@ -123,7 +118,7 @@ def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint
         extent.tiled,
         point.tiled,
         _steps(point, plan),
-        inner_sizes(point, plan.inner_tile),
+        point.inside(plan.inner_tile),
         tile_names(point),
         strict=True,
     )
@@ -137,14 +132,14 @@ def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint
 
 
 def _steps(point: FillPoint, plan: KernelPlan) -> tuple[int, ...]:
-    return tuple(0 if plan.inner_tile == 1 else plan.inner_tile for _ in point.tiled)
+    return point.tiles(plan.inner_tile) or (0,) * len(point.tiled)
 
 
 def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> tuple[int, int]:
     """Return the least and the greatest value of `_corner` over all blocks and tiles."""
     low = high = extent.low
     outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), strict=True)
-    inner = zip(extent.tiled, point.tiled, _steps(point, plan), inner_sizes(point, plan.inner_tile), strict=True)
+    inner = zip(extent.tiled, point.tiled, _steps(point, plan), point.inside(plan.inner_tile), strict=True)
     for coefficient, dim, step, size in (*outer, *inner):
         ends = [coefficient * (dim.low + k * step) + min(0, coefficient * (size - 1)) for k in (0, _last(dim, step))]
         low, high = low + min(ends), high + max(ends)

@@ -12,6 +12,7 @@ from typing import Any
 
 import islpy as isl
 
+from generator.decisions.size_lists import InnerTiles
 from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
@@ -44,7 +45,7 @@ def ring_rows(rows: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles,
                 number: int, walk: int = 0, whole: tuple[str, ...] = ()) -> tuple[TileBox, ...]:
     """Return the boxes at fill point `number` of a kernel (`plan_points`), in order of computation; with `walk`, those
     of one step, except for the stages `whole`.
@@ -64,7 +65,7 @@ def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
 
 
 @lru_cache(maxsize=1024)
-def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, walk: int,
+def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int,
                   whole: tuple[str, ...]) -> tuple[tuple[TileBox, ...], ...]:
     """The boxes of all fill points where a block computes the stages `whole` first: whatever all of its steps need of
     them. Raises IllegalPlan as `stage_boxes`.
@@ -90,15 +91,15 @@ def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inn
     return (*found, held)
 
 
-def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: int, walk: int) -> _Tiles:
+def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int) -> _Tiles:
     """The blocks of a kernel, with the steps or tiles around a fill point."""
     loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
     if walk:
         along = walked(len(tile))
         step = step_member(part.parallel[along], tile[along], walk)
         loops.append(_Loop(STEP, step, tile[along] // walk - 1))
-    if inner_tile > 1:
-        loops += [_loop(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
+    if sizes := point.tiles(inner_tile):
+        loops += map(_loop, tile_names(point), point.tiled, sizes)
     return _Tiles(tuple(loops), walk > 0)
 
 

@@ -55,7 +55,7 @@ def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, 
     """Return the box's first index as a function of the instance."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space()))
     corner = isl.PwAff.from_aff(zero.set_constant_val(isl.Val(extent.low)))
-    inner = [plan.inner_tile if plan.inner_tile > 1 else d.extent for d in point.tiled]
+    inner = point.tiles(plan.inner_tile) or [d.extent for d in point.tiled]
     steps = zip((*extent.parallel, *extent.tiled), (*part.parallel, *point.tiled), (*plan.tile, *inner), strict=True)
     for coefficient, dim, size in steps:
         first = _tile_start(dim, size, instances)

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
+from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, multi, statements_of
@@ -60,7 +61,8 @@ class StagedArray:
 class FillPoint:
     """A place for shared copies: the statements below it, the members tiled above it, the arrays that qualify.
 
-    `computed`: the stages that a block computes there. `whole`: it is before all loops of the block.
+    `computed`: the stages that a block computes there. `whole`: it is before all loops of the block. `first`: the
+    number of the first of its tiled members among those of all fill points of the kernel.
     """
 
     statements: tuple[str, ...]
@@ -69,6 +71,23 @@ class FillPoint:
     arrays: tuple[StagedArray, ...]
     computed: frozenset[str] = frozenset()
     whole: bool = False
+    first: int = 0
+
+    def tiles(self, inner_tile: InnerTiles) -> Sizes:
+        """Return the tile sizes of `tiled` in a plan; () if none of them is tiled.
+
+        Of several, one with size 1 in the plan is not tiled: it has a single tile.
+        """
+        count = len(self.tiled)
+        own = (inner_tile,) * count if isinstance(inner_tile, int) else inner_tile[self.first:self.first + count]
+        if max(own, default=1) == 1:
+            return ()
+        return tuple(d.extent if size == 1 else size for d, size in zip(self.tiled, own, strict=True))
+
+    def inside(self, inner_tile: InnerTiles) -> Sizes:
+        """Return the number of values of each of `tiled` below the fill point."""
+        extents = tuple(d.extent for d in self.tiled)
+        return tuple(map(min, self.tiles(inner_tile) or extents, extents))
 
     def needed(self, shared: bool, uncopied: Collection[str] = ()) -> bool:
         """Return whether anything is filled there, with `shared` copies, except those of `uncopied` arrays."""
@@ -78,7 +97,11 @@ class FillPoint:
 @lru_cache(maxsize=1024)
 def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
     """Return the fill points of a kernel, in tree order (one per path to its first sequential band)."""
-    return tuple(_points(program, part, part.tree, part.domain))
+    points, first = list[FillPoint](), 0
+    for point in _points(program, part, part.tree, part.domain):
+        points.append(replace(point, first=first))
+        first += len(point.tiled)
+    return tuple(points)
 
 
 @lru_cache(maxsize=1024)

@@ -7,11 +7,12 @@ from typing import Any, Literal, TypeAlias
 
 import islpy as isl
 
+from generator.decisions.size_lists import inner_sizes
 from generator.decisions.walk import walked
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.tree import Band, Fill, Mapping, Sequence, Tree, statements_of
-from generator.polyhedral.memory.footprint import FillPoint, tiled_members
+from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 
 PointNote: TypeAlias = Literal["point", "neighbour"]
@@ -82,6 +83,7 @@ def map_kernel(
         IllegalPlan: the sizes do not fit the kernel.
     """
     check_fits(part, plan)
+    _check_inner(plan, points)
     sizes = list(zip(part.parallel, step_tile(plan.tile, plan.walk), plan.block, strict=True))
     several = tuple(
         sorted(points_of(plan), key=lambda p: (outer.index(p.dim) if p.dim in outer else len(outer), p.dim))
@@ -115,6 +117,19 @@ def check_fits(part: KernelPart, plan: KernelPlan) -> None:
     check_sizes(plan)
 
 
+def _check_inner(plan: KernelPlan, points: tuple[FillPoint, ...]) -> None:
+    """Raise IllegalPlan if sizes of single inner loops are not for this kernel."""
+    if isinstance(plan.inner_tile, int):
+        return
+    count, names = sum(len(point.tiled) for point in points), ", ".join(plan.statements)
+    if len(plan.inner_tile) != count:
+        raise IllegalPlan(f"{len(plan.inner_tile)} inner tile sizes of {names}: it has {count} inner loops that can be "
+                          "tiled; give one size for each of them, or one number for all")
+    if len(points) > 1 and not any(point.needed(plan.shared, plan.uncopied) for point in points):
+        raise IllegalPlan(f"inner tile sizes of {names}: loops one after the other are tiled only if something is "
+                          "copied or computed inside them; give one number for all")
+
+
 def check_besides(plan: KernelPlan, what: str, honoured: tuple[str, ...]) -> None:
     """Raise IllegalPlan if a plan decides more than sizes and the fields `honoured`.
 
@@ -145,7 +160,7 @@ def check_sizes(plan: KernelPlan) -> None:
     if plan.asynchronous and not plan.ahead:
         raise IllegalPlan(f"asynchronous copies of {', '.join(plan.statements)} are those of the next tile: want it "
                           "ahead, too")
-    if plan.inner_tile < 1 or plan.unroll < 1:
+    if min(inner_sizes(plan.inner_tile), default=0) < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 
 
@@ -161,6 +176,8 @@ def _check_diagonals(plan: KernelPlan) -> None:
                           f"block sizes are threads along the rows of that tile; they are {plan.tile} and {plan.block}")
     honoured = (*(_OF_COPIES if plan.shared else ()), *_WITH_DIAGONALS)
     check_besides(plan, "whose blocks run diagonals", honoured)
+    if not isinstance(plan.inner_tile, int):
+        raise IllegalPlan(f"{what}: an inner tile has one size for all rows of a tile; it is {plan.inner_tile}")
     if min(plan.unroll, plan.inner_tile) < 1 or plan.vector not in (1, 2, 4):
         raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} and the inner tile {plan.inner_tile} must be at "
                           f"least 1, the elements per access {plan.vector} 1, 2 or 4")
@@ -176,7 +193,7 @@ def _check_walk(plan: KernelPlan) -> None:
     rows = plan.tile[walked(len(plan.tile))]
     if rows % plan.walk:
         raise IllegalPlan(f"{what}: its tile has {rows} rows along y; use a multiple of {plan.walk}")
-    if plan.registers or plan.shared or plan.inner_tile > 1:
+    if plan.registers or plan.shared or max(inner_sizes(plan.inner_tile), default=1) > 1:
         raise IllegalPlan(f"{what}: registers, shared copies and inner tiles are for a whole tile at once")
 
 
@@ -187,6 +204,7 @@ class _Mapper:
                  sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.points = {point.statements for point in points}
+        self.tiles = {point.statements: point.tiles(plan.inner_tile) for point in points}
         self.fills = {point.statements[0]: number for number, point in enumerate(points)
                       if point.needed(plan.shared, plan.uncopied)}
 
@@ -212,11 +230,12 @@ class _Mapper:
 
     def tiled(self, tree: Tree, domain: Any, inside: Any) -> Tree:
         """Tile the first sequential band by `inner_tile`; `inside` wraps the subtree of the tile loops."""
-        if not isinstance(tree, Band) or self.plan.inner_tile == 1:
+        sizes = self.tiles.get(statements_of(domain), ()) if isinstance(tree, Band) else ()
+        if not isinstance(tree, Band) or not sizes:
             return inside(tree)  # type: ignore[no-any-return]  # islpy has no types
-        count = tiled_members(tree)
+        count = len(sizes)
         dims = [dimension(m, domain) for m in tree.members[:count]]
-        tiles = tuple(tile_member(d, self.plan.inner_tile) for d in dims)
+        tiles = tuple(tile_member(d, size) for d, size in zip(dims, sizes, strict=True))
         return Band(tiles, (False,) * count, tree.permutable, inside(tree), ("tile",) * count)
 
     def threads(self, tree: Tree, domain: Any) -> Tree:

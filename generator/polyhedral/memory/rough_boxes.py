@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
+from generator.decisions.size_lists import InnerTiles
 from generator.decisions.walk import walked
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.kit.members import ends
@@ -33,7 +34,7 @@ Ranges: TypeAlias = tuple[Range, ...]
 
 
 @lru_cache(maxsize=16384)
-def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
+def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int,
                 walk: int = 0, whole: tuple[str, ...] = ()) -> int:
     """Return the bytes of shared memory that a block of the kernel needs for its stages.
 
@@ -88,16 +89,17 @@ def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int])
     return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
 
 
-def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles,
            number: int) -> Iterator[tuple[str, list[int]]]:
     loops = _loops(program, part, number)
     if loops is None:
         yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
         return
-    blocks = {name: one.middle((*tile, *[inner_tile] * one.tiled)) for name, one in loops.items()}
-    finder = _Finder(program, blocks)
+    point = fill_points(program, part)[number]
+    inner = point.tiles(inner_tile) or (1,) * len(point.tiled)
+    finder = _Finder(program, {name: one.middle((*tile, *inner)) for name, one in loops.items()})
     for stage in program.stages:
-        if stage.array in fill_points(program, part)[number].computed:
+        if stage.array in point.computed:
             yield stage.array, [1 + high - low for low, high in finder.read(stage)]
 
 

@@ -87,7 +87,7 @@ def test_a_tile_may_be_legal_for_some_sizes_only() -> None:
     part = KernelPart(("S0",), domain, (), (), loops, dependences)
     assert not legal_for_all_sizes(part)
     for size, legal in ((1, True), (3, False)):
-        tree = map_kernel(part, KernelPlan(("S0",), (), (), inner_tile=size), ()).tree
+        tree = map_kernel(part, KernelPlan(("S0",), (), (), inner_tile=size), fill_points(program, part)).tree
         assert exactly(part, tree) == legal
 
 

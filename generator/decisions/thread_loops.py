@@ -1,0 +1,32 @@
+"""The loops of a thread, as a decision about one of them needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.decisions.size_lists import InnerTiles
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """The decisions that determine the loops of a kernel's threads."""
+
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    run: int
+    inner_tile: InnerTiles
+    points_inside: bool
+    shared: bool
+    uncopied: tuple[str, ...]
+    whole: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoop:
+    """A loop of a thread: its name in plans, its kind (`tile`, `point`, `neighbour`, "" for most others), and the kinds
+    of all loops inside it (generator.lowering.naming.LoopKey).
+    """
+
+    name: str
+    kind: str
+    inside: frozenset[str]
