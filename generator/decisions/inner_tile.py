@@ -9,7 +9,6 @@ In a block that runs the diagonals of a tile, an inner tile is what a thread run
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import cast
 
 from generator.decisions.base import Decided, KernelDecision, Known, Offer, Option, Question, Row
 from generator.decisions.diagonals import DIAGONALS
@@ -89,10 +88,12 @@ class _InnerTile(KernelDecision[InnerTiles]):
         if not isinstance(smallest, int) or smallest == 1 or not extents:
             return smallest
         for number in range(len(extents)):
-            options, answer = _multiples(known, smallest, chosen, extents), 1
+            options = _multiples(known, smallest, chosen, extents)
+            answer: Option = options[0]
             if len(options) > 1:
-                answer = cast(int, (yield Question(f"{_MULTIPLE} {number + 1}", options, (("offered", options),))))
-            chosen = (*chosen, answer * smallest if answer != WHOLE_LOOP else 1)
+                answer = yield Question(f"{_MULTIPLE} {number + 1}", options, (("offered", options),))
+            multiple = next(option for option in options if option == answer)
+            chosen = (*chosen, multiple * smallest if multiple != WHOLE_LOOP else 1)
         return smallest if set(chosen) == {smallest} else chosen
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
