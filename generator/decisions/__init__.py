@@ -10,8 +10,9 @@ This room lists options, and is independent of walks, graphs and statistics. `gr
 answers. The options of a schedule depend on the program's dependences and are asked there (`graph.o1`, `o2`, `o3`,
 `pipeline`, `time_steps`).
 
-Read in this order: `shape` (the properties of a kernel), `base` (the class of a decision), `as_texts` (of decisions
-whose options are texts), `size_lists`, `candidate_sizes`, `room`, then the decisions in the order of the questions:
+Read in this order: `shape` (the properties of a kernel) with `thread_loops`, `base` (the class of a decision),
+`as_texts` (of decisions whose options are texts), `size_lists`, `candidate_sizes`, `room`, then the decisions in the
+order of the questions:
 `x_dimension`, `products` (with `fragments`), `walk`, `diagonals`, `sizes`, `whole` (with `array_sets`), `in_registers`
 (with `fractions`), `run`, `unroll`, `points_inside`, `registers`, `shared`, `uncopied`, `vector`, `inner_tile`,
 `unrolls`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`, `exchange`, `columns`, `level`, `streamed`;
