@@ -13,6 +13,7 @@ from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
+from generator.lowering.analysis.staged_copy import StagedCopy
 from generator.lowering.analysis.written import written_bytes
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
@@ -27,7 +28,7 @@ from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
-from generator.polyhedral.memory.footprint import FillPoint, StagedArray, fill_points, plan_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -70,33 +71,6 @@ def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int,
         inside.setdefault(key, set()).update(
             one.kind for (other, below), one in keys.items() if other == name and below > depth)
     return tuple(ThreadLoop(key.name, key.kind, frozenset(kinds)) for key, kinds in inside.items())
-
-
-@dataclass(frozen=True, slots=True)
-class StagedCopy:
-    """A possible shared copy: its footprint, and the bytes of an element.
-
-    `extents`: those of the loops that are tiled around it. `first`: the number of the first of them in `KernelShape`'s
-    `inner`.
-    """
-
-    box: StagedArray
-    element: int
-    extents: Sizes = ()
-    first: int = 0
-
-    def inside(self, inner_tile: InnerTiles) -> Sizes:
-        """Return the number of values of each loop for one copy."""
-        return tuple(e if size == 1 else min(size, e)
-                     for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
-
-    def is_renewed(self, inner_tile: InnerTiles) -> bool:
-        """Return whether there are several tiles, each with its own copy."""
-        return any(1 < size < e for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
-
-    def _sizes(self, inner_tile: InnerTiles) -> Sizes:
-        count = len(self.extents)
-        return (inner_tile,) * count if isinstance(inner_tile, int) else inner_tile[self.first:self.first + count]
 
 
 Staged: TypeAlias = tuple[StagedCopy, ...]

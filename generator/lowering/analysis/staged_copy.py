@@ -1,0 +1,35 @@
+"""A possible shared copy of a kernel, as its KernelShape knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.decisions.size_lists import InnerTiles, Sizes
+from generator.polyhedral.memory.footprint import StagedArray
+
+
+@dataclass(frozen=True, slots=True)
+class StagedCopy:
+    """A possible shared copy: its footprint, and the bytes of an element.
+
+    `extents`: those of the loops that are tiled around it. `first`: the number of the first of them in `KernelShape`'s
+    `inner`.
+    """
+
+    box: StagedArray
+    element: int
+    extents: Sizes = ()
+    first: int = 0
+
+    def inside(self, inner_tile: InnerTiles) -> Sizes:
+        """Return the number of values of each loop for one copy."""
+        return tuple(e if size == 1 else min(size, e)
+                     for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
+
+    def is_renewed(self, inner_tile: InnerTiles) -> bool:
+        """Return whether there are several tiles, each with its own copy."""
+        return any(1 < size < e for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
+
+    def _sizes(self, inner_tile: InnerTiles) -> Sizes:
+        count = len(self.extents)
+        return (inner_tile,) * count if isinstance(inner_tile, int) else inner_tile[self.first:self.first + count]
