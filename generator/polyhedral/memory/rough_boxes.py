@@ -57,7 +57,7 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     return total + _room(program, held, padding)
 
 
-def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int, walk: int,
+def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, number: int, walk: int,
            found: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """Return the sizes of the boxes of two steps together; of the whole tile where those are as in one step (`found`).
 
