@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.emit.even_unrolls import has_barriers, with_even_unrolls
+from generator.emit.even_unrolls import has_barriers, with_even_steps, with_even_unrolls
 from generator.emit.guards import with_first_barrier
 from generator.emit.in_order import with_steps_in_order
 from generator.emit.opaque import with_opaque_one
@@ -17,4 +17,5 @@ def for_compiler(body: tuple[Node, ...], target: Target, alone: bool) -> tuple[N
     if not target.intel_cpu:
         return body
     even = body if alone else with_even_unrolls(body)
-    return with_steps_in_order(with_first_barrier(with_opaque_one(even)))
+    ordered = with_steps_in_order(with_first_barrier(with_opaque_one(even)))
+    return with_even_steps(ordered) if alone else ordered

@@ -81,3 +81,33 @@ def test_loops_with_a_rest_are_right_in_blocks_of_several_threads_on_intel() -> 
     assert last in plan.kernels
     [outcome] = outcomes_of(device, found, [plan])
     assert isinstance(outcome, Timed), outcome.message
+
+
+def test_steps_with_rings_are_even_even_if_the_thread_is_alone() -> None:
+    at = Binary("&", Name("y"), Int(1))
+    element = Load("ring", (at, J))
+    fill = replace(loop(Name("n")), body=(Assign(element, "", element),))
+    steps = For("y", Int(0), Binary("<", Name("y"), Int(8)), 1, (fill,))
+    [made] = for_compiler((steps,), INTEL, True)
+    assert isinstance(made, For) and made.in_order
+    assert [node.unroll for node in made.body if isinstance(node, For)] == [1]
+    assert for_compiler((loop(Name("n")),), INTEL, True) == (loop(Name("n")),)
+
+
+@pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
+def test_steps_of_a_thread_that_is_alone_are_right_on_intel() -> None:
+    """With an unroll factor of 8 for the columns that are new in a step, nearly all results are wrong."""
+    found = small_problem(pipeline("local_laplacian"))[0]
+    inline = ("chosen_0", "chosen_1", "chosen_2", "collapsed_0", "gray", "remapped_1", "remapped_1_x",
+              "up_collapsed_0_x", "up_collapsed_1", "up_collapsed_1_x", "up_remapped_0", "up_remapped_1_x")
+    blocks = ("gray_1_x", "gray_2", "laplacian_1", "laplacian_2", "remapped_0", "remapped_2", "remapped_2_x",
+              "repeat_edge", "up_remapped_0_x")
+    schedule = Stages(tuple(sorted([*((s, "inline") for s in inline), *((s, "block") for s in blocks)])))
+    statements = ("S0", "S1", "S15", "S16", "S19", "S20", "S21", "S7", "S8", "S9")
+    columns = KernelPlan(statements, (8, 8), (1, 1), order=(1, 0), unroll=8, walk=1, level="thread")
+    device = device_named("intel")
+    kernels = default_plan(found.program, device.target, choice=schedule).kernels
+    plan = Plan(schedule, tuple(columns if one.statements == statements else one for one in kernels))
+    assert columns in plan.kernels
+    [outcome] = outcomes_of(device, found, [plan])
+    assert isinstance(outcome, Timed), outcome.message
