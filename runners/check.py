@@ -26,8 +26,9 @@ from generator.contract import Array, Tolerance
 from generator.problem import Subject
 from generator.rounding import relative_tolerance, usual_size
 from generator.templates.template import Template
+from runners.memory import same_bytes
 
-BLOCK = 2**15
+BLOCK = 2**14
 """The number of elements that are compared at once."""
 
 
@@ -146,12 +147,7 @@ def _wrong(output: _Output, got: NDArray[Any], relative: float, tolerance: Toler
 
 
 def _same_bits(expected: NDArray[Any], got: NDArray[Any]) -> bool:
-    return expected.dtype == got.dtype and np.array_equal(_words(expected), _words(got))
-
-
-def _words(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the same memory as integers of eight bytes if its size allows, else as bytes."""
-    return values.view(np.uint8 if values.nbytes % 8 else np.uint64)
+    return expected.dtype == got.dtype and same_bytes(expected, got)
 
 
 def _near(expected: NDArray[Any], got: NDArray[Any], relative: float) -> bool:

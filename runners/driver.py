@@ -46,19 +46,25 @@ class Memory(Protocol):
     """The arrays of a Problem on a device, between guard zones. All methods raise LaunchError if the device is lost."""
 
     def upload(self) -> None:
-        """Write all arrays and guard zones again from the host, which repairs damage by earlier variants."""
+        """Set all arrays and guard zones to the initial data, which repairs damage by earlier variants.
+
+        They are written from the host, unless `changed_input` found no change since the last run.
+        """
 
     def restore(self) -> None:
         """Restore on the device the data that a run wrote, and wait: the next run starts from the same data."""
 
     def read(self, names: Sequence[str]) -> Values:
-        """Return the current contents of the arrays `names`."""
+        """Return the current contents of the arrays `names`. The next call may overwrite what this one returned."""
 
     def overrun(self) -> str | None:
         """Return a text about the first array that was written out of bounds, or None."""
 
     def changed_input(self) -> str | None:
-        """Return a text about the first array that changed although the program only reads it, or None."""
+        """Return a text about the first array that changed although the program only reads it, or None.
+
+        The same for the copies that `restore` takes the data from.
+        """
 
 
 class Executable(Protocol):

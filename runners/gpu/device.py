@@ -82,10 +82,13 @@ class GpuMemory(GuardedMemory[Piece]):
         super().__init__(Room(api), problem)
         self._textures = Textures(api, self.values, pitch_alignment)
 
-    def upload(self) -> None:
-        """Write everything again from the host, including textures."""
+    def _write_all(self) -> None:
         self._textures.upload()
-        super().upload()
+        super()._write_all()
+
+    def _copy_all(self) -> None:
+        super()._copy_all()
+        self._textures.copy(self.pointer)
 
     def pointer(self, name: str) -> int:
         """Return the address of an array's first element."""

@@ -4,6 +4,8 @@ write.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,12 +49,27 @@ class Textures:
         for texture in self._addresses:
             self._api.write(self._addresses[texture], self._contents(texture))
 
+    def copy(self, pointer: Callable[[str], int]) -> None:
+        """Copy all of them again from the arrays on the device, at the addresses `pointer(name)`; do not wait.
+
+        Rows with padding are written from the host.
+        """
+        for texture, address in self._addresses.items():
+            size = self._values[texture.array].nbytes
+            if self._padding(texture):
+                self._api.write(address, self._contents(texture))
+            else:
+                self._api.copy(address, pointer(texture.array), size)
+
+    def _padding(self, texture: Texture) -> int:
+        """Return the bytes after each row."""
+        return -(ELEMENT_BYTES[texture.type] * texture.shape[0]) % self._alignment if len(texture.shape) > 1 else 0
+
     def _contents(self, texture: Texture) -> NDArray[np.uint8]:
         """Return the bytes of the texels, of shape (rows, bytes of a row with its padding)."""
         row = ELEMENT_BYTES[texture.type] * texture.shape[0]
         elements = np.frombuffer(self._values[texture.array].tobytes(), np.uint8).reshape(-1, row)
-        padding = -row % self._alignment if len(texture.shape) > 1 else 0
-        return np.ascontiguousarray(np.pad(elements, ((0, 0), (0, padding))))
+        return np.ascontiguousarray(np.pad(elements, ((0, 0), (0, self._padding(texture)))))
 
 
 def texture_memory(texture: Texture, address: int, pitch: int) -> TextureMemory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from generator.variant import Texture
 from runners.data import Values
+from runners.memory import GUARD
 
 _CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
 _TYPES = {"float": cl.channel_type.FLOAT, "int": cl.channel_type.SIGNED_INT32,
@@ -93,6 +95,17 @@ class Images:
         """Write all images again from the host; do not wait."""
         for texture in self._images:
             self._fill(texture)
+
+    def copy(self, whole: Mapping[str, cl.Buffer]) -> None:
+        """Copy all images again from the arrays on the device, between their guard zones; do not wait."""
+        for texture, image in self._images.items():
+            source = whole[texture.array]
+            if texture in self._rows:
+                cl.enqueue_copy(self._queue, self._rows[texture], source, src_offset=len(GUARD),
+                                byte_count=self._values[texture.array].nbytes)
+            else:
+                cl.enqueue_copy(  # type: ignore[call-overload]  # pyopencl's stubs lack `offset`
+                    self._queue, image, source, offset=len(GUARD), origin=(0, 0), region=texture.shape)
 
     def _make(self, texture: Texture) -> None:
         image, row = make_image(self._context, texture, self._values[texture.array].nbytes)

@@ -103,12 +103,16 @@ class Memory(GuardedMemory[cl.Buffer]):
         """
         return self._written.buffer(name) if name in in_place else self.buffers[name]
 
-    def upload(self) -> None:
-        """Write everything again from the host, including images."""
+    def _write_all(self) -> None:
         with refusals():
             self._images.upload()
             self._written.upload()
-        super().upload()
+        super()._write_all()
+
+    def _copy_all(self) -> None:
+        super()._copy_all()
+        with refusals():
+            self._images.copy(self.whole)
 
     def restore(self) -> None:
         """See `driver.Memory`."""
