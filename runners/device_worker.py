@@ -2,7 +2,8 @@
 
 The only process that times on the device, under a lock that all antune processes of the host respect. Every run
 starts from the same data; the whole output is compared after the first run and after the last, and nothing else may
-have been written.
+have been written. While results are compared on the host, others may use a device that has cores of its own; the
+comparison would disturb times on the host's cores.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from runners.check import Comparison
 from runners.driver import BuildError, Executable, LaunchError, RunTime
 from runners.host_program import BoundLaunch, launches
 from runners.interleaved import play
-from runners.locks import exclusive
+from runners.locks import Turn, exclusive
 from runners.messages import Answer, Report
 from runners.profiling.perf_events import CountersUnavailable
 from runners.profiling.profile import profile_variant
@@ -96,10 +97,10 @@ class DeviceWorker:
         the process retires, because the next sitting needs one with another placement of threads and memory.
         """
         report("check", None)
-        with exclusive(self._setup.lock):
+        with exclusive(self._setup.lock) as turn:
             match task:
                 case Measure():
-                    outcome = self._measure(task, report)
+                    outcome = self._measure(task, report, turn)
                     return Answer(outcome, doubtful=not isinstance(outcome, Timed))
                 case Interleave():
                     return Answer(self._sit(task, report), retire=True)
@@ -108,20 +109,23 @@ class DeviceWorker:
                 case _:
                     assert_never(task)
 
-    def _measure(self, task: Measure, report: Report) -> Outcome:
+    def _measure(self, task: Measure, report: Report, turn: Turn) -> Outcome:
         clock = _Clock()
         try:
             report("compile", task.limits.compile_s)
             loaded = self._load(task.compiled, task.ratings)
             load_s = clock.lap()
             report("check", task.limits.run_s)
-            first, message = self._first(loaded)
+            first, message = self._first(loaded, turn)
             check_s = clock.lap()
             clock.durations = Durations(check_s=load_s + check_s)
             if message is not None:
                 return WrongResult(message, clock.durations)
+            report("check", None)
+            turn.take()
+            clock.lap()  # waiting is not a part of the evaluation
             report("time", task.limits.run_s - check_s)
-            return self._time(loaded, task, first, check_s, clock)
+            return self._time(loaded, task, first, check_s, clock, turn)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
         except LaunchError as error:
@@ -134,7 +138,7 @@ class DeviceWorker:
                 report("compile", limits.compile_s)
                 loaded.append(self._load(compiled, ()))
                 report("check", limits.run_s)
-                first, message = self._first(loaded[-1])
+                first, message = self._first(loaded[-1], None)
                 if message is not None:
                     return WrongResult(message, clock.durations)
                 loaded[-1] = self._repeated(loaded[-1], first)
@@ -144,7 +148,7 @@ class DeviceWorker:
             kernels = []
             for entry in loaded:
                 kernels.append([self._repeat(entry, by_kernel=True)])
-                if (last := self._difference("last", entry)) is not None:
+                if (last := self._difference("last", entry, None)) is not None:
                     return WrongResult(last, clock.durations)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
@@ -197,24 +201,34 @@ class DeviceWorker:
         variant = compiled.variant
         return _Loaded(variant, ratings, self._device.load(variant, compiled.codes), tuple(launches(variant)))
 
-    def _first(self, loaded: _Loaded) -> tuple[RunTime, str | None]:
-        """Run once from uploaded data (the warm-up). Return its times, and what is wrong with the results or None."""
+    def _first(self, loaded: _Loaded, turn: Turn | None) -> tuple[RunTime, str | None]:
+        """Run once from uploaded data (the warm-up). Return its times, and what is wrong with the results or None.
+
+        `turn`: see `_difference`.
+        """
         self._memory.upload()
         took = loaded.executable.run(loaded.launches, by_kernel=True)
         if self._setup.results is not None:
             written = [array.name for array in self._contract.arrays if array.role != "in"]
             np.savez(self._setup.results / f"{loaded.variant.code_hash}.npz", allow_pickle=False,
                      **self._memory.read(written))
-        return took, self._difference("first", loaded)
+        return took, self._difference("first", loaded, turn)
 
-    def _difference(self, which: Literal["first", "last"], loaded: _Loaded) -> str | None:
+    def _difference(self, which: Literal["first", "last"], loaded: _Loaded, turn: Turn | None) -> str | None:
+        """Return what is wrong with the results of a run, or None.
+
+        `turn` is given to others as soon as all data are on the host, unless the device has no cores of its own.
+        """
         got = self._memory.read([array.name for array in self._contract.outputs])
-        message = self._memory.overrun() or self._expected.difference(got, loaded.variant.plan.rounded_products)
-        if message is None and which == "last":
-            message = self._memory.changed_input()
+        overrun = self._memory.overrun()
+        changed = self._memory.changed_input() if which == "last" and overrun is None else None
+        if turn is not None and not self._setup.target.shares_host_cores:
+            turn.give()
+        message = overrun or self._expected.difference(got, loaded.variant.plan.rounded_products) or changed
         return f"after the {which} run {message}" if message else None
 
-    def _time(self, loaded: _Loaded, task: Measure, first: RunTime, check_s: float, clock: _Clock) -> Outcome:
+    def _time(self, loaded: _Loaded, task: Measure, first: RunTime, check_s: float, clock: _Clock,
+              turn: Turn) -> Outcome:
         limits = task.limits
         left_s = LAST_SHARE * limits.run_s - check_s
         loaded, runs, elapsed = self._repeated(loaded, first), list[RunTime](), 0.0
@@ -226,7 +240,7 @@ class DeviceWorker:
             if elapsed + elapsed / len(runs) > left_s:
                 break
         kernels = self._by_kernel(loaded, runs, left_s - elapsed) if verdict == "enough" else []
-        last = self._difference("last", loaded)
+        last = self._difference("last", loaded, turn)
         clock.durations = replace(clock.durations, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from generator.target import Target
@@ -62,18 +63,33 @@ def shared(path: Path) -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A lock of its holder alone, who may give it to others for a while."""
+
+    descriptor: int
+
+    def give(self) -> None:
+        """Release the lock; no effect if it is not held."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+
+    def take(self) -> None:
+        """Wait for the lock; no effect if it is held."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+
+
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[Turn]:
     """Hold `path` alone (for timing). The operating system releases it when the process dies."""
-    with _held(path, fcntl.LOCK_EX):
-        yield
+    with _held(path, fcntl.LOCK_EX) as descriptor:
+        yield Turn(descriptor)
 
 
 @contextmanager
-def _held(path: Path, kind: int) -> Iterator[None]:
+def _held(path: Path, kind: int) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, kind)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)

@@ -19,6 +19,7 @@ from metrics.resources import Resources
 from runners import device_worker
 from runners.base import Limits
 from runners.check import Comparison
+from runners.data import Values
 from runners.device_worker import DeviceWorker
 from runners.driver import RunTime
 from runners.host_program import BoundLaunch
@@ -43,10 +44,7 @@ class Device:
     least_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        self.memory = GuardedMemory(self.room, scale_problem())
-        read, overrun = self.memory.read, self.memory.overrun
-        self.memory.read = lambda names: (self.note("read"), read(names))[1]  # type: ignore[method-assign]  # notes
-        self.memory.overrun = lambda: (self.note("read"), overrun())[1]  # type: ignore[method-assign]  # notes
+        self.memory = NotingMemory(self.room, self)
 
     def note(self, what: str) -> None:
         """Note whether another process could take the lock now."""
@@ -77,6 +75,24 @@ class Device:
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """Nothing is known."""
         return ()
+
+
+class NotingMemory(GuardedMemory[int]):
+    """The arrays of the program; notes who may use the device while they are read."""
+
+    def __init__(self, room: HostRoom, device: Device) -> None:
+        super().__init__(room, scale_problem())
+        self._device = device
+
+    def read(self, names: Sequence[str]) -> Values:
+        """Read, and note."""
+        self._device.note("read")
+        return super().read(names)
+
+    def changed_input(self) -> str | None:
+        """Compare, and note."""
+        self._device.note("read")
+        return super().changed_input()
 
 
 def evaluated(folder: Path, monkeypatch: pytest.MonkeyPatch, shares_host_cores: bool,
