@@ -10,15 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from antune import halide as hl
 from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan, InputError
+from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Assign, Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
@@ -87,6 +90,23 @@ def test_machine_code_has_them() -> None:
     texts = [taken_apart(lower(program, plan_of(kernel), HOPPER).source, (9, 0))[0]
              for kernel in (GEMM, replace(GEMM, asynchronous=False))]
     assert [("LDGSTS.E.128" in text or "LDGSTS.E.BYPASS.128" in text) for text in texts] == [True, False]
+
+
+def test_copies_go_on_beside_stages_of_the_whole_tile() -> None:
+    """A stage that a block computes for each inner tile stands between the copies and the barrier; then none go on."""
+    x, y, one, out, r = hl.Var("x"), hl.Var("y"), hl.Func("one"), hl.Func("out"), hl.RDom([(0, 16)], name="r")
+    image, weights = (hl.ImageParam(hl.Float(32), 2, name) for name in ("image", "weights"))
+    one[x, y] = image[x, y] * 2.0
+    out[x, y] = hl.f32(0)
+    out[x, y] += one[x, y] * image[x + r, y] * weights[r, x]
+    program, stages = pipeline_of([out], [16, 8]), Stages((("one", "block"),))
+    right = run_original(program).global_values(program)
+    for whole in ((), ("one",)):
+        plan = Plan(stages, (replace(TILES, statements=("S0", "S1", "S2"), whole=whole),))
+        assert run_plan(program, plan, np.random.default_rng(0), target=HOPPER).global_values(program) == right
+        source = lower(program, plan, HOPPER).source
+        assert ("antune_copy" in source) == bool(whole)
+        assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
 
 
 @pytest.mark.parametrize("target", [TARGET, CUDA, replace(HOPPER, capability=(7, 5))])
