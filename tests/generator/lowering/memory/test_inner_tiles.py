@@ -254,7 +254,7 @@ def test_random_plans_on_devices(name: str, count: int, platform: str) -> None:
 
 
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-@pytest.mark.parametrize(("name", "count"), counted(SEVERAL, SEVERAL[:1], 2, 4))
+@pytest.mark.parametrize(("name", "count"), counted((n for n in SEVERAL if n != "conv_layer"), SEVERAL[:1], 2, 4))
 def test_random_plans_on_the_pretended_gpu(name: str, count: int, watched_gpu: DeviceInfo, tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """No races, no barrier that some threads miss, right results."""
