@@ -39,7 +39,8 @@ def note_passed(device: DeviceInfo) -> None:
         file = _file(device)
         file.parent.mkdir(parents=True, exist_ok=True)
         begun = file.with_name(f"{file.name}.{os.getpid()}")
-        passed = [*_passed(device), _condition(device)][-CONDITIONS:]
+        condition = _condition(device)
+        passed = [*(one for one in _passed(device) if one != condition), condition][-CONDITIONS:]
         begun.write_text(json.dumps(passed, indent=0), encoding="utf-8")
         begun.replace(file)
 

@@ -38,6 +38,10 @@ def test_processes_with_different_settings_do_not_try_a_device_in_turns(monkeypa
         monkeypatch.setenv("POCL_MAX_WORK_GROUP_SIZE", str(size))
         kept.append(has_passed(DEVICE))
     assert kept == [False] + [True] * CONDITIONS
+    for _ in range(CONDITIONS):
+        note_passed(DEVICE)  # again, as `antune doctor` does
+    monkeypatch.setenv("POCL_MAX_WORK_GROUP_SIZE", "1")
+    assert has_passed(DEVICE)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[", "7", "[null]"])
