@@ -10,6 +10,7 @@ have servers of their own. All other settings of a worker come with the request 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -23,7 +24,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Protocol
 
-AT_START = ("PYTHON", "LD_", "LANG", "LC_", "MALLOC_", "GLIBC_", "OPENBLAS_", "GOTO_", "OMP_", "MKL_", "NPY_")
+AT_START = ("PYTHON", "LD_", "LANG", "LC_", "MALLOC_", "GLIBC_", "OPENBLAS_", "GOTO_", "OMP_", "MKL_", "NPY_",
+            "NUMPY_")
 """Prefixes of the environment variables that Python, its loader and the imported modules read when a process starts."""
 SERVERS = 4
 STUCK_S = 60.0
@@ -108,11 +110,11 @@ class ForkServer:
         """Start it: `path` is that of its workers, `environment` the variables of AT_START."""
         self._requests, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         others = {name: value for name, value in os.environ.items() if not name.startswith(AT_START)}
-        with inner:
+        with inner:  # not in the current folder: Python would import the user's files there
             self._process = subprocess.Popen(
-                [sys.executable, "-c", BOOTSTRAP.format("fork_server_main"), json.dumps(path), str(inner.fileno())],
-                pass_fds=(inner.fileno(),), env={**others, **environment}, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                [sys.executable, "-c", BOOTSTRAP.format("fork_server_main"), json.dumps(path), str(inner.fileno()),
+                 str(os.getpid())], pass_fds=(inner.fileno(),), env={**others, **environment}, start_new_session=True,
+                cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __del__(self) -> None:
         """Let the server end, which it does at once if all of its workers have ended."""
@@ -121,6 +123,13 @@ class ForkServer:
             self._process.wait(1.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
+
+    def failed(self) -> bool:
+        """Return whether the server, which does not answer, has ended by itself: the next one would, too."""
+        try:
+            return self._process.wait(1.0) > 0
+        except subprocess.TimeoutExpired:
+            return False
 
     def kill(self) -> None:
         """End the server. Its workers end themselves."""
@@ -152,7 +161,7 @@ def start_worker(path: Sequence[str], imports: Sequence[str], environment: Mappi
     """Return a new worker process with this module path and environment in `folder`, which needs `imports`.
 
     `files` are the descriptors of its message pipe, its life line and its log. A worker without a server (systems other
-    than Linux, an environment that is too large for a message) is a new Python.
+    than Linux, an environment that is too large for a message, a server that fails) is a new Python.
     """
     if sys.platform == "linux":
         at_start = tuple(sorted((name, value) for name, value in environment.items() if name.startswith(AT_START)))
@@ -160,8 +169,10 @@ def start_worker(path: Sequence[str], imports: Sequence[str], environment: Mappi
             server = _server(os.getpid(), tuple(path), at_start)
             try:
                 return server.start(imports, environment, str(folder), files)
-            except OSError:  # somebody has ended it
-                _server.cache_clear()
+            except OSError as error:
+                if error.errno == errno.EMSGSIZE or server.failed():
+                    break
+                _server.cache_clear()  # somebody has ended it
     channel, life_line, log = files
     return subprocess.Popen([sys.executable, "-c", BOOTSTRAP.format("worker_main"), json.dumps(path), str(channel),
                              str(life_line), str(os.getpid())], pass_fds=(channel, life_line), env=environment,

@@ -37,11 +37,15 @@ class Request:
 
 
 def main() -> None:
-    """Serve until the parent closes its end of the socket, whose descriptor is the last argument; in workers: work."""
-    requests = socket.socket(fileno=int(sys.argv[-1]))
+    """Serve until the parent ends or closes its end of the socket; in workers: work.
+
+    The last arguments are the descriptor of the socket and the parent's pid.
+    """
+    channel, parent = (int(text) for text in sys.argv[-2:])
+    requests = socket.socket(fileno=channel)
     requests.set_inheritable(False)
     server = os.getpid()
-    begun = Server(requests).serve()
+    begun = Server(requests).serve(parent)
     if begun is None:
         os._exit(0)  # the parent waits for it
     worker_main.work(begun.channel, begun.life_line, server)
@@ -63,18 +67,19 @@ class Server:
         self._selector.register(requests, selectors.EVENT_READ, 0)
         self._selector.register(self._woken, selectors.EVENT_READ, 0)
 
-    def serve(self) -> Request | None:
-        """Return None when the parent and all workers have ended; in a new worker: its request."""
-        parent = os.getppid()
+    def serve(self, parent: int) -> Request | None:
+        """Return None when the parent and all workers have ended; in a new worker: its request.
+
+        A fork of the parent may hold the sockets open after the parent's end, so its pid is checked, too.
+        """
         listens = True
-        while listens or self._workers:
-            for key, _ in self._selector.select():
+        while (listens or self._workers) and os.getppid() == parent:
+            for key, _ in self._selector.select(worker_main.WATCH_S):
                 if key.fileobj is self._requests:
                     request = self._received()
                     if request is None:
                         listens = False
                         self._selector.unregister(self._requests)
-                        self._end_orphans(parent)
                     elif self._forked(request):
                         return request
                 elif key.fileobj == self._woken:
@@ -82,6 +87,8 @@ class Server:
                 else:  # the parent knows the exit code, or has ended
                     self._release(key.data)
             self._report_ends()
+        for pid in tuple(self._workers):
+            self._release(pid)
         return None
 
     def _received(self) -> Request | None:
@@ -96,18 +103,22 @@ class Server:
     def _forked(self, request: Request) -> bool:
         """Return whether this is the new process."""
         for name in request.settings["imports"]:
-            with contextlib.suppress(ImportError):  # the worker reports that
+            with contextlib.suppress(Exception):  # the worker reports that
                 importlib.import_module(name)
         gc.freeze()  # workers share the memory of what is there until they change it
-        pid = os.fork()
-        if pid == 0:
-            self._forget()
-            _enter(request)
-            return True
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes, no memory: other workers go on
+            _refuse(request, f"{type(error).__name__}: {error}")
+        else:
+            if pid == 0:
+                self._forget()
+                _enter(request)
+                return True
+            self._workers[pid] = request.messages
+            self._selector.register(request.messages, selectors.EVENT_READ, pid)
         for file in (request.channel, request.life_line, request.log):
             os.close(file)
-        self._workers[pid] = request.messages
-        self._selector.register(request.messages, selectors.EVENT_READ, pid)
         return False
 
     def _forget(self) -> None:
@@ -131,20 +142,22 @@ class Server:
                     self._workers[pid].send(REPLY.pack(ENDED, code))
 
     def _release(self, pid: int) -> None:
-        """The parent needs this worker no more: end it, if it has not ended, and let its process id go."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        """The parent needs this worker no more: end it with all its children, and let its process id go."""
+        for end in (os.killpg, os.kill):  # it has no group yet if it has just begun
+            with contextlib.suppress(ProcessLookupError):
+                end(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         self._selector.unregister(self._workers[pid])
         self._workers.pop(pid).close()
         self._ended.discard(pid)
 
-    def _end_orphans(self, parent: int) -> None:
-        """End what workers have left behind if the parent has ended."""
-        if os.getppid() != parent:
-            for pid in self._workers:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(pid, signal.SIGKILL)
+
+def _refuse(request: Request, words: str) -> None:
+    """Report that the worker cannot start."""
+    with contextlib.suppress(OSError):  # nobody asks any more, or the disk is full
+        os.write(request.log, f"{words}\n".encode())
+        request.messages.send(REPLY.pack(ENDED, 1))
+    request.messages.close()
 
 
 def _enter(request: Request) -> None:

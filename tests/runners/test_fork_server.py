@@ -17,6 +17,7 @@ import pytest
 from runners.fork_server import Forked
 from runners.messages import Startup
 from runners.processes import Died, Event, Finished, Task, WorkerPool, wait_for
+from tests.support.children import changed_children
 from tests.support.paths import ROOT
 from tests.support.runners import alive
 from tests.support.workers import teller
@@ -113,17 +114,22 @@ def test_an_environment_that_no_message_holds(tmp_path: Path) -> None:
 
 
 PARENT = """
+import os
 import sys
+import time
 from pathlib import Path
 from runners.messages import Startup
 from runners.processes import Task, WorkerPool, wait_for
 from tests.support.workers import teller
 
 pool = WorkerPool("teller", 1, Startup(teller, ()), {}, Path(sys.argv[1]))
-pool.submit(Task(0, "os.getppid()", "check", None))
+child = "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '60')"
+pool.submit(Task(0, f"(os.getppid(), os.getpid(), {child})", "check", None))
 while not (events := pool.poll()):
     wait_for([pool])
-print(events[0].value, flush=True)
+if sys.argv[2] == "fork" and os.fork() == 0:
+    time.sleep(60)  # holds copies of the parent's descriptors
+print(*events[0].value, flush=True)
 if sys.argv[2] == "close":
     pool.close()
 else:
@@ -131,16 +137,42 @@ else:
 """
 
 
-@pytest.mark.parametrize("end", ["close", "kill"])
-def test_a_server_ends_with_its_process(end: str, tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), end], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True, cwd=ROOT) as parent:
+@pytest.mark.parametrize("end", ["close", "kill", "fork"])
+def test_a_server_and_its_workers_end_with_their_process(end: str, tmp_path: Path) -> None:
+    (tmp_path / "parent.py").write_text(PARENT)
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "json.py").write_text("raise AssertionError('a file of the user')")
+    with subprocess.Popen([sys.executable, str(tmp_path / "parent.py"), str(tmp_path), end], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True, cwd=user, start_new_session=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}) as parent:
         assert parent.stdout is not None
-        server = int(parent.stdout.readline())
-        if end == "kill":
-            parent.kill()
-        assert parent.wait(60) == (0 if end == "close" else -signal.SIGKILL)
-        start = time.monotonic()
-        while alive(server) and time.monotonic() - start < 10:
-            time.sleep(0.02)
-        assert not alive(server)
+        processes = [int(word) for word in parent.stdout.readline().split()]
+        assert len(processes) == 3
+        try:
+            if end != "close":
+                parent.kill()
+            assert parent.wait(60) == (0 if end == "close" else -signal.SIGKILL)
+            start = time.monotonic()
+            while any(map(alive, processes)) and time.monotonic() - start < 10:
+                time.sleep(0.02)
+            assert not [pid for pid in processes if alive(pid)]
+        finally:
+            if end == "fork":
+                os.killpg(parent.pid, signal.SIGKILL)
+
+
+def test_a_worker_that_cannot_be_forked_does_not_end_the_others(tmp_path: Path) -> None:
+    fails_once = ("import os\nforks, plain = [], os.fork\ndef fork():\n    forks.append(1)\n    if len(forks) == 2:\n"
+                  "        raise BlockingIOError(11, 'no more processes')\n    return plain()\nos.fork = fork\n")
+    with telling(tmp_path, changed_children(tmp_path / "hooks", fails_once), size=2) as pool:
+        servers = told(pool, "os.getppid()")
+        servers += told(pool, "(os.getppid(), __import__('time').sleep(0.5))[0]", "os.getppid()")
+        assert len(set(servers)) == 1
+        assert pool.started == 3
+
+
+def test_workers_of_a_server_that_fails_are_new_processes(tmp_path: Path) -> None:
+    fails = "import os\nif 'fork_server_main' in str(sys.orig_argv):\n    os._exit(3)\n"
+    with telling(tmp_path, changed_children(tmp_path / "hooks", fails)) as pool:
+        assert told(pool, "os.getppid()") == [os.getpid()]
