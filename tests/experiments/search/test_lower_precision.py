@@ -124,10 +124,10 @@ def test_so_do_pipelines() -> None:
     options, program = replace(OPTIONS, space="pipeline"), pipeline_program("conv_layer")
     found = lowered_of([walk.plan for walk in PARTS.starts(program, HOPPER, options)])
     assert {kernel.tile for plan in found for kernel in plan.kernels if kernel.products != "full"} == {
-        (1, 64, 64), (1, 128, 128)}
+        (1, 64, 64), (1, 64, 128)}
     for plan in found:
         lower(program, plan, HOPPER)
-        assert [kernel.ahead for kernel in plan.kernels] == [kernel.tile[1:] == (128, 128) for kernel in plan.kernels]
+        assert all(kernel.ahead for kernel in plan.kernels if kernel.products != "full")
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
