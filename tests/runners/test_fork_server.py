@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from runners.fork_server import Forked
 from runners.messages import Startup
 from runners.processes import Died, Event, Finished, Task, WorkerPool, wait_for
+from runners.tasks import COMPILE_IMPORTS
 from tests.support.children import changed_children
 from tests.support.paths import ROOT
 from tests.support.runners import alive
@@ -79,6 +80,16 @@ def test_a_worker_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.Monke
     assert first[0].items() >= {"ANTUNE_TEST_REMOVED": "1", "ANTUNE_TEST_NAME": "ä"}.items()
     assert not {"ANTUNE_TEST_REMOVED", "ANTUNE_TEST_NAME"} & set(second[0])
     assert (first[3], second[3]) == (sorted(cores), [min(cores)])
+
+
+def test_a_server_loads_no_driver(tmp_path: Path) -> None:
+    imports = (*COMPILE_IMPORTS, "runners.devices")
+    pool = WorkerPool("teller", 1, Startup(teller, (), imports), {}, tmp_path)
+    with closing(pool):
+        modules, files = told(pool, "sorted(sys.modules)", "open('/proc/self/maps').read()")
+    assert set(imports) <= set(modules)
+    assert not {"pyopencl", "cuda", "cuda.bindings"} & set(modules)
+    assert not [name for name in ("OpenCL", "libcuda", "nvrtc", "amdhip", "pocl", "intelocl") if name in files]
 
 
 def test_what_python_reads_when_it_starts_is_that_of_the_worker(tmp_path: Path) -> None:
