@@ -38,6 +38,8 @@ _STAGE = "stage"
 _LAUNCHES = "outermost loops around launches"
 _AXES = 3
 """The dimensions of a launch."""
+MOST_LAUNCHES = 256
+"""The most launches of a nest for the sake of threads along rows; they take about a millisecond."""
 
 ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
@@ -47,7 +49,9 @@ ROWS = (
         "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
         "histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
     ROW,
-    PageRow(_LAUNCHES, "arrays of more than three dimensions, `--space pipeline` (wide, on GPUs)", "no, yes",
+    PageRow(_LAUNCHES,
+        f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "
+        "`--space pipeline` (wide, on GPUs)", "no, yes",
         "where parallel loops beyond the third run: in each thread, the innermost ones; or on the host, the outermost "
         "ones, around launches. The innermost dimension is contiguous: neighbouring threads should run along it"),
 )
@@ -227,8 +231,7 @@ class _PipelineSpace:
     @property
     def _deep(self) -> bool:
         """Whether it is asked where parallel loops beyond the third run. A thread of a CPU runs rows anyway."""
-        return (self.kernels.wide and not self.kernels.target.shares_host_cores
-                and any(len(one.extents) > _AXES for one in self.computed))
+        return self.kernels.wide and not self.kernels.target.shares_host_cores and _is_deep(self.computed)
 
     def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
@@ -319,13 +322,21 @@ def openings(stages: Sequence[StageFacts], target: Target,
     All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
     pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On GPUs, the outermost of more than three parallel loops run around launches, so that neighbouring threads
-    access neighbours.
+    kernels. On GPUs, the outermost of more than three parallel loops run around launches, if these are few, so that
+    neighbouring threads access neighbours.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
-    launches = not target.shares_host_cores and any(len(one.extents) > _AXES for one in computed)
+    launches = not target.shares_host_cores and _is_deep(computed)
     return tuple(replace(one, launches=launches) for one in found)
+
+
+def _is_deep(computed: Sequence[ComputedArray]) -> bool:
+    """Return whether arrays have more than three dimensions, but none so many elements in the outermost ones that
+    launches would take most of the time.
+    """
+    outer = [prod(one.extents[:-_AXES]) for one in computed if len(one.extents) > _AXES]
+    return bool(outer) and max(outer) <= MOST_LAUNCHES
 
 
 def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
@@ -14,10 +16,11 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.schedules.stages import Stages
-from graph.pipeline import openings
-from graph.reaching import walk_to
+from graph.pipeline import MOST_LAUNCHES, openings
+from graph.reaching import NotOnOffer, walk_to
 from runners.host_program import launches
 from tests.support.devices import check_plans, device_named
+from tests.support.programs import program_of, scop
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
 
@@ -46,3 +49,21 @@ def test_it_computes_the_same_in_a_launch_per_image() -> None:
     device = device_named("pocl")
     assert len(list(launches(lower(found.program, plan, device.target)))) == 2 * 2, "two images, two kernels"
     check_plans(device, found, [plan])
+
+
+@pytest.mark.parametrize(("images", "launched"), [(1, True), (MOST_LAUNCHES, True), (MOST_LAUNCHES + 1, False)])
+def test_thousands_of_small_images_are_not_launched_one_by_one(images: int, launched: bool) -> None:
+    loops = f"for (int n = 0; n < {images}; n++) for (int c = 0; c < 4; c++) for (int i = 0; i < 8; i++) " \
+            "for (int j = 0; j < 8; j++) "
+    shape = f"[{images}][4][8][8]"
+    program = program_of(scop(f"{loops}t[n][c][i][j] = 2 * a[n][c][i][j];\n{loops}o[n][c][i][j] = t[n][c][i][j] + 1;",
+                              f"float a{shape}, t{shape}, o{shape};"))
+    found = openings(stage_facts(program), HOPPER, computed_arrays(program))
+    assert {schedule.launches for schedule in found} == {launched}
+    space = make_reachable_space(program, HOPPER, OPTIONS)
+    (plan, *_) = start_plans(program, HOPPER, Stages(launches=True))
+    if launched:
+        assert walk_to(space, plan).plan == plan
+    else:
+        with pytest.raises(NotOnOffer):
+            walk_to(space, plan)
