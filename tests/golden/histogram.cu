@@ -1,4 +1,7 @@
 static __device__ inline void antune_add_double(double *place, double value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
+  atomicAdd(place, value);
+#else
   union { unsigned long long bits; double number; } seen, made;
 #ifdef ANTUNE_NO_PLAIN_READ
   seen.bits = 0;
@@ -13,22 +16,10 @@ static __device__ inline void antune_add_double(double *place, double value) {
     made.number = old + value;
     seen.bits = atomicCAS((unsigned long long *)place, before, made.bits);
   } while (seen.bits != before);
+#endif
 }
 static __device__ inline void antune_add_int(int *place, int value) {
-  union { unsigned int bits; int number; } seen, made;
-#ifdef ANTUNE_NO_PLAIN_READ
-  seen.bits = 0;
-#else
-  seen.number = *place;
-#endif
-  unsigned int before;
-  do {
-    before = seen.bits;
-    const int old = seen.number;
-    (void)old;
-    made.number = old + value;
-    seen.bits = atomicCAS((unsigned int *)place, before, made.bits);
-  } while (seen.bits != before);
+  atomicAdd(place, value);
 }
 
 // S0: h[i] = 0;
