@@ -6,8 +6,18 @@ from generator.emit.even_unrolls import has_barriers, with_even_steps, with_even
 from generator.emit.guards import with_first_barrier
 from generator.emit.in_order import with_steps_in_order
 from generator.emit.opaque import with_opaque_one
+from generator.emit.short_loops import without_short_loops
+from generator.lowered_kernel import LoweredKernel
 from generator.nest import Node
 from generator.target import Target
+
+
+def loops_for_compiler(kernel: LoweredKernel, target: Target) -> tuple[Node, ...]:
+    """Return the body of `kernel` without loops of at most one iteration, if the target compiles conditions rightly.
+
+    PoCL 3.0 miscompiles some kernels with barriers and several such conditions (docs/devices.md), and their loops rightly.
+    """
+    return kernel.body if target.pocl and has_barriers(kernel.body) else without_short_loops(kernel)
 
 
 def for_compiler(body: tuple[Node, ...], target: Target, alone: bool) -> tuple[Node, ...]:

@@ -12,7 +12,7 @@ from math import prod
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.body import BodyWriter
 from generator.emit.borders import cut_at_borders
-from generator.emit.compilers import for_compiler
+from generator.emit.compilers import for_compiler, loops_for_compiler
 from generator.emit.contraction import must_not_contract
 from generator.emit.cstyle import Printer
 from generator.emit.dialects import WORDS
@@ -22,7 +22,6 @@ from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
 from generator.emit.rolled import with_rolled_loops
-from generator.emit.short_loops import without_short_loops
 from generator.emit.streams import with_rows
 from generator.emit.words import Words
 from generator.lowered_kernel import LoweredKernel, SharedArray
@@ -50,7 +49,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     loads them through it.
     """
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
-    body = for_compiler(without_short_loops(kernel), target, alone)
+    body = for_compiler(loops_for_compiler(kernel, target), target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
     if in_rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.suites.image_pipelines import pipeline
+from generator.emit.compilers import loops_for_compiler
 from generator.emit.short_loops import without_short_loops
 from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, evaluate
 from generator.lowered_kernel import LoweredKernel
@@ -17,10 +19,12 @@ from generator.lowering.heuristics.default import default_plan
 from generator.nest import Assign, Barrier, Declare, For, If, Node, Note
 from generator.plan import KernelPlan, Plan
 from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
-from tests.support.suite import small_problem
+from tests.support.suite import ODD_SIZES, problem, small_problem
+from tests.support.targets import CPU
 
 BLOCK, GRID = (4, 3), (2, 2)  # x first
 T0, T1, B0, J, ONE = Name("t0"), Name("t1"), Name("b0"), Name("j"), Int(1)
@@ -184,3 +188,20 @@ def test_columns_of_16_bit_elements_by_one_thread_are_right_on_intel() -> None:
     assert column in plan.kernels
     [outcome] = outcomes_of(device, found, [plan])
     assert isinstance(outcome, Timed), outcome.message
+
+
+def test_several_conditions_in_a_kernel_with_barriers_are_right_on_pocl() -> None:
+    """With conditions in place of the loops of this kernel, PoCL 3.0 computes 370 wrong elements."""
+    found = problem("jacobi-2d", ODD_SIZES["jacobi-2d"])
+    plan = Plan(TimeTiles(1), (KernelPlan(("S0", "S1"), (4, 16), (4, 8), padding=1, columns=True, exchange=True),))
+    [outcome] = outcomes_of(device_named("pocl"), found, [plan])
+    assert isinstance(outcome, Timed), outcome.message
+
+
+@pytest.mark.parametrize(("body", "pocl", "shortened"), [
+    ((store(T0),), True, True), ((Barrier(), store(T0)), True, False), ((Barrier(), store(T0)), False, True),
+])
+def test_kernels_with_barriers_keep_their_loops_on_pocl(body: tuple[Node, ...], pocl: bool, shortened: bool) -> None:
+    loop = For("j", T1, below("j", Int(3)), 4, (store(J),))
+    printed = loops_for_compiler(kernel(loop, *body), replace(CPU, pocl=pocl))
+    assert isinstance(printed[0], If if shortened else For)
