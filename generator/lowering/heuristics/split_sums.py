@@ -49,9 +49,8 @@ def few_sums(program: Program, target: Target, reductions: Iterable[str]) -> tup
 def _reads_once(statement: Statement) -> bool:
     """Return whether some loaded element differs in every iteration."""
     body = statement.body
-    return len(statement.iterators) > 1 and any(
-        {name for index in load.index for name in body.variables(index)}.issuperset(statement.iterators)
-        for value in body.computed for load in loads_of(value))
+    return any({name for index in load.index for name in body.variables(index)}.issuperset(statement.iterators)
+               for value in body.computed for load in loads_of(value))
 
 
 def split_kernel(program: Program, shape: KernelShape, target: Target, order: tuple[int, ...]) -> KernelPlan | None:
