@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from generator.arithmetic import c_type
 from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, map_children, names_of
 from generator.intervals import Interval, Intervals
 from generator.linear import Terms, combination, is_sum, plain_form, terms
@@ -43,6 +44,7 @@ MOST_TERMS = 3
 """A start that is a sum of more terms is held in a variable, because the iterator may be mentioned often."""
 MOST_CASES = 4
 """The most nested minima, maxima and choices that are told apart."""
+SIGNED = frozenset(["char", "short", "int", "long"])
 
 
 class _CapturedError(Exception):
@@ -56,7 +58,8 @@ def without_short_loops(kernel: LoweredKernel) -> tuple[Node, ...]:
     types: dict[str, str] = {array.name: array.type for array in (*kernel.arrays, *kernel.scalars)}
     types |= {box.name: box.type for box in kernel.shared}
     declared: dict[str, str] = {node.name: node.type for node in walk(kernel.body) if isinstance(node, Declare)}
-    return _Shortening(Intervals({}, declared | types), frozenset(types)).nodes(kernel.body, ranges)
+    changing = frozenset(name for node in walk(kernel.body) for name in _written(node))
+    return _Shortening(Intervals({}, declared | types), frozenset(types), changing).nodes(kernel.body, ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,11 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Shortening:
+    """`taken`: names of arrays. `changing`: names of arrays and variables that the kernel writes."""
+
     intervals: Intervals
     taken: frozenset[str]
+    changing: frozenset[str]
 
     def nodes(self, nodes: Sequence[Node], ranges: Ranges) -> tuple[Node, ...]:
         """Return `nodes`; `ranges` are those of the names around them."""
@@ -91,7 +97,7 @@ class _Shortening:
 
     def _where(self, condition: Expr, holds: bool, ranges: Ranges) -> Ranges:
         narrowed = self.intervals.narrowed(condition, holds, ranges)
-        return {name: one for name, one in narrowed.items() if one[0] <= one[1]}
+        return {name: one for name, one in narrowed.items() if one[0] <= one[1] and name not in self.changing}
 
     def _loop(self, loop: For, siblings: Sequence[Node], ranges: Ranges) -> tuple[Node, ...]:
         count = rounds(loop)
@@ -109,13 +115,14 @@ class _Shortening:
     def _short(self, loop: For, siblings: Sequence[Node], ranges: Ranges) -> tuple[Node, ...] | None:
         """Return what replaces a loop of at most one iteration; None for other loops."""
         bounds = _bounds(loop)
-        if loop.vector or not bounds:
+        compared = (loop.start, *(bound.last for bound in bounds))
+        if loop.vector or not bounds or not {c_type(expr, self.intervals.types) for expr in compared} <= SIGNED:
             return None
         spans = [self._range(bound.value, ranges) for bound in bounds]
         if all(high - bound.strict >= abs(loop.step) for (_, high), bound in zip(spans, bounds, strict=True)):
             return None
-        always = all(low >= bound.strict for (low, _), bound in zip(spans, bounds, strict=True))
-        if not always and any(isinstance(one, Barrier | Shuffle | Receive | Fragments) for one in walk(loop.body)):
+        tests = dict.fromkeys(test for bound in bounds for test in self._tests(bound, ranges))
+        if tests and any(isinstance(one, Barrier | Shuffle | Receive | Fragments) for one in walk(loop.body)):
             return None  # all threads must reach it, and compilers know that of loops only
         if _changes(loop):
             return None
@@ -123,9 +130,8 @@ class _Shortening:
         body = self._body(loop, ranges)
         if body is None:
             return None
-        if always:
+        if not tests:
             return None if self._clashes(body, loop, siblings) else (*note, *body)
-        tests = dict.fromkeys(test for bound in bounds for test in self._tests(bound, ranges))
         return *note, If(reduce(lambda left, right: Binary("&&", left, right), tests), body)
 
     def _body(self, loop: For, ranges: Ranges) -> tuple[Node, ...] | None:
@@ -253,9 +259,10 @@ def _instead(form: Terms, choice: Expr, chosen: Expr) -> Expr:
 
 
 def _changes(loop: For) -> bool:
-    """Return whether an iteration may change what the loop's start and condition read."""
-    read = {load.array for expr in (loop.start, loop.condition) for load in loads_of(expr)}
-    return bool(read) and not read.isdisjoint(name for node in walk(loop.body) for name in _written(node))
+    """Return whether an iteration may change what the loop's start and condition read, or its iterator."""
+    loads = {load.array for expr in (loop.start, loop.condition) for load in loads_of(expr)}
+    read = loads | {name for expr in (loop.start, loop.condition) for name in names_of(expr)}
+    return not read.isdisjoint(name for node in walk(loop.body) for name in _written(node))
 
 
 def _written(node: Node) -> Iterator[str]:

@@ -166,6 +166,31 @@ def test_other_loops_stay(loop: For) -> None:
     assert without_short_loops(kernel(*body)) == body
 
 
+@pytest.mark.parametrize("loop", [
+    For("j", Name("n"), at_most("j", Name("n")), 1, (Assign(Load("n"), "", Int(9)), store(J))),
+    For("j", Int(0), at_most("j", Int(0)), 1, (Assign(Load("j"), "", Int(-5)), store(J))),
+    If(below("n", Int(1)), (Assign(Load("n"), "", Int(9)), For("j", Int(0), below("j", Name("n")), 1, (store(J),)))),
+])
+def test_loops_whose_variables_change_stay(loop: Node) -> None:
+    body = (Declare("n", "int", ()), Assign(Load("n"), "", Int(0)), loop)
+    assert without_short_loops(kernel(*body)) == body
+
+
+@pytest.mark.parametrize("start", [Int(-1), Binary("-", T0, Int(1))])
+def test_unsigned_comparisons_stay(start: Expr) -> None:
+    """-1 is less than no unsigned number."""
+    loop = For("j", start, below("j", Binary("%", Name("host", "unsigned int"), Int(2))), 4, (store(J),))
+    assert without_short_loops(kernel(loop)) == (loop,)
+
+
+def test_conditions_that_always_hold_in_deeply_nested_minima_are_left_out() -> None:
+    last: Expr = plus(Name("host"), Int(1))
+    for n in range(2, 8):
+        last = Binary("min", plus(Name("host"), Int(n)), last)
+    loop = For("j", Name("host"), at_most("j", Binary("min", last, Name("host"))), 1, (store(J),))
+    assert without_short_loops(kernel(loop)) == (store(Name("host")),)
+
+
 def test_variables_of_one_iteration_are_not_mixed_up_with_those_of_another() -> None:
     one = (Declare("v", "int", ()), Assign(Load("v"), "", J), store(Load("v")))
     loops = tuple(For("j", plus(T1, Int(n)), below("j", plus(Int(4), Int(n))), 4, one) for n in (0, 1))
