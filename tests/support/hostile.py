@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generator.expr import Binary, Int, Name
-from generator.plan import KernelPlan, Plan
+from generator.plan import Plan
 from generator.program import Program
-from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from generator.variant import HostLoop, Kernel, KernelText, Launch, Variant
 from graph.walk import Walk
@@ -118,8 +117,7 @@ HOSTILE = tuple(name for name in FAULTS if name != "good")
 
 def hostile_plan(fault: str, number: int, folder: str = "") -> Plan:
     """Return the Plan with `number` that has `fault`; `folder` holds the pipe that has no writer."""
-    return Plan(ScheduleChoice(), (KernelPlan(("S0",), (64,), (64,)),),
-                parameters=(("fault", fault), ("number", number), ("path", folder)))
+    return Plan(None, (), parameters=(("fault", fault), ("number", number), ("path", folder)))
 
 
 def fault_of(plan: Plan) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import run
 from experiments.benchmarks.worker_overhead import restart_s
 from experiments.run import tune
 from experiments.search.parts import PARTS, Parts
@@ -123,7 +124,8 @@ def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(MARK, str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(pool_runner, "timing_lock", lambda *_: tmp_path / "lock")  # hangs must not hold up others
+    for user in (pool_runner, run):
+        monkeypatch.setattr(user, "timing_lock", lambda *_: tmp_path / "lock")  # hangs must not hold up others
     monkeypatch.setattr(pool_runner, "make_compile_worker", make_fragile_compile_worker)
     monkeypatch.setattr(pool_runner, "make_device_worker", make_fragile_device_worker)
     os.mkfifo(folder / "fifo")
