@@ -68,11 +68,9 @@ def scale_program(size: int = SIZE) -> Program:
     changes.
     """
     target, source = Load("B", (Name("i"),), 1), Load("A", (Name("i"),), 0)
-    reads = Access("A", f"{{ S0[i] -> A[i] : 0 <= i < {size} }}", "read")
-    writes = Access("B", f"{{ S0[i] -> B[i] : 0 <= i < {size} }}", "write")
-    scalar = Access("a", f"{{ S0[i] -> a[] : 0 <= i < {size} }}", "read")
     statement = Statement("S0", ("i",), f"{{ S0[i] : 0 <= i < {size} }}",
-                          Assignment(target, "", Binary("*", Load("a", (), 2), source)), (reads, writes, scalar),
+                          Assignment(target, "", Binary("*", Load("a"), source)),
+                          (Access("A", "{ S0[i] -> A[i] }", "read"), Access("B", "{ S0[i] -> B[i] }", "write")),
                           "B[i] = a * A[i];", 3)
     arrays = (Array("A", "float", (size,), "in"), Array("B", "float", (size,), "out"),
               Array("H", "int", (1,), "in"), Array("a", "float", (), "in"))

@@ -20,8 +20,10 @@ from experiments.benchmarks.worker_overhead import restart_s
 from experiments.run import tune
 from experiments.search.parts import PARTS, Parts
 from experiments.store import read_store
+from generator.expr import Binary, Load, Name
 from generator.plan import Plan
 from generator.problem import Problem
+from generator.program import Access
 from metrics.outcome import Outcome
 from runners import pool_runner
 from runners.base import DeviceInfo, Limits
@@ -37,7 +39,7 @@ from tests.support.hostile import (
     make_fragile_compile_worker,
     make_fragile_device_worker,
 )
-from tests.support.runners import alive, needed_device, scale_problem, worker_pids
+from tests.support.runners import SIZE, alive, needed_device, scale_problem, worker_pids
 from tests.support.runs import Log, toy_options
 
 MARK = "ANTUNE_TEST_MARK"
@@ -88,6 +90,18 @@ def log_of(pid: int) -> str:
         return ""
 
 
+def storable_problem() -> Problem:
+    """The problem with the exact accesses that the program of a store must have."""
+    found = scale_problem()
+    [statement] = found.program.statements
+    reads, writes = (replace(access, relation=access.relation.replace("}", f": 0 <= i < {SIZE} }}"))
+                     for access in statement.accesses)
+    scalar = Access("a", f"{{ S0[i] -> a[] : 0 <= i < {SIZE} }}", "read")
+    body = replace(statement.body, value=Binary("*", Load("a", (), 2), Load("A", (Name("i"),), 0)))
+    exact = replace(statement, body=body, accesses=(reads, writes, scalar))
+    return replace(found, subject=replace(found.program, statements=(exact,)))
+
+
 def parts_of(device: DeviceInfo, script: Script, default: Plan) -> Parts:
     """A real run around a real device; Plans come from the script."""
 
@@ -95,7 +109,7 @@ def parts_of(device: DeviceInfo, script: Script, default: Plan) -> Parts:
         brief = replace(limits, min_repeats=5, max_repeats=8, time_s=0.3)
         return DeviceRunner(problem, device, brief, work, workers=2, lower=lower_hostile)
 
-    return replace(PARTS, read_problem=lambda _options, _tell: scale_problem(), check_place=lambda place: place,
+    return replace(PARTS, read_problem=lambda _options, _tell: storable_problem(), check_place=lambda place: place,
                    make_space=lambda *_: lambda _chooser: default, starts=lambda *_: (),
                    make_explorer=lambda *_: script, default_plan=lambda *_: default, open_runner=open_runner)
 
