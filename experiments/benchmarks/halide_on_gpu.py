@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from experiments.search.parts import PARTS, find_device
 from experiments.studies.side_by_side.halide_peer import CHILD, LIMIT_S, PeerTime, aim_of, time_of, write_request
@@ -27,9 +28,6 @@ from runners.base import DeviceInfo
 from runners.locks import timing_lock
 from runners.profiling.ncu import TIME, find_ncu, seconds_of
 
-RUNS = 140
-"""The runs of the child: 7 samples of 20."""
-
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
@@ -39,10 +37,10 @@ class Kernels:
     ms: float
 
 
-def kernels_of(lines: Iterable[str]) -> Kernels:
-    """Return the launches and time of a run from ncu's table of `RUNS` runs."""
+def kernels_of(lines: Iterable[str], runs: int) -> Kernels:
+    """Return the launches and time of a run from ncu's table of so many runs."""
     seconds = seconds_of(lines)
-    return Kernels(len(seconds) / RUNS, 1e3 * sum(seconds) / RUNS)
+    return Kernels(len(seconds) / runs, 1e3 * sum(seconds) / runs)
 
 
 def measured(name: str, scheduler: str, size: SizeName, device: DeviceInfo) -> tuple[PeerTime, Kernels | None]:
@@ -61,9 +59,10 @@ def measured(name: str, scheduler: str, size: SizeName, device: DeviceInfo) -> t
         except subprocess.TimeoutExpired:
             return PeerTime(scheduler, None, f"more than {LIMIT_S:g} s"), None
         told = request.with_name("answers")
-        answer = json.loads(told.read_text()) if told.exists() else {"failure": done.stderr.strip()[-300:]}
+        failure = {"failure": done.stderr.strip()[-300:]}
+        answer: dict[str, Any] = json.loads(told.read_text()) if told.exists() else failure
         time = time_of(answer, scheduler, problem, Path(folder))
-    return time, kernels_of(done.stdout.splitlines()) if time.ms is not None else None
+    return time, kernels_of(done.stdout.splitlines(), answer["runs"]) if time.ms is not None else None
 
 
 def main() -> None:
