@@ -175,6 +175,7 @@ def _explain(
     """
     from antune.costs import cost_lines
     from antune.global_memory import memory_lines
+    from antune.shared_memory import shared_lines
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.heuristics.usual import usual_plan
@@ -200,7 +201,12 @@ def _explain(
     print(explain_plan(program, plan, target))
     print(
         "\n".join(
-            [*memory_lines(program, plan, target), *_static_model(program, plan, target), *_roofline(program, found)]
+            [
+                *memory_lines(program, plan, target),
+                *shared_lines(program, plan, target),
+                *_static_model(program, plan, target),
+                *_roofline(program, found),
+            ]
         )
     )
     for warning in problem.reference.warnings:
