@@ -36,11 +36,12 @@ BANKS_BYTES = 32 * WORD_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """The map of a box: `unit` elements stay together; `period` and `count` as above."""
+    """The map of a box of so many `rows`: `unit` elements stay together; `period` and `count` as above."""
 
     unit: int
     period: int
     count: int
+    rows: int
 
     def moved(self, row: int, column: int) -> int:
         """Return the place of an element in its row."""
@@ -51,7 +52,7 @@ class Swizzle:
         bits = (self.count - 1) * self.period
         if isinstance(row, Int):
             return column if row.value & bits == 0 else Binary("^", column, Int(self.moved(row.value, 0)))
-        part: Expr = Binary("&", row, Int(bits))
+        part: Expr = row if bits + 1 >= self.rows and self.period == 1 else Binary("&", row, Int(bits))
         if self.unit > self.period:
             part = Binary("*", part, Int(self.unit // self.period))
         elif self.period > self.unit:
@@ -72,7 +73,7 @@ def swizzle_of(sizes: Sequence[int], element_bytes: int, lanes: int, stride: int
     while stride:
         period = stride * (BANKS_BYTES // gcd(BANKS_BYTES, stride * line))
         if count > 1 and prod(outer) > period:
-            return Swizzle(unit, period, count)
+            return Swizzle(unit, period, count, prod(outer))
         stride //= 2
     return None
 

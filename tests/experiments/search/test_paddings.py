@@ -79,7 +79,7 @@ def test_what_is_counted_is_listed() -> None:
 
 @pytest.mark.parametrize("refused", [None, 0, 1, 2])
 def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three kernels, of which threads of two read down the columns of a copy. A `refused` one may stay as it is only."""
+    """Three kernels, of which threads of two read down the columns of a copy. A `refused` one has to stay."""
     sums = ("D[j][i] += A[k][i] * B[k][j];", "C[i][j] += A[i][k] * A[j][k];", "E[i][j] += B[i][k] * B[j][k];")
     loops = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k < 64; k++) "
     program = program_in(scop("".join(loops + one for one in sums),
