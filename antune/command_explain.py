@@ -175,7 +175,6 @@ def _explain(
     """
     from antune.costs import cost_lines
     from antune.global_memory import memory_lines
-    from antune.shared_memory import shared_lines
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.heuristics.usual import usual_plan
@@ -201,12 +200,7 @@ def _explain(
     print(explain_plan(program, plan, target))
     print(
         "\n".join(
-            [
-                *memory_lines(program, plan, target),
-                *shared_lines(program, plan, target),
-                *_static_model(program, plan, target),
-                *_roofline(program, found),
-            ]
+            [*memory_lines(program, plan, target), *_static_model(program, plan, target), *_roofline(program, found)]
         )
     )
     for warning in problem.reference.warnings:
@@ -252,12 +246,14 @@ def _find(scoped: Scoped) -> None:
 
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    """Yield the static metrics of the kernels and of the program, one line each."""
+    """Yield bank conflicts, and the static metrics of the kernels and of the program, one line each."""
+    from antune.shared_memory import shared_lines
     from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import static_metrics
 
     metrics = static_metrics(kernel_facts(program, plan, target), device_model(target))
+    yield from shared_lines(program, plan, target)
     yield ""
     yield "== Static model (0 to 1, 1 is the device's peak; metrics/static_model.py defines the metrics)"
     for kernel in metrics.kernels:
