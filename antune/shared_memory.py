@@ -22,6 +22,7 @@ def shared_lines(program: Program, plan: Plan, target: Target) -> Iterator[str]:
     found = [facts for facts in kernel_facts(program, plan, target) if any(_shared(facts))]
     if not found or not model.banks:
         return
+    yield ""
     yield f"== Shared memory ({model.banks} banks; passes of a warp's access, 1 without bank conflicts)"
     others = conflicts(program, plan, target, True)
     for facts in found:

@@ -14,6 +14,7 @@ def test_conflicts_are_listed_with_the_choices_against_them() -> None:
                               "float A[64][96], B[96][64];"))
     plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (32, 32), (8, 32), shared=True),))
     assert list(shared_lines(program, plan, HOPPER)) == [
+        "",
         "== Shared memory (32 banks; passes of a warp's access, 1 without bank conflicts)",
         "kernel0 {S0}:",
         "    write A_shared, 4 bytes each: 1 pass; 4 per thread",
