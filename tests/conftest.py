@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,8 @@ os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short r
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
 os.environ["ANTUNE_WISDOM"] = "off"  # what tests find is not what users want to know
 KERNELS = "POCL_CACHE_DIR"
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 8 << 30  # of which a session takes less than one
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in runs; pytest has a process per core, and waiting costs too
 
 
@@ -33,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     All processes of a session find what PoCL has compiled for one of them, a second for each new kernel, and programs
     that one of them has captured.
     """
+    _keep_in_memory(config)
     if KERNELS not in os.environ:
         os.environ[KERNELS] = folder = tempfile.mkdtemp(prefix="antune-tests-pocl-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
@@ -45,6 +49,20 @@ def pytest_configure(config: pytest.Config) -> None:
         _take_time()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _keep_in_memory(config: pytest.Config) -> None:
+    """Temporary files are kept in memory where there is room: hundreds of tests make runs, which wait for the disk at
+    every result.
+    """
+    if "TMPDIR" in os.environ or not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return
+    state = os.statvfs(MEMORY)
+    if state.f_bavail * state.f_frsize < ROOM_BYTES or state.f_flag & os.ST_NOEXEC:  # programs are compiled there
+        return
+    os.environ["TMPDIR"] = folder = tempfile.mkdtemp(prefix="antune-tests-", dir=MEMORY)
+    tempfile.tempdir = None  # it was asked before
+    config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def _take_time() -> None:

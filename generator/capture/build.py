@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from pycparser import c_ast
@@ -49,7 +50,7 @@ class Unit:
 def system_compiler() -> Compiler:
     """Return the compiler to use. Raises InputError if there is none."""
     path = find_compiler()
-    shown = _run([path, "--version"], 60).stdout.splitlines()
+    shown = _asked(path, "--version").stdout.splitlines()
     return Compiler(path, shown[0].strip() if shown else Path(path).name)
 
 
@@ -108,9 +109,22 @@ def names_machine(cflags: Sequence[str]) -> bool:
 
 def _accepts(compiler: Compiler, flag: str) -> bool:
     try:
-        return _run([compiler.path, "-Werror", flag, "-x", "c", "-fsyntax-only", os.devnull], 60).returncode == 0
+        return _asked(compiler.path, "-Werror", flag, "-x", "c", "-fsyntax-only", os.devnull).returncode == 0
     except RunFailed:
         return False
+
+
+def _asked(path: str, *question: str) -> subprocess.CompletedProcess[str]:
+    """Return the answer of the compiler at `path` to these options; it is asked again if its file has changed.
+
+    Raises RunFailed if there is no answer within a minute.
+    """
+    return _answered(path, Path(path).stat().st_mtime_ns, question)
+
+
+@lru_cache(64)
+def _answered(path: str, _changed_ns: int, question: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    return _run([path, *question], 60)
 
 
 def named_units(source: ScopSource) -> list[Path]:

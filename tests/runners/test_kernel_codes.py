@@ -17,7 +17,6 @@ from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.program import Program
-from generator.reading import read_problem
 from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, LaunchFailed, Outcome, Timed
@@ -31,6 +30,7 @@ from runners.tasks import Compile, WorkerSetup
 from tests.support import runners as support
 from tests.support.bench import LIMITS
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.suite import TARGET, problem
 
 TABLE = """#include <stdio.h>
@@ -88,7 +88,7 @@ def test_a_plan_of_known_kernels_takes_no_compiling(two_products: tuple[Problem,
 
 def test_what_a_known_kernel_computes_is_there_when_a_later_one_is_compiled(tmp_path: Path) -> None:
     """Before it ran, the table holds subscripts far outside of the array."""
-    found = read_problem(write_c(TABLE, tmp_path), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(TABLE, tmp_path), Compilation(), None, None, {}, 0)
     runner = open_runner(found, "pocl", LIMITS, tmp_path / "work")
     assert isinstance(runner, DeviceRunner)
     try:

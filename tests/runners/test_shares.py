@@ -20,7 +20,6 @@ from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
-from generator.reading import read_problem
 from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Crashed, Durations, Outcome, Phase, Timed, TimedOut
@@ -37,6 +36,7 @@ from runners.shares import LEAST, data_lead, shares
 from runners.tasks import Compile, Compiled, Generate, Generated, Lower, Warm, Warmed, WorkerSetup
 from tests.support.bench import LIMITS
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.runners import needed_device
 from tests.support.suite import TARGET
 
@@ -53,7 +53,7 @@ LOOPS = "\n".join(["for (j = 0; j < 3; j++) {", "  for (i = 1; i < 40; i++) x[i]
 @lru_cache
 def many() -> Problem:
     file = write_c(scop(LOOPS, f"double A[{MANY}][40], x[40], y[40];"))
-    return read_problem(file, Compilation(), None, None, {}, 0, baselines=False)
+    return read_untimed(file, Compilation(), None, None, {}, 0)
 
 
 @given(st.integers(0, 40))

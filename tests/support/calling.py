@@ -23,7 +23,6 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem, as_declared, as_modelled
-from generator.reading import read_problem
 from runners.base import DeviceInfo
 from runners.calls import ArgumentError
 from runners.check import compare
@@ -33,6 +32,7 @@ from runners.function import TunedFunction
 from tests.support.mixed import mixed
 from tests.support.paths import ROOT
 from tests.support.programs import scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.suite import problem
 from tests.support.written import TURNED, textured
 
@@ -96,11 +96,11 @@ def case(found: Problem, device: DeviceInfo, change: Callable[[Plan], Plan] = la
 
 def cases(device: DeviceInfo) -> list[Case]:
     """Return cases with all memories, scalars and types; host loops; several kernels; one-dimensional arrays."""
-    flat = read_problem(write_c(FLAT), Compilation(), None, None, {}, 1)
+    flat = read_untimed(write_c(FLAT), Compilation(), None, None, {}, 1)
     assert any(array.elements != array.own_elements for array in flat.program.arrays)
     return [case(mixed(), device), case(mixed(), device, A="texture", B="texture", e="texture"),
             case(mixed(), device, A="constant"), case(problem("seidel-2d"), device), case(problem("gesummv"), device),
-            case(flat, device), case(read_problem(write_c(TURNED), Compilation(), None, None, {}, 1), device, textured)]
+            case(flat, device), case(read_untimed(write_c(TURNED), Compilation(), None, None, {}, 1), device, textured)]
 
 
 def on_numpy(device: DeviceInfo, several: Sequence[Case]) -> None:

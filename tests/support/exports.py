@@ -24,11 +24,11 @@ from experiments.values.records import Evaluation, RunInfo
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
-from generator.reading import read_problem
 from generator.target import Target
 from metrics.outcome import CompileFailed, Crashed, Durations, KernelTime, Outcome, Timed, TimedOut, WrongResult
 from runners.base import DeviceInfo
 from runners.devices import survey
+from tests.support.reading import read_untimed
 from tests.support.suite import SUITE, TARGET
 
 Change = Callable[[Plan], Plan]
@@ -53,7 +53,7 @@ def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: S
     `device` is a name and a platform as antune calls it; `here` is a real one instead, which can check plans.
     """
     options = RunOptions(str(file), Compilation(defines=tuple(defines)), Budget(evaluations=9), function=function)
-    problem = read_problem(file, options.compilation, function, None, {}, 0)
+    problem = read_untimed(file, options.compilation, function, None, {}, 0)
     found = here or DeviceInfo("test", *device, "3.0", target)
     info = RunInfo(utc_now(), options, source_hash(file.read_bytes()), file.read_text(), problem.program, found,
                    problem.reference.compiler,
@@ -77,7 +77,7 @@ def with_failures(folder: Path) -> Path:
     """Store a run of gemm with outcomes of several kinds."""
     file = SUITE / "gemm.c"
     options = RunOptions(str(file), Compilation(defines=("MINI_DATASET",)), Budget(evaluations=9))
-    problem = read_problem(file, options.compilation, None, None, {}, 0)
+    problem = read_untimed(file, options.compilation, None, None, {}, 0)
     plan = default_plan(problem.program, GPU)
     plans = [replace(plan, kernels=tuple(replace(k, unroll=2 ** n) for k in plan.kernels)) for n in range(6)]
     outcomes: list[Outcome] = [

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import antune
 from antune import halide as ours
-from generator.frontend_py.problem import problem_of
+from tests.support.reading import problem_of
 
 Wanted: TypeAlias = Sequence[tuple[Any, Sequence[int]]]
 Case: TypeAlias = Callable[[Any], Wanted]

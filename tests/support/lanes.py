@@ -8,11 +8,12 @@ import numpy as np
 
 from antune import halide as hl
 from generator.errors import InputError
-from generator.frontend_py.problem import problem_of, program_of
+from generator.frontend_py.problem import program_of
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
+from tests.support.reading import problem_of
 
 WHOLE = (hl.Int(32), hl.Int(16), hl.UInt(8), hl.Int(64))
 REAL = (hl.Float(64), hl.Float(32), hl.Int(32))

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem
-from generator.reading import read_problem
+from tests.support.reading import read_untimed
 
 ALL_TYPES = """
 void mix(double A[9][11][37], float B[11][37], int c[37], unsigned int d[9], double e[37], long f[11],
@@ -31,4 +31,4 @@ def mixed(swap: str = "") -> Problem:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "mix.c"
         file.write_text(ALL_TYPES.replace(old, new) if swap else ALL_TYPES)
-        return read_problem(file, Compilation(), "mix", None, {}, 0)
+        return read_untimed(file, Compilation(), "mix", None, {}, 0)

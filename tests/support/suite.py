@@ -85,7 +85,7 @@ PARAMETERS = {
 def problem(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Problem:
     """Return one of the suite's programs, captured once per test run. Its arrays are read-only: tests share them."""
     file = SUITE / f"{name}.c"
-    return read_only(kept(read_problem, file, Compilation(defines=defines), None, None, {}, 0))
+    return read_only(kept(read_problem, file, Compilation(defines=defines), None, None, {}, 0, baselines=False))
 
 
 def read_only(found: Problem) -> Problem:

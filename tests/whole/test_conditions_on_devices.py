@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
-from generator.frontend_py.problem import problem_of
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
@@ -21,6 +20,7 @@ from generator.target import Target
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import check_plans
+from tests.support.reading import problem_of
 from tests.support.runners import needed_device
 from tests.support.targets import HOPPER
 

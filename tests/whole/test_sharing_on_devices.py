@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
-from generator.frontend_py.problem import problem_of
 from generator.frontend_py.types import Type
 from generator.lowering.heuristics.default import default_plan
 from generator.polyhedral.pipelines.stages import possible_stages
@@ -14,6 +13,7 @@ from generator.program import Where
 from generator.schedules.stages import Stages
 from tests.support.devices import check_plans
 from tests.support.graphs import MAKERS, REAL, computed, drawn, expression
+from tests.support.reading import problem_of
 from tests.support.runners import needed_device
 from tests.support.slow import few
 

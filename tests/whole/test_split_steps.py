@@ -18,7 +18,6 @@ from generator.lowering import lower
 from generator.plan import Plan
 from generator.polyhedral.time.time_steps import time_loop
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.time_tiles import TimeTiles
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
@@ -28,6 +27,7 @@ from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
 from tests.support.edits import edited, replaced
 from tests.support.lanes import with_tenths
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.sweeps import split_steps_plan, sweeps_text
 from tests.support.targets import HOPPER
@@ -82,7 +82,7 @@ def random_sweeps(seed: int, folder: Path, rows: int) -> tuple[Problem, list[Pla
     """A random loop over time, and two plans."""
     rng, file = np.random.default_rng(seed), folder / "sweeps.c"
     file.write_text(sweeps_text(seed, int(rng.integers(60))))
-    found = read_problem(file, Compilation(), None, None, {}, 0)
+    found = read_untimed(file, Compilation(), None, None, {}, 0)
     if time_loop(found.program) is None:
         pytest.skip("no loop over time")
     plans = [split_steps_plan(found.program, rng, rows) for _ in range(2)]

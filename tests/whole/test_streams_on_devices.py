@@ -7,12 +7,10 @@ import pytest
 
 from antune import halide as hl
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.problem import problem_of
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from runners.base import DeviceInfo
@@ -21,6 +19,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import UNUSABLE
 from tests.support.devices import check_plans
 from tests.support.programs import scop, write_c
+from tests.support.reading import problem_of, read_untimed
 from tests.support.runners import needed_device
 from tests.support.slow import few
 from tests.support.streamed import DECLARED, MIXED, streaming
@@ -86,7 +85,7 @@ def test_sweeps_that_begin_inside_a_line(platform: str) -> None:
 def test_what_is_no_row_beside_rows(platform: str) -> None:
     """Guards, triangles, strides, rows backwards, arrays that are written again, names that the text would use."""
     device = needed_device(platform)
-    found = read_problem(write_c(scop(MIXED, DECLARED)), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(scop(MIXED, DECLARED)), Compilation(), None, None, {}, 0)
     check_plans(device, found, [streaming(found.program), streaming(found.program, (1, 512))])
 
 

@@ -14,7 +14,7 @@ from generator.lowering import lower
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
-from generator.reading import read_problem
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.suite import TARGET
 
@@ -26,7 +26,7 @@ def random_program(seed: int, banks: int = 0) -> Program:
 @pytest.mark.parametrize("banks", [0, 1])
 def test_programs_are_the_same_without_data_and_results(banks: int) -> None:
     parameters = {"banks": banks, "height": 24, "seed": 8, "width": 40}
-    whole = program_of(read_problem(RANDOM, Compilation(), None, None, parameters, 0, baselines=False).subject)
+    whole = program_of(read_untimed(RANDOM, Compilation(), None, None, parameters, 0, baselines=False).subject)
     assert program_digest(random_program(8, banks)) == program_digest(whole)
 
 

@@ -11,12 +11,12 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.suite import TARGET
 
 PROGRAM = """#include <stdio.h>
@@ -36,7 +36,7 @@ PRAGMA = "#pragma OPENCL FP_CONTRACT OFF"
 
 
 def captured(value: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("VALUE", value), folder), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(PROGRAM.replace("VALUE", value), folder), Compilation(), None, None, {}, 0)
 
 
 def planned(found: Problem, shared: bool) -> Plan:

@@ -16,12 +16,12 @@ from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.nest import Assign, Barrier, For, If, Node, rounds
 from generator.plan import KernelPlan, Plan
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
+from tests.support.reading import read_untimed
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
@@ -61,7 +61,7 @@ def test_even_loops_and_vectors_stay() -> None:
 
 @pytest.mark.parametrize(("program", "rows"), [("atax", 32), ("gesummv", 16)])
 def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, tmp_path: Path) -> None:
-    found = read_problem(program_file(program), Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
+    found = read_untimed(program_file(program), Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
     plan = default_plan(found.program, CPU, choice=ScheduleChoice(serialize_sccs=True, reductions=("S2", "S3")))
     kernel = KernelPlan(("S2",), (rows, 8), (rows // 2, 1), shared=True, unroll=4, registers=True, combine="shared")
     plan = replace(plan, kernels=tuple(kernel if k.statements == ("S2",) else k for k in plan.kernels))

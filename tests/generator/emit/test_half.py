@@ -14,7 +14,6 @@ from antune import halide as hl
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.capture.build import system_compiler
 from generator.emit.half import half_functions
-from generator.frontend_py.problem import problem_of
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
@@ -24,6 +23,7 @@ from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import measured, pretended
 from tests.support.devices import device_named
+from tests.support.reading import problem_of
 from tests.support.slow import counted
 from tests.support.stages import offered_plans
 from tests.support.targets import HOPPER

@@ -10,15 +10,14 @@ import pytest
 from antune import halide as hl
 from generator.emit.inlined import inlined_functions
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.problem import problem_of
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
-from generator.reading import read_problem
 from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import problem_of, read_untimed
 from tests.support.runners import needed_device
 from tests.support.slow import few
 from tests.support.suite import TARGET
@@ -71,7 +70,7 @@ def check_blocks(problem: Problem, platform: str) -> None:
 @pytest.mark.parametrize(("kind", "suffix"), few([("float", "f"), ("double", "")], 1))
 def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -> None:
     text = SPECIAL.replace("TYPE", kind).replace("SUFFIX", suffix)
-    problem = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+    problem = read_untimed(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
     check_blocks(problem, platform)
 
 

@@ -17,12 +17,12 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Assign, Barrier, If
 from generator.plan import KernelPlan, Plan
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.suite import TARGET
 
 MIRRORED = """#include <stdio.h>
@@ -52,7 +52,7 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_products_of_mirrored_indices_are_right_on_intel(tmp_path: Path) -> None:
-    found = read_problem(write_c(MIRRORED, tmp_path), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(MIRRORED, tmp_path), Compilation(), None, None, {}, 0)
     (shape,) = kernel_shapes(found.program, ScheduleChoice())
     plan = Plan(ScheduleChoice(), (KernelPlan(shape.statements, (64,), (64,)),))
     assert "- antune_one" in lower(found.program, plan, TARGET_INTEL).source

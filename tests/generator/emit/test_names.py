@@ -21,12 +21,12 @@ from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Placement, Plan
 from generator.program import Program
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from runners.base import Limits
 from tests.support.devices import check_plans, device_named
 from tests.support.plans import random_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.targets import CUDA
 
@@ -86,7 +86,7 @@ def plans_of(program: Program, count: int) -> list[Plan]:
 @pytest.mark.parametrize("name", few(PROGRAMS, 1))
 def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
-    found = read_problem(write_c(scop(body, declarations), tmp_path), Compilation(), None, None, {}, 1)
+    found = read_untimed(write_c(scop(body, declarations), tmp_path), Compilation(), None, None, {}, 1)
     device = device_named("pocl")
     check_plans(device, found, [default_plan(found.program, device.target), *plans_of(found.program, 2)[1:]])
 

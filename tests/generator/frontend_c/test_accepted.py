@@ -10,8 +10,8 @@ from generator.expr import Cast, Int, Load, Name
 from generator.frontend_c.preprocess import blank_other_bodies, without_assembly
 from generator.frontend_c.source import Compilation
 from generator.polyhedral.dependences.expansion import expand
-from generator.reading import read_problem
 from tests.support.programs import instances, isl_set, program_of, scop, write_c
+from tests.support.reading import read_untimed
 
 ODD = r"""
 #include <stdio.h>
@@ -112,7 +112,7 @@ def test_a_file_full_of_oddities() -> None:
 
 
 def test_the_same_file_is_run_for_its_data(tmp_path: Path) -> None:
-    problem = read_problem(write_c(ODD, tmp_path), Compilation(), None, None, {}, 0)
+    problem = read_untimed(write_c(ODD, tmp_path), Compilation(), None, None, {}, 0)
     assert problem.reference.origin == "capture"
     assert problem.program.statements == expand(program_of(ODD, VALUES)).statements
 
@@ -237,5 +237,5 @@ def test_types_of_pointers_to_functions_come_from_system_headers(tmp_path: Path)
         "#pragma scop", "signal(SIGHUP, SIG_IGN);\n#pragma scop"
     )
     file = write_c("#include <signal.h>\n" + text, tmp_path)
-    problem = read_problem(file, Compilation(), None, None, {}, 0)
+    problem = read_untimed(file, Compilation(), None, None, {}, 0)
     assert problem.program.statements[0].text == "A[i] = i;"

@@ -10,10 +10,10 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 N = 16
@@ -137,7 +137,7 @@ def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
     ),
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
-    found = read_problem(write_c(program(*PROGRAMS[name]), tmp_path), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(program(*PROGRAMS[name]), tmp_path), Compilation(), None, None, {}, 0)
     check_default_plan(found)
 
 

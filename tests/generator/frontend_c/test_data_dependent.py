@@ -10,11 +10,11 @@ import pytest
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
-from generator.reading import read_problem
 from metrics.outcome import Outcome, Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.space_plans import failures
 
 PROGRAM = """#include <stdio.h>
@@ -88,7 +88,7 @@ QUICK = ("histogram", "threshold", "branch changes its condition", "unsigned")
 
 
 def captured(name: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("BODY", BODIES[name]), folder), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(PROGRAM.replace("BODY", BODIES[name]), folder), Compilation(), None, None, {}, 0)
 
 
 def outcome_of(found: Problem, **changes: bool) -> Outcome:

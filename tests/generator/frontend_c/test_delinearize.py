@@ -17,9 +17,9 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.program import Program
-from generator.reading import read_problem
 from tests.support.cli import Antune, antune_command
 from tests.support.programs import access_pairs, program_of
+from tests.support.reading import read_untimed
 from tests.support.runners import needed_device
 
 MATMUL = """
@@ -48,7 +48,7 @@ WAYS = {
 
 def read(tmp_path: Path, text: str) -> Program:
     (tmp_path / "program.c").write_text(text)
-    return read_problem(tmp_path / "program.c", Compilation(), None, None, {}, 0).program
+    return read_untimed(tmp_path / "program.c", Compilation(), None, None, {}, 0).program
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -205,7 +205,7 @@ def test_a_matrix_that_must_stay_flat_is_told(tmp_path: Path) -> None:
         declarations="static float a[N * N], b[N * N], c[N * N];", a="a[i * N + k]", b="b[k * N + j]", c="c[i * N + j]"
     ).replace("#pragma scop\n", "#pragma scop\n  for (int i = 0; i < N * N; i++) c[i] = 1;\n")
     (tmp_path / "program.c").write_text(text)
-    warnings = read_problem(tmp_path / "program.c", Compilation(), None, None, {}, 0).reference.warnings
+    warnings = read_untimed(tmp_path / "program.c", Compilation(), None, None, {}, 0).reference.warnings
     assert len(warnings) == 1
     assert "`c` is used as a matrix with rows of 40, but `c[i] = 1;` in line 7 does not keep within them" in warnings[0]
     assert "declare it as `c[...][40]`" in warnings[0]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from generator.frontend_c.source import Compilation
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 KINDS = (
@@ -108,7 +108,7 @@ def program(seed: int) -> str:
 
 
 def check(seed: int, folder: Path) -> None:
-    found = read_problem(write_c(program(seed), folder), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(program(seed), folder), Compilation(), None, None, {}, 0)
     check_default_plan(found)
 
 

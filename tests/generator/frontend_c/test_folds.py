@@ -15,12 +15,12 @@ from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.space_plans import failures
 from tests.support.suite import TARGET
 
@@ -162,7 +162,7 @@ REFUSED = {
 
 
 def captured(body: str, folder: Path) -> Problem:
-    return read_problem(
+    return read_untimed(
         write_c(
             PROGRAM.replace("BODY", body).replace("#include <stdio.h>", "#include <math.h>\n#include <stdio.h>"), folder
         ),

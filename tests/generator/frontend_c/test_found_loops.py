@@ -13,9 +13,9 @@ from generator.finding import choose_nest, doubt
 from generator.frontend_c.detect import find_nests, read_loops
 from generator.frontend_c.marks import marks_of
 from generator.frontend_c.source import Compilation
-from generator.reading import read_problem
 from tests.support.cli import antune_command
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 
 PROGRAM = """#include <stdio.h>
 double a[300][300], b[300][300], row[300];
@@ -95,7 +95,7 @@ def test_nests_are_the_largest_sequences_that_are_accepted(tmp_path: Path) -> No
 def test_loops_over_all_elements_spoil_no_rows(tmp_path: Path) -> None:
     found = find_nests(write_c(ALL_ELEMENTS, tmp_path), Compilation())
     assert [(n.source.first_line, n.source.last_line) for n in found.nests] == [(2, 4), (5, 8), (9, 9)]
-    problem = read_problem(tmp_path / "input.c", Compilation(), None, 2, {"n": 12}, 0)
+    problem = read_untimed(tmp_path / "input.c", Compilation(), None, 2, {"n": 12}, 0)
     assert problem.program.array("a").extents == problem.program.array("b").extents == (12, 12)
     assert not [note for note in problem.reference.warnings if "used as a matrix" in note]
 
@@ -109,10 +109,10 @@ def test_the_program_says_where_its_time_goes(tmp_path: Path) -> None:
 
 
 def test_a_nest_is_captured_as_if_pragmas_stood_around_it(tmp_path: Path) -> None:
-    bare = read_problem(write_c(PROGRAM, tmp_path), Compilation(), None, None, {}, 0)
+    bare = read_untimed(write_c(PROGRAM, tmp_path), Compilation(), None, None, {}, 0)
     lines = PROGRAM.splitlines()
     marked = [*lines[:7], "#pragma scop", *lines[7:17], "#pragma endscop", *lines[17:]]
-    own = read_problem(write_c("\n".join(marked) + "\n", tmp_path, "own.c"), Compilation(), None, None, {}, 0)
+    own = read_untimed(write_c("\n".join(marked) + "\n", tmp_path, "own.c"), Compilation(), None, None, {}, 0)
     assert [s.text for s in bare.program.statements] == [s.text for s in own.program.statements]
     assert bare.program.arrays == own.program.arrays and bare.program.schedule == own.program.schedule
     assert bare.reference.outputs.keys() == own.reference.outputs.keys()
@@ -132,7 +132,7 @@ def test_the_pragma_wins(tmp_path: Path) -> None:
 
 def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read_problem(write_c(UNKNOWN_LENGTH, tmp_path), Compilation(), None, None, {}, 0)
+        read_untimed(write_c(UNKNOWN_LENGTH, tmp_path), Compilation(), None, None, {}, 0)
     message = str(caught.value)
     assert "no loop that could be tuned" in message and "input.c:4: " in message
     assert "input.c:7: `while` loop on `i < 5`" in message
@@ -232,7 +232,7 @@ def test_it_is_told_when_the_time_is_elsewhere(
         "The program's time is elsewhere: of " in lines
         and " 100 % are outside of all loops that can be tuned. A larger problem" in lines
     )
-    warnings = read_problem(file, Compilation(), None, None, {}, 0).reference.warnings
+    warnings = read_untimed(file, Compilation(), None, None, {}, 0).reference.warnings
     assert any("The program's time is elsewhere" in note for note in warnings)
     heavy = choose_nest(write_c(PROGRAM, tmp_path, "heavy.c"), Compilation(), None, None)
     assert heavy is not None and heavy.watched is not None and doubt(file, heavy) == ""

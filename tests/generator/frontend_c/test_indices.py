@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from generator.frontend_c.source import Compilation
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 PROGRAM = """#include <stddef.h>
@@ -73,7 +73,7 @@ def program(body: str) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_the_index_that_it_means(way: str, tmp_path: Path) -> None:
-    found, meant = (read_problem(write_c(program(body), tmp_path), Compilation(), None, None, {}, 0).program
+    found, meant = (read_untimed(write_c(program(body), tmp_path), Compilation(), None, None, {}, 0).program
                     for body in (WAYS[way], MEANT))
     assert {a.name: a.extents for a in found.arrays} == {a.name: a.extents for a in meant.arrays}
     for one, other in zip(found.statements, meant.statements, strict=True):
@@ -83,7 +83,7 @@ def test_it_is_the_index_that_it_means(way: str, tmp_path: Path) -> None:
 def test_bounds_and_pointers_may_be_computed_from_it(tmp_path: Path) -> None:
     body = ("for (int y = 1; y < H - 1; y++) { int row = y * W, end = row + W - 1; const float *up = a + row - W; "
             "for (int p = row + 1; p < end; p++) b[p] = up[p - row]; }")
-    [statement] = read_problem(write_c(program(body), tmp_path), Compilation(), None, None, {}, 0).program.statements
+    [statement] = read_untimed(write_c(program(body), tmp_path), Compilation(), None, None, {}, 0).program.statements
     assert "20y < p <= 18 + 20y" in statement.domain
     assert [access.kind for access in statement.accesses] == ["read", "write"]
 
@@ -98,5 +98,5 @@ def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
     "name", few(["the lowest bits", "infinity", "shifts", "clamped", "read afterwards", "without a sign", "narrow"], 2)
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
-    found = read_problem(write_c(program((WAYS | KEPT)[name]), tmp_path), Compilation(), None, None, {}, 0)
+    found = read_untimed(write_c(program((WAYS | KEPT)[name]), tmp_path), Compilation(), None, None, {}, 0)
     check_default_plan(found)

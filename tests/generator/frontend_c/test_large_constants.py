@@ -9,9 +9,9 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 PROGRAM = """#include <stdio.h>
@@ -56,7 +56,7 @@ BODIES = {
 
 
 def captured(body: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
 @pytest.mark.parametrize("name", few(BODIES, ("step", "from the least", "below the greatest unsigned", "remainder")))

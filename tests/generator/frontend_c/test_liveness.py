@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from generator.frontend_c.source import Compilation
-from generator.reading import read_problem
 from runners.data import initial_values
 from tests.support.programs import program_of, write_c
+from tests.support.reading import read_untimed
 
 LOOP = "for (int i = 0; i < 4; i++) { w = x[i]; t[i % 2] = w; y[i] = w * w + t[i % 2]; }"
 
@@ -82,7 +82,7 @@ def test_a_temporary_has_no_data_and_is_not_compared(tmp_path: Path) -> None:
     text = ("#include <stdio.h>\nint main(void) { double w = 5, x[4] = {1, 2, 3, 4}, y[4];\n#pragma scop\n"
             "w = x[1];\nfor (int i = 0; i < 4; i++) y[i] = w * x[i];\n#pragma endscop\n"
             'printf("%f", y[2]); return 0; }\n')
-    problem = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+    problem = read_untimed(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
     assert [(a.name, a.role) for a in problem.program.arrays] == [("w", "temp"), ("x", "in"), ("y", "out")]
     assert set(problem.reference.inputs) == {"x", "y"}
     assert set(problem.reference.outputs) == {"y"}

@@ -11,9 +11,9 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 
 PROGRAM = """#include <math.h>
 #include <stdbool.h>
@@ -81,7 +81,7 @@ WRAPPING = {
 
 
 def captured(body: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
 def test_results_are_those_of_c(tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ def test_a_label_that_is_jumped_to_is_refused(tmp_path: Path) -> None:
         "1;"
     )
     with pytest.raises(InputError, match="is not static control"):
-        read_problem(write_c(PROGRAM.replace("BODY", body), tmp_path), Compilation(), None, 1, {}, 0)
+        read_untimed(write_c(PROGRAM.replace("BODY", body), tmp_path), Compilation(), None, 1, {}, 0)
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "bom.c"
     file.write_bytes(b"\xef\xbb\xbf" + PROGRAM.replace("BODY", BODIES["assigned"]).encode())
-    assert read_problem(file, Compilation(), None, None, {}, 0).program.array("b").role == "out"
+    assert read_untimed(file, Compilation(), None, None, {}, 0).program.array("b").role == "out"

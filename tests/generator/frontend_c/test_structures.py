@@ -14,10 +14,10 @@ from experiments.store import read_store
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation, Invocation
 from generator.problem import Problem
-from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.exports import stored_run
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 PROGRAM = """#include <stdio.h>
@@ -149,7 +149,7 @@ REFUSED = {
 
 
 def captured(body: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
 @pytest.mark.parametrize("name", few(ACCEPTED, 3))
@@ -215,7 +215,7 @@ def test_members_of_different_types_need_a_program_that_fills_them(tmp_path: Pat
     with pytest.raises(
         InputError, match=r"the loops use members of structures \(`mixed`\): give the file a `main` that fills them"
     ):
-        read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+        read_untimed(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
 
 
 POINTERS = """#include <stdio.h>
@@ -279,7 +279,7 @@ int main(void) {
 def test_structures_may_point_to_arrays(
     function: str, arrays: dict[str, tuple[int, ...]], sizes: dict[str, int], tmp_path: Path
 ) -> None:
-    problem = read_problem(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
+    problem = read_untimed(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
     assert {a.name: a.extents for a in problem.program.arrays if a.role != "temp"} == arrays
     assert dict(problem.program.parameters) == sizes
     check_default_plan(problem)
@@ -319,7 +319,7 @@ def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:
 )
 def test_pointers_in_structures_are_checked(program: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        read_problem(write_c(program, tmp_path), Compilation(), "mul", None, {}, 0)
+        read_untimed(write_c(program, tmp_path), Compilation(), "mul", None, {}, 0)
 
 
 @pytest.mark.parametrize(
@@ -348,4 +348,4 @@ def test_padding_is_refused_before_the_loops_run(tmp_path: Path) -> None:
     """Restoring too many bytes before each repeat also reset the count of repeats, so that they never ended."""
     file = write_c(PROGRAM.replace("BODY", EACH + "cells[i].low = 1;"), tmp_path)
     with pytest.raises(InputError, match="a structure of `cells` has 32 bytes"):
-        read_problem(file, Compilation(invocation=Invocation(limit_s=5)), None, None, {}, 0, baselines=False)
+        read_untimed(file, Compilation(invocation=Invocation(limit_s=5)), None, None, {}, 0)

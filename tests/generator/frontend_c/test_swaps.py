@@ -10,9 +10,9 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem
-from generator.reading import read_problem
 from tests.support.interpreter import Memory, assign
 from tests.support.programs import original_order, program_of
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 TEXT = """
@@ -43,7 +43,7 @@ TWO = ONE + " double *other = d; d = c; c = other;"
 
 def read(tmp_path: Path, swaps: str, test: str, first: int, steps: int) -> Problem:
     (tmp_path / "run.c").write_text(TEXT.format(swaps=swaps, test=test))
-    return read_problem(tmp_path / "run.c", Compilation(defines=(f"FROM={first}", f"STEPS={steps}")), None, None, {}, 0)
+    return read_untimed(tmp_path / "run.c", Compilation(defines=(f"FROM={first}", f"STEPS={steps}")), None, None, {}, 0)
 
 
 def expected(two: bool, first: int, end: int) -> dict[str, list[float]]:

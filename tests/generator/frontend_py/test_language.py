@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from antune import halide as hl
-from generator.frontend_py.problem import problem_of
 from generator.frontend_py.realize import bounds_of
+from tests.support.reading import problem_of
 
 x, y = hl.Var("x"), hl.Var("y")
 RANDOM = np.random.default_rng(3)

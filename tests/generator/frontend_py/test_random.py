@@ -7,8 +7,8 @@ import pytest
 
 from antune import halide as hl
 from generator.errors import InputError
-from generator.frontend_py.problem import problem_of
 from tests.support.halide_wheel import Wanted, as_in_c
+from tests.support.reading import problem_of
 
 x, y = hl.Var("x"), hl.Var("y")
 FACTOR, STEP = 0x5851F42D4C957F2D, 0x2545F491

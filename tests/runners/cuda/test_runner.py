@@ -26,7 +26,6 @@ from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import CompileFailed, LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo, Limits
@@ -44,6 +43,7 @@ from tests.support.cuda_double import (
 from tests.support.mixed import mixed
 from tests.support.paths import ROOT, SUITES
 from tests.support.programs import scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.runs import Log
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, problem
@@ -98,7 +98,7 @@ def test_more_blocks_than_count_along_y_are_launched(device: DeviceInfo, tmp_pat
     """The double refuses grids as a GPU does."""
     text = scop("for (i = 0; i < 70000; i++) for (j = 0; j < 4; j++) A[i][j] = A[i][j] * 2 + B[i][j];",
                 "double A[70000][4], B[70000][4];")
-    found = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 1)
+    found = read_untimed(write_c(text, tmp_path), Compilation(), None, None, {}, 1)
     plans = [Plan(ScheduleChoice(), (KernelPlan(("S0",), (1, 2), (1, 2), columns=told),)) for told in (False, True)]
     results = measured(found, device, plans, tmp_path / "work")
     assert all(isinstance(outcome, Timed) for outcome in results.values()), results

@@ -21,7 +21,6 @@ from generator.lowering import lower
 from generator.plan import KernelPlan, Plan
 from generator.precision import LEAST_CAPABILITY, Precision
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed, WrongResult
@@ -34,6 +33,7 @@ from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.paths import ROOT
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.suite import pipeline_program, problem, small_problem
 from tests.support.targets import HOPPER
@@ -86,7 +86,7 @@ def test_a_layer_of_convolutions(number: int, watched_gpu: DeviceInfo, said: Pat
 
 
 def problem_in(text: str) -> Problem:
-    return read_problem(write_c(text), Compilation(), None, None, {}, 0)
+    return read_untimed(write_c(text), Compilation(), None, None, {}, 0)
 
 
 def check_exactly(text: str, number: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:

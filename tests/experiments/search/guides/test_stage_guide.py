@@ -26,11 +26,11 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
-from generator.reading import read_problem
 from generator.target import Target
 from graph.guiding import Prefix, guide_of
 from graph.states import start_of
 from metrics.costs.base import Cost
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.spaces import timed
 
@@ -43,7 +43,7 @@ QUICK = BeamOptions(beam=4, passes=2)
 def program(name: str) -> Program:
     found = pipeline(name)
     parameters = {"width": 256, "height": 192}
-    return program_of(read_problem(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
+    return program_of(read_untimed(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
 
 
 def guided(name: str, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:

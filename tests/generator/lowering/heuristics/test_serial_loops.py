@@ -20,7 +20,6 @@ from generator.plan import plan_from_json
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.partition import Partition
@@ -28,6 +27,7 @@ from generator.schedules.schedule import serial_of
 from generator.target import Target
 from generator.variant import Launch
 from tests.support.devices import check_plans, device_named
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.space_plans import first_walks, random_plans
 from tests.support.suite import TARGET
@@ -70,17 +70,17 @@ void assign(void)
 @pytest.fixture(scope="module", params=few(("lattice", "kmeans"), 1))
 def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Problem:
     if request.param == "lattice":
-        return read_problem(everyday.program_file("lattice"), Compilation(defines=("SMALL",)), None, None, {}, 0)
+        return read_untimed(everyday.program_file("lattice"), Compilation(defines=("SMALL",)), None, None, {}, 0)
     file = tmp_path_factory.mktemp("kmeans") / "kmeans.c"
     file.write_text(KMEANS)
-    return read_problem(file, Compilation(), None, None, {}, 0)
+    return read_untimed(file, Compilation(), None, None, {}, 0)
 
 
 def rows_of(n: int, folder: Path) -> Problem:
     """300 dependent iterations, each of which updates `n` elements in parallel."""
     file = folder / f"deep{n}.c"
     file.write_text(DEEP.format(n=n))
-    return read_problem(file, Compilation(), None, None, {}, 0)
+    return read_untimed(file, Compilation(), None, None, {}, 0)
 
 
 @pytest.mark.parametrize("target", [CPU, HOPPER], ids=lambda target: target.name)

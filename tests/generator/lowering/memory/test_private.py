@@ -28,7 +28,6 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.program import Program
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from generator.target import Target
@@ -46,6 +45,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.runners import device_of
 from tests.support.slow import few
 from tests.support.suite import small_problem
@@ -303,7 +303,7 @@ def on_device(kind: str, update: str, folder: Path) -> Problem:
     value = "v[i][j]" if update != "*" else "(v[i][j] == 3 ? 2 : 1)" if kind in ("float", "double") else "v[i][j]"
     text = ON_DEVICES.format(kind=kind, first=UPDATES[update].format(t="h[b[i][j] % 5]", v=value),
                              second=UPDATES[update].format(t="w[(i + 1) / 3][b[i][j] % 11]", v=value))
-    return read_problem(write_c(text, folder), Compilation(), None, None, {}, 1)
+    return read_untimed(write_c(text, folder), Compilation(), None, None, {}, 1)
 
 
 def some_plans(program: Program) -> list[Plan]:

@@ -17,7 +17,6 @@ from generator.frontend_c.source import Compilation
 from generator.lowering.core.assemble import lower
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from runners.base import Limits
@@ -28,6 +27,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import features, lowered_kernels, random_plan, run_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.updates import updates_text
 
@@ -129,7 +129,7 @@ def test_small_elements_have_no_atomic_updates() -> None:
 
 def evaluated(text: str, plans: int, seed: int, device: str, folder: Path) -> Counter[str]:
     """A program with real data through random plans on a device; `right`, or why a plan is refused."""
-    found = read_problem(write_c(text, folder), Compilation(), None, None, {}, seed)
+    found = read_untimed(write_c(text, folder), Compilation(), None, None, {}, seed)
     rng, chosen, counts = np.random.default_rng(seed), list[Plan](), Counter[str]()
     target = device_named(device).target
     while len(chosen) < plans and counts["refused"] < 5 * plans:

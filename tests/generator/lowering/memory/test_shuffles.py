@@ -11,13 +11,13 @@ from generator.lowering import lower
 from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
-from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from metrics.outcome import Timed
 from runners.base import Limits
 from tests.support.bench import outcomes_of
 from tests.support.devices import check_plans, device_named, has_intel
+from tests.support.reading import read_untimed
 from tests.support.shuffles import by_shuffles
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, problem
@@ -45,7 +45,7 @@ def test_every_operator_and_type(kind: str, tmp_path: Path) -> None:
     file.write_text(f"void rows(int n, int m, {kind} A[n][m], {results}) {{\n#pragma scop\n" + "".join(
         f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {update}\n" for update in updates)
         + "#pragma endscop\n}\n")
-    found = read_problem(file, Compilation(), None, None, {"n": 13, "m": 301}, 1)
+    found = read_untimed(file, Compilation(), None, None, {"n": 13, "m": 301}, 1)
     source = evaluated(found, by_shuffles(found, ScheduleChoice(reductions=names)))
     kernels = source.split("__kernel")[1:]
     assert len(kernels) == len(UPDATES)

@@ -22,10 +22,10 @@ from generator.frontend_c.source import Compilation
 from generator.intervals import Intervals
 from generator.polyhedral.dependences.inside import unproven
 from generator.program import Program
-from generator.reading import read_problem
 from generator.words_of_programs import check_words
 from tests.support.paths import SUITES
 from tests.support.programs import isl_schedule, program_of, scop
+from tests.support.reading import read_untimed
 from tests.support.slow import few
 
 C_FILES = sorted([*SUITES.glob("polybench/*.c"), *SUITES.glob("everyday/*.c")])
@@ -36,7 +36,7 @@ FAST = ("durbin.c", "correlation.c", "spmv.c", "nbody.c")
     "file", few(C_FILES, [file for file in C_FILES if file.name in FAST]), ids=lambda file: file.name
 )
 def test_every_c_program_is_proven(file: Path) -> None:
-    problem = read_problem(
+    problem = read_untimed(
         file, Compilation(defines=("MINI_DATASET",) if file.parent.name == "polybench" else ()), None, None, {}, 0
     )
     check_words(problem.program)
@@ -49,7 +49,7 @@ def test_every_c_program_is_proven(file: Path) -> None:
     ids=lambda pipeline: pipeline.name,
 )
 def test_every_pipeline_is_proven(pipeline: Any) -> None:
-    problem = read_problem(pipeline.file, Compilation(), None, None, dict(pipeline.parameters_at("small")), 0)
+    problem = read_untimed(pipeline.file, Compilation(), None, None, dict(pipeline.parameters_at("small")), 0)
     check_words(problem.program)
     assert unproven(problem.program, _ranges(problem.program, problem.reference.inputs)) == ()
 
