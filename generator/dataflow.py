@@ -31,8 +31,8 @@ class Read:
     """How an element of a reader reads `array`: one reach per dimension of the array.
 
     `elements`: reads in the text of one element. `different`: different elements read in all iterations of its
-    reduction loops; `loads` also counts repeated reads. `by_data`: an index depends on data, so the reach is the
-    largest possible one.
+    reduction loops; `loads` also counts repeated reads, `clamped` those of them whose positions are limited at borders.
+    `by_data`: an index depends on data, so the reach is the largest possible one.
     """
 
     array: str
@@ -41,6 +41,7 @@ class Read:
     different: float
     loads: float
     by_data: bool
+    clamped: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,11 +168,12 @@ def trained(base: Database, some: Sequence[Given], wanted: Wanted, device: Devic
     if not found:
         return before
     rng = np.random.default_rng((wanted.seed, number))
-    weights = train([one.batch for one in found], wanted.epochs, rng, before.weights, rate=CONTINUED)
+    batches = [one.batch for one in found]
+    members = tuple(train(batches, wanted.epochs, rng, weights, rate=CONTINUED) for weights in before.members)
     count = sum(len(one.plans) for one in found)
     made = Training(device.key, device.name, begun.plans + count, begun.pipelines + len(found), wanted.epochs,
                     f"antune autotune, round {number}, after: {begun.command}")
-    return Trained(made, weights)
+    return Trained(made, members, before.caution)
 
 
 def _measured_pipelines(base: Database, some: Sequence[Given], device: DeviceInfo) -> Iterator[Pipeline]:

@@ -1,4 +1,5 @@
-"""Measures plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]`.
+"""Measures plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]
+[--programs dag|integers|layers]`.
 
 Plans are random. With `--guided SHARE`, that share of the draws are samples of greedy searches with a model: a search
 finds the plans that its model judges too favourably, and only their measured times tell the next model so.
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias, assert_never
 
 import numpy as np
 import typer
@@ -41,13 +42,17 @@ from runners.registry import open_runner
 PROGRAMS = Path(__file__).parent / "programs"
 RANDOM = PROGRAMS / "random_dag.py"
 SIZES = ((384, 256), (512, 384), (640, 480), (1024, 768), (1536, 1024))
+SMALL = ((32, 32), (64, 48), (96, 64), (128, 96))
+"""Sizes of `layers`, whose elements are long sums."""
+Programs: TypeAlias = Literal["dag", "integers", "layers"]
 BATCH = 16
 
 
 def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)], seeds: str = "0-199",
          plans: Annotated[int, typer.Option(min=1)] = 100, device: str | None = None,
          minutes: Annotated[float, typer.Option(min=0.0)] = 60.0,
-         guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path | None = None) -> None:
+         guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path | None = None,
+         programs: Programs = "dag") -> None:
     """Measure `plans` plans of the random pipeline of each seed, for so many minutes at most; the share `guided` of
     the draws are samples of `model` (by default antune's own), of which more are repeated than of random plans.
     """
@@ -59,7 +64,7 @@ def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False
         for seed in range_of(seeds):
             if time.monotonic() < until:
                 try:
-                    count = collect(base, random_origin(seed), found, plans, until, sampler)
+                    count = collect(base, random_origin(seed, programs), found, plans, until, sampler)
                     print(f"pipeline {seed}: {count} plans, {base.count()} in all", flush=True)
                 except AntuneError as error:
                     print(f"pipeline {seed}: {error}", flush=True)
@@ -73,10 +78,18 @@ def range_of(text: str) -> range:
     return range(int(first), int(last) + 1)
 
 
-def random_origin(seed: int) -> Origin:
-    """Return the random pipeline of a seed, at one of SIZES; every second one may have banks of filters."""
-    width, height = SIZES[seed // 2 % len(SIZES)]
-    return Origin(RANDOM.name, (("banks", seed % 2), ("height", height), ("seed", seed), ("width", width)))
+def random_origin(seed: int, programs: Programs = "dag") -> Origin:
+    """Return the random pipeline of a seed, at one of SIZES or SMALL; every second `dag` may have banks of filters."""
+    sizes = SMALL if programs == "layers" else SIZES
+    width, height = sizes[seed // 2 % len(sizes)]
+    drawn = (("height", height), ("seed", seed), ("width", width))
+    match programs:
+        case "dag":
+            return Origin(RANDOM.name, (("banks", seed % 2), *drawn))
+        case "integers" | "layers":
+            return Origin(f"random_{programs}.py", drawn)
+        case _:
+            assert_never(programs)
 
 
 def problem_of(origin: Origin) -> Problem:

@@ -96,9 +96,11 @@ def _known(made: Layout) -> Known:
 def _batch(origin: Origin, kernels: Sequence[tuple[int, Known]], times: Sequence[float],
            plan_ms: Sequence[float]) -> Batch:
     of = [np.full(len(known.features), k) for k, (_, known) in enumerate(kernels)]
+    counts, kind = np.unique(np.concatenate([known.counts for _, known in kernels]), axis=0, return_inverse=True)
     return Batch(
         f"{origin.source} {origin.text}",
-        np.concatenate([known.counts for _, known in kernels]),
+        counts,
+        kind.reshape(-1),
         np.concatenate([known.features for _, known in kernels]),
         np.concatenate([known.terms for _, known in kernels]),
         np.concatenate(of),

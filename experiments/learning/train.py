@@ -3,8 +3,8 @@ K]`.
 
 Every K-th pipeline is left out of the training, and tells how good the model is there: Spearman's rank correlation of
 predicted and measured times, and the regret (1: none) of the plan that is predicted to be fastest, and of the best of
-the five that are, beside those of the formula with constant coefficients and of Sioutas' model. The pipelines before
-these decide how many epochs are best.
+the five that are, beside those of the formula with constant coefficients and of Sioutas' model. The model is an
+ensemble: each member learns from all other pipelines but a part of them, which decides how many epochs are best.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from generator.errors import AntuneError, InputError
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
 from metrics.costs.device import CostDevice, cost_device
-from metrics.costs.learned.file import Trained, Training
+from metrics.costs.learned.ensemble import CAUTION, MEMBERS, predicted_plans, train_members
+from metrics.costs.learned.file import MOST_CAUTION, MOST_MEMBERS, Trained, Training
 from metrics.costs.learned.network import Weights
-from metrics.costs.learned.training import constants, train
-from metrics.costs.learned.training import predicted as predicted_ms
+from metrics.costs.learned.training import constants
 from runners.base import DeviceInfo
 
 FEW = 5
@@ -52,10 +52,9 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Pipelines to learn from, those that end the training, and those for the evaluation."""
+    """Pipelines to learn from, and those for the evaluation."""
 
     learned: tuple[Pipeline, ...]
-    ending: tuple[Pipeline, ...]
     unseen: tuple[Pipeline, ...]
 
 
@@ -63,28 +62,33 @@ def main(database: Annotated[Path, typer.Argument(show_default=False)],
          out: Annotated[Path, typer.Option(metavar="MODEL.json", show_default=False)],
          epochs: Annotated[int, typer.Option(min=1)] = 100,
          held_out: Annotated[int, typer.Option(min=3, help="Every so many-th pipeline is left out.")] = 5,
-         seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
+         seed: Annotated[int, typer.Option(min=0)] = 0,
+         members: Annotated[int, typer.Option(min=2, max=MOST_MEMBERS)] = MEMBERS,
+         caution: Annotated[float, typer.Option(min=0.0, max=MOST_CAUTION)] = CAUTION) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
     key, name = device_of(database)
     device = find_device(key)
     with closing(Database(database, key, name)) as base:
-        parts = parted(_read(base, cost_device(device.target)), held_out)
-    if not all((parts.learned, parts.ending, parts.unseen)):
-        raise InputError(f"{database} has too few pipelines with enough plans; {held_out} are the fewest to train on")
-    batches = [one.batch for one in parts.learned]
-    weights = train(batches, epochs, np.random.default_rng(seed), None, _say, lambda made: _rating(made, parts.ending))
-    plans = sum(len(one.plans) for one in parts.learned)
-    command = f"python -m experiments.learning.train {database.name} --epochs {epochs} --held-out {held_out}"
-    write_model(out, Trained(Training(key, name, plans, len(batches), epochs, command), weights))
-    print(f"trained on {plans} plans of {len(batches)} pipelines; {len(parts.ending)} others ended the training "
-          f"({sum(len(one.plans) for one in parts.ending)} plans), and {len(parts.unseen)} are held out "
-          f"({sum(len(one.plans) for one in parts.unseen)} plans)")
+        some = parted(_read(base, cost_device(device.target)), held_out)
+    if len(some.learned) < members or not some.unseen:
+        raise InputError(f"{database} has too few pipelines with enough plans; {held_out + members} are the fewest to "
+                         "train on")
+    batches = [one.batch for one in some.learned]
+    weights = train_members(batches, epochs, seed, members,
+                            lambda made, ending: _rating(made, [some.learned[k] for k in sorted(ending)]), _say)
+    plans = sum(len(one.plans) for one in some.learned)
+    command = (f"python -m experiments.learning.train {database.name} --epochs {epochs} --held-out {held_out} --seed "
+               f"{seed} --members {members} --caution {caution:g}")
+    write_model(out, Trained(Training(key, name, plans, len(batches), epochs, command), weights, caution))
+    print(f"trained on {plans} plans of {len(batches)} pipelines; {len(some.unseen)} are held out "
+          f"({sum(len(one.plans) for one in some.unseen)} plans)")
     fixed = constants(batches)
-    for title, some in (("trained on", parts.learned), ("held out", parts.unseen)):
-        show(title, "learned", _by_weights(weights, some), some)
+    for title, those in (("trained on", some.learned), ("held out", some.unseen)):
+        show(title, "learned", _predicted(weights, caution, those), those)
+        show(title, "one member", _predicted(weights[:1], 0.0, those), those)
         show(title, "constants", [[*map(float, one.batch.by_plan(one.batch.by_kernel(one.batch.terms @ fixed)))]
-                                  for one in some], some)
-    show("held out", "sioutas", [by_sioutas(one, device) for one in parts.unseen], parts.unseen)
+                                  for one in those], those)
+    show("held out", "sioutas", [by_sioutas(one, device) for one in some.unseen], some.unseen)
 
 
 def _read(base: Database, device: CostDevice) -> list[Pipeline]:
@@ -97,25 +101,23 @@ def _read(base: Database, device: CostDevice) -> list[Pipeline]:
     return found
 
 
-def _say(epoch: int, mean: float) -> None:
-    if epoch % 10 == 9:
-        print(f"epoch {epoch + 1}: loss {mean:.4f}", flush=True)
+def _say(member: int, epoch: int, mean: float) -> None:
+    if epoch % 20 == 19:
+        print(f"member {member + 1}, epoch {epoch + 1}: loss {mean:.4f}", flush=True)
 
 
-def _by_weights(weights: Weights, some: Sequence[Pipeline]) -> list[list[float]]:
-    return [[*map(float, predicted_ms(weights, one.batch))] for one in some]
+def _predicted(members: Sequence[Weights], caution: float, some: Sequence[Pipeline]) -> list[list[float]]:
+    return [[*map(float, predicted_plans(members, caution, one.batch))] for one in some]
 
 
 def _rating(weights: Weights, some: Sequence[Pipeline]) -> float:
-    found = quality(_by_weights(weights, some), some)
+    found = quality(_predicted((weights,), 0.0, some), some)
     return -found.rank + float(np.log(found.regret) + np.log(found.of_few))
 
 
 def parted(found: Sequence[Pipeline], every: int) -> Parts:
-    """Return the parts: of every `every` pipelines, the last one is left out, and the previous one ends the training.
-    """
-    return Parts(tuple(one for k, one in enumerate(found) if k % every < every - 2),
-                 tuple(one for k, one in enumerate(found) if k % every == every - 2),
+    """Return the parts: of every `every` pipelines, the last one is left out."""
+    return Parts(tuple(one for k, one in enumerate(found) if k % every < every - 1),
                  tuple(one for k, one in enumerate(found) if k % every == every - 1))
 
 

@@ -102,7 +102,8 @@ def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[R
     arithmetic = found.arithmetic - loads + often * (node.arithmetic - 1.0)  # without its loads and stores
     elements = found.elements + sum(read.elements for read in wanted)
     reads = [
-        replace(_composed(read, inner), different=times[k] * inner.different, loads=times[k] * inner.loads)
+        replace(_composed(read, inner), different=times[k] * inner.different, loads=times[k] * inner.loads,
+                clamped=times[k] * _clamped(read, inner))
         for k, read in enumerate(wanted)
         for inner in node.reads
     ]
@@ -114,6 +115,12 @@ def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[R
         elements,
         (*found.within, (wanted[0].array, often)),
     ), reads
+
+
+def _clamped(outer: Read, inner: Read) -> float:
+    """Return how many loads of `inner` are clamped, of their own or because the positions of `outer` are."""
+    share = outer.clamped / outer.loads if outer.loads else 0.0
+    return inner.clamped + (inner.loads - inner.clamped) * share
 
 
 def _width(reach: Reach) -> float:
@@ -167,6 +174,7 @@ def _merged(reads: list[Read]) -> list[Read]:
                 read.different + other.different,
                 read.loads + other.loads,
                 read.by_data or other.by_data,
+                read.clamped + other.clamped,
             )
         found[key] = read
     return list(found.values())

@@ -129,6 +129,7 @@ def reads_of(program: Program, step: Step) -> Iterator[Read]:
             float(often) if first is load else 0.0,
             times,
             any(place.by_data for place in places),
+            times if any(place.clamped for place in places) else 0.0,
         )
 
 
@@ -144,6 +145,7 @@ def merged_reads(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
                 elements=read.elements + other.elements,
                 different=read.different + other.different,
                 loads=read.loads + other.loads,
+                clamped=read.clamped + other.clamped,
                 reach=tuple(
                     Reach(a.slopes, min(a.low, b.low), max(a.high, b.high))
                     for a, b in zip(read.reach, other.reach, strict=True)
@@ -155,10 +157,12 @@ def merged_reads(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The position of reads along one dimension: `reach` in terms of iterators."""
+    """The position of reads along one dimension: `reach` in terms of iterators. `clamped`: other forms hold at borders.
+    """
 
     reach: Reach
     by_data: bool
+    clamped: bool = False
 
 
 def _of_element(place: _Place, step: Step) -> Reach:
@@ -181,7 +185,8 @@ def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> li
         along = relation.project_out(isl.dim_type.out, d + 1, len(extents) - d - 1)
         along = along.project_out(isl.dim_type.out, 0, d)
         if along.is_single_valued():
-            found.append(_Place(_reach(along, middle), False))
+            function = along.as_pw_multi_aff().get_at(0)
+            found.append(_Place(_reach(function, middle), False, len(function.get_pieces()) > 1))
         else:
             low, high = ends_along(along.range(), 0)
             found.append(_Place(Reach((), float(max(low, 0)), float(min(high, extents[d] - 1))), True))
@@ -190,7 +195,7 @@ def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> li
 
 def _reach(function: Any, middle: Point) -> Reach:
     """Return the linear form of `function` (iterations to one index) around `middle`."""
-    aff = _piece(function.as_pw_multi_aff().get_at(0), middle)
+    aff = _piece(function, middle)
     base = tuple(x - x % _FAR for x in middle)
     count = len(middle)
     start = _value(aff, base)

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.dataflow import Dataflow
+from generator.dataflow import Dataflow, Read
 from metrics.costs.groups import Group, Numbers, flat
 from metrics.costs.learned.layout import MOST_BLOCKS, MOST_THREADS, MOST_WARPS, Layout
 from metrics.costs.learned.names import FEATURES
@@ -19,6 +19,9 @@ from metrics.costs.learned.reading import Footprint, footprint, loads, stores
 
 UNROLLED = 16
 """The number of points of a thread that compilers unroll."""
+_OF_READERS = ("threads_around", "points_per_thread_around", "arithmetic_with_inlined", "expressions",
+               "loads_per_point", "strided_loads_per_point", "clamped_loads_per_point")  # fmt: skip
+"""Features of an inlined stage that are those of its readers: means over its elements."""
 Table = NDArray[np.float64]
 """Ways x stages x features."""
 
@@ -145,14 +148,43 @@ def _own(made: Layout, stage: str) -> dict[str, Numbers]:
     threads = block[along[-1]] if along and along[-1] >= 0 else one
     waits = made.sizes.level != "thread" and bool(made.group.members)
     kept = output and made.sizes.sums
+    row = box[-1] if len(box) else one
     return {
         "threads_along_x": threads,
-        "points_per_thread_along_x": box[-1] if len(box) else one,
+        "threads_around": threads,
+        "points_per_thread_along_x": row,
+        "points_per_thread_around": row,
         "steps_per_tile": made.steps,
         "barriers": one * waits * made.blocks * made.teams * made.steps * len(made.group.members),
         "arithmetic_per_point": one * node.arithmetic,
         "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces and not kept else 0.0),
+        **{name: one * value for name, value in _text(made, stage).items()},
+        "waiting": _waiting(made),
     }
+
+
+def _text(made: Layout, stage: str) -> dict[str, float]:
+    """Return what a thread executes per element of a stage with loops, with all that is inlined in it."""
+    whole = flat(made.flow, stage, made.group.inlined)
+    return {
+        "arithmetic_with_inlined": whole.arithmetic,
+        "expressions": float(whole.elements),
+        "loads_per_point": sum(read.loads for read in whole.reads),
+        "strided_loads_per_point": sum(read.loads for read in whole.reads if not _neighbours(read)),
+        "clamped_loads_per_point": sum(read.clamped for read in whole.reads),
+    }
+
+
+def _neighbours(read: Read) -> bool:
+    """Return whether neighbours along x read neighbours along x, or the same element."""
+    along = [reach.slopes[-1] if reach.slopes else 0.0 for reach in read.reach]
+    return not read.by_data and along[-1:] in ([], [0.0], [1.0]) and not any(along[:-1])
+
+
+def _waiting(made: Layout) -> Numbers:
+    """Return the time until the last unit ends over that of equal shares: 1 if all units have as many blocks."""
+    units = float(made.device.units)
+    return np.ceil(made.blocks / units) * units / made.blocks
 
 
 def _by_memory(pattern: str, values: tuple[Numbers, Numbers, Numbers]) -> dict[str, Numbers]:
@@ -222,12 +254,15 @@ def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
     """Return the features of a stage inlined in others: sums over these."""
     one, node = made.ones(), made.node(stage)
     calls, per_thread, active = 0.0 * one, 0.0 * one, 0.0 * one
+    around = dict.fromkeys(_OF_READERS, 0.0 * one)
     for reader in made.group.stages:
         often = dict(flat(made.flow, reader, made.group.inlined).within).get(stage, 0.0)
         if often:
             calls = calls + often * made.total(reader)
             per_thread = per_thread + often * made.per_thread(reader)
             active = active + made.active(reader)
+            own = _own(made, reader)
+            around = {name: value + often * made.total(reader) * own[name] for name, value in around.items()}
     zero = dict.fromkeys(FEATURES, 0.0 * one)
     threads = {**_threads(made, np.minimum(active, made.threads)), "shared_mem_occupancy": 0.0 * one}
     ones = dict.fromkeys([name for name in FEATURES if name.endswith("efficiency")], one)
@@ -236,7 +271,9 @@ def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
             "points_computed_minimum": one * minimum_points(made.flow, stage), "outer_parallelism": made.blocks,
             "inner_parallelism": one, "bytes_at_root": one * node.points * node.element,
             "expr_branching": one * node.registers, "arithmetic_per_point": one * node.arithmetic,
-            "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces else 0.0)}  # fmt: skip
+            "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces else 0.0),
+            **{name: value / np.maximum(calls, 1.0) for name, value in around.items()},
+            "waiting": _waiting(made)}  # fmt: skip
 
 
 def rounds_of(flow: Dataflow, stage: str) -> float:

@@ -14,10 +14,11 @@ from generator.polyhedral.pipelines.histogram import ROWS, TYPES
 from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import SHAPES, Weights
 
-FORMAT = 1
+FORMAT = 2
 MOST_BYTES, MOST_COUNTED = 1 << 24, 10**12
 LARGEST, LARGEST_SCALE, SMALLEST_SPREAD = 500.0, 1e30, 1e-6
 """Limits by which exponentials and products of weights, and quotients by spreads, stay finite."""
+MOST_MEMBERS, MOST_CAUTION = 64, 10.0
 _DIGITS = 6
 _DESCRIBED = {"device": str, "device_name": str, "plans": int, "pipelines": int, "epochs": int, "command": str}
 _COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
@@ -37,17 +38,19 @@ class Training:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A model with its training."""
+    """A model with its training: the weights of its members, and how cautious it is (`ensemble`)."""
 
     training: Training
-    weights: Weights
+    members: tuple[Weights, ...]
+    caution: float = 0.0
 
 
 def model_text(model: Trained) -> str:
     """Return the text of its file. A model read from this text has the same text."""
     described = {name: getattr(model.training, name) for name in _DESCRIBED}
-    weights = {name: _rounded(value) for name, value in model.weights.items()}
-    data = {"format": FORMAT, **described, "features": list(FEATURES), "counts": _COUNTS, "weights": weights}
+    members = [{name: _rounded(value) for name, value in weights.items()} for weights in model.members]
+    data = {"format": FORMAT, **described, "features": list(FEATURES), "counts": _COUNTS, "caution": model.caution,
+            "members": members}
     return json.dumps(data, separators=(",", ":")) + "\n"
 
 
@@ -78,11 +81,19 @@ def read_model(file: Path) -> Trained:
             raise _bad(file, f"`{name}` is missing or no {kind.__name__}")
         if kind is int and not 0 <= data[name] <= MOST_COUNTED:
             raise _bad(file, f"`{name}` is not between 0 and {MOST_COUNTED}")
-    weights = data.get("weights")
+    caution, members = data.get("caution"), data.get("members")
+    if not isinstance(caution, int | float) or isinstance(caution, bool) or not 0.0 <= caution <= MOST_CAUTION:
+        raise _bad(file, f"`caution` is not a number between 0 and {MOST_CAUTION:g}")
+    if not isinstance(members, list) or not 1 <= len(members) <= MOST_MEMBERS:
+        raise _bad(file, f"`members` are not 1 to {MOST_MEMBERS} networks")
+    described = Training(**{name: data[name] for name in _DESCRIBED})
+    return Trained(described, tuple(_weights(file, one) for one in members), float(caution))
+
+
+def _weights(file: Path, weights: object) -> Weights:
     if not isinstance(weights, dict) or weights.keys() != SHAPES.keys():
-        raise _bad(file, "`weights` are not those of this version")
-    read = {name: _array(file, name, weights[name]) for name in SHAPES}
-    return Trained(Training(**{name: data[name] for name in _DESCRIBED}), read)
+        raise _bad(file, "the weights of `members` are not those of this version")
+    return {name: _array(file, name, weights[name]) for name in SHAPES}
 
 
 def _array(file: Path, name: str, value: object) -> Any:
@@ -91,14 +102,16 @@ def _array(file: Path, name: str, value: object) -> Any:
     except (TypeError, ValueError, OverflowError):
         found = np.array(np.nan)
     if found.shape != SHAPES[name] or not np.isfinite(found).all():
-        raise _bad(file, f"`weights.{name}` are not {' x '.join(map(str, SHAPES[name]))} numbers")
+        raise _bad(file, f"`{name}` of `members` are not {' x '.join(map(str, SHAPES[name]))} numbers")
     largest = LARGEST_SCALE if name == "scale" else LARGEST
     if (np.abs(found) > largest).any():
-        raise _bad(file, f"`weights.{name}` has numbers beyond {largest:g}")
+        raise _bad(file, f"`{name}` of `members` has numbers beyond {largest:g}")
     if name == "scale" and (found < 0).any():
-        raise _bad(file, "`weights.scale` has negative numbers")
+        raise _bad(file, "`scale` of `members` has negative numbers")
+    if name == "limit" and (found <= 0).any():
+        raise _bad(file, "`limit` of `members` is not positive")
     if name == "spread" and (found < SMALLEST_SPREAD).any():
-        raise _bad(file, f"`weights.spread` has numbers below {SMALLEST_SPREAD:g}, zero or negative ones maybe")
+        raise _bad(file, f"`spread` of `members` has numbers below {SMALLEST_SPREAD:g}, zero or negative ones maybe")
     return found
 
 

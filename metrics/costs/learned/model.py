@@ -11,11 +11,13 @@ import numpy as np
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Numbers
+from metrics.costs.learned.ensemble import cautious
 from metrics.costs.learned.features import kernel_features, stages_of
 from metrics.costs.learned.file import Trained, read_model
 from metrics.costs.learned.formula import terms
 from metrics.costs.learned.layout import Layout, layout_of
 from metrics.costs.learned.network import Array, forward
+from metrics.costs.learned.training import LEAST_PREDICTED_MS
 
 SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
 """Trained on a CPU with Intel's runtime (docs/models.md)."""
@@ -46,13 +48,17 @@ class Learned:
         return Cost(float(each.sum()), found)
 
     def stages(self, made: Layout) -> Array:
-        """Return milliseconds of each stage: ways x stages."""
+        """Return milliseconds of each stage: ways x stages. A stage has the mean of its shares by the members."""
         features, counts = kernel_features(made), counts_of(made)
         ways, stages, width = features.shape
         rows = features.reshape(-1, width)
         with np.errstate(over="ignore", invalid="ignore"):  # callers refuse infinite times
-            coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
-            found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
+            factors, kind = terms(rows, made.device.units), np.tile(np.arange(stages), ways)
+            each = np.array([(forward(weights, counts, kind, rows).coefficients * factors).sum(axis=1)
+                             for weights in self.trained.members]).reshape(-1, ways, stages)
+            kernels = np.maximum(each.sum(axis=2), LEAST_PREDICTED_MS)
+            whole = cautious(kernels, self.trained.caution)
+            found: Array = whole[:, None] * (each / kernels[:, :, None]).mean(axis=0)
         return found
 
     def score(self, made: Layout) -> Numbers:

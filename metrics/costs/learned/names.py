@@ -74,11 +74,24 @@ OWN = (
     "barriers",
     "arithmetic_per_point",
     "sums_in_memory",
+    "threads_around",
+    "points_per_thread_around",
+    "arithmetic_with_inlined",
+    "expressions",
+    "loads_per_point",
+    "strided_loads_per_point",
+    "clamped_loads_per_point",
+    "waiting",
 )
 """Features that the paper's schedules lack, or that do not matter on GPUs: threads of a team along the innermost
 dimension of a stage and points of each there (a CPU's compiler vectorizes them), steps in which a team walks along its
 tile, the number of barriers, the operations of an element, and the rounds of sums that are kept in memory (0: in
 registers).
+
+`around`: along the innermost dimension of the stage itself or, if it is inlined, of those that read it. The next five
+describe the text that a thread executes per element, with all that is inlined in it (for an inlined stage that of its
+readers): operations, the number of expressions, loads, loads that are not of neighbours along x, and loads at positions
+that are limited at borders. `waiting`: the time until the last compute unit ends, over that of equal shares.
 """
 FEATURES = (*_PAPER, *OWN)
 """All names; `features.looped_features` and `features.inlined_features` have their definitions."""

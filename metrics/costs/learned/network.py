@@ -21,12 +21,15 @@ OF_COUNTS, OF_FEATURES = 8, 24
 SHAPES: Mapping[str, tuple[int, ...]] = {
     "counts": (COUNTS, OF_COUNTS), "counts bias": (OF_COUNTS,), "features": (len(FEATURES), OF_FEATURES),
     "features bias": (OF_FEATURES,), "trunk": (OF_COUNTS + OF_FEATURES, COEFFICIENTS), "trunk bias": (COEFFICIENTS,),
-    "mean": (len(FEATURES),), "spread": (len(FEATURES),), "scale": (COEFFICIENTS,)}  # fmt: skip
-FIXED = ("mean", "spread", "scale")
+    "mean": (len(FEATURES),), "spread": (len(FEATURES),), "scale": (COEFFICIENTS,), "limit": (1,)}  # fmt: skip
+FIXED = ("mean", "spread", "scale", "limit")
 """Set once; the others are trained."""
 LARGEST = 8.0
 """The limit of a channel: coefficients are within e^8 of their scale."""
+LIMIT = 3.0
+"""The limit of a standardised feature: a network knows nothing of values far from those of its training."""
 Array = NDArray[np.float64]
+Kinds = NDArray[np.intp]
 Weights = dict[str, Array]
 
 
@@ -37,14 +40,16 @@ def untrained(features: Array, scale: Array, rng: np.random.Generator) -> Weight
     made["trunk"] *= 0.1
     for name in ("counts bias", "features bias", "trunk bias"):
         made[name] = np.zeros(SHAPES[name])
-    return {**made, "mean": seen.mean(axis=0), "spread": np.maximum(seen.std(axis=0), 0.05), "scale": scale}
+    return {**made, "mean": seen.mean(axis=0), "spread": np.maximum(seen.std(axis=0), 0.05), "scale": scale,
+            "limit": np.array([LIMIT])}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forward:
-    """The values of a forward pass for some rows, kept for the backward pass."""
+    """The values of a forward pass for some rows, kept for the backward pass. `counts`: of each kind of row."""
 
     counts: Array
+    kind: Kinds
     features: Array
     weight: Array
     hidden: Array
@@ -52,17 +57,20 @@ class Forward:
     coefficients: Array
 
 
-def forward(weights: Weights, counts: Array, features: Array) -> Forward:
-    """Return the coefficients of rows of counts and of schedule features."""
+def forward(weights: Weights, counts: Array, kind: Kinds, features: Array) -> Forward:
+    """Return the coefficients of rows of schedule features; `kind`: the row of `counts` that belongs to each of them.
+
+    Rows of one stage have the same counts, whose part of the network is computed once.
+    """
     seen = np.log1p(counts)
-    standard = np.clip((np.log1p(features) - weights["mean"]) / weights["spread"], -6.0, 6.0)
+    standard = np.clip((np.log1p(features) - weights["mean"]) / weights["spread"], -weights["limit"], weights["limit"])
     weight = 1.0 / (1.0 + np.exp(-weights["counts"]))
-    first = seen @ weight / 8.0 + weights["counts bias"]
+    first = (seen @ weight / 8.0 + weights["counts bias"])[kind]
     second = standard @ weights["features"] + weights["features bias"]
     before = np.concatenate([first, second], axis=1)
     hidden = np.concatenate([first, np.maximum(second, 0.0)], axis=1)
     channel = np.clip(hidden @ weights["trunk"] + weights["trunk bias"], -LARGEST, LARGEST)
-    return Forward(seen, standard, weight, hidden, before, np.exp(channel) * weights["scale"])
+    return Forward(seen, kind, standard, weight, hidden, before, np.exp(channel) * weights["scale"])
 
 
 def backward(weights: Weights, made: Forward, slope: Array) -> Weights:
@@ -71,7 +79,8 @@ def backward(weights: Weights, made: Forward, slope: Array) -> Weights:
     found: Weights = {"trunk": made.hidden.T @ channel, "trunk bias": channel.sum(axis=0)}
     hidden = channel @ weights["trunk"].T
     first, second = hidden[:, :OF_COUNTS], hidden[:, OF_COUNTS:] * (made.before[:, OF_COUNTS:] > 0)
-    found["counts"] = made.counts.T @ first / 8.0 * made.weight * (1.0 - made.weight)
+    of_kind = np.stack([np.bincount(made.kind, one, len(made.counts)) for one in first.T], axis=1)
+    found["counts"] = made.counts.T @ of_kind / 8.0 * made.weight * (1.0 - made.weight)
     found["counts bias"] = first.sum(axis=0)
     found["features"] = made.features.T @ second
     found["features bias"] = second.sum(axis=0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from metrics.costs.learned.network import FIXED, Weights, backward, forward, untrained
+from metrics.costs.learned.network import FIXED, Kinds, Weights, backward, forward, untrained
 
 Array = NDArray[np.float64]
 THROUGHPUT, LOGARITHM, KERNELS, SHIFTED = 0.2, 0.3, 1.0, 0.9
@@ -28,16 +28,19 @@ CONTINUED = 1e-3
 """The rate for training a trained model on a few more plans: it should not forget the others."""
 LEAST_MS = 1e-3
 """Times of shorter kernels are mostly noise."""
+LEAST_PREDICTED_MS = 1e-9
+"""Predictions have logarithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Measured plans of a pipeline. Rows are stages: `counts`, `features`, `terms`; `kernel` of each row, `plan` of
-    each kernel; milliseconds of kernels and plans.
+    """Measured plans of a pipeline. Rows are stages: `features`, `terms`; `kind` (of the rows of `counts`) and `kernel`
+    of each row, `plan` of each kernel; milliseconds of kernels and plans.
     """
 
     name: str
     counts: Array
+    kind: Kinds
     features: Array
     terms: Array
     kernel: NDArray[np.intp]
@@ -56,16 +59,21 @@ class Batch:
         return found
 
 
+def predicted_kernels(weights: Weights, batch: Batch) -> Array:
+    """Return milliseconds of the kernels of a batch."""
+    made = forward(weights, batch.counts, batch.kind, batch.features)
+    return np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), LEAST_PREDICTED_MS)
+
+
 def predicted(weights: Weights, batch: Batch) -> Array:
     """Return milliseconds of the plans of a batch."""
-    made = forward(weights, batch.counts, batch.features)
-    return batch.by_plan(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)))
+    return batch.by_plan(predicted_kernels(weights, batch))
 
 
 def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
     """Return the loss of a batch, and its gradient."""
-    made = forward(weights, batch.counts, batch.features)
-    kernels = np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), 1e-9)
+    made = forward(weights, batch.counts, batch.kind, batch.features)
+    kernels = np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), LEAST_PREDICTED_MS)
     plans, count = batch.by_plan(kernels), len(batch.plan_ms)
     ratio = np.log(plans / batch.plan_ms)
     shift = SHIFTED * float(ratio.mean())

@@ -93,7 +93,7 @@ def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: T
         first = read_model(tmp_path / "model-1.json")
         timed = sum(plan.ms is not None for plan in base.plans(one.series))
         assert first.training.plans == start.training.plans + timed
-        assert not np.array_equal(first.weights["trunk"], start.weights["trunk"])
+        assert not np.array_equal(first.members[0]["trunk"], start.members[0]["trunk"])
         autotune(base, replace(wanted, rounds=2), DEVICE, start, said.append)
         assert [line.partition(":")[0] for line in said] == ["round 1", "round 2"]
         assert {plan.round for plan in base.plans(one.series)} == {1, 2}
@@ -109,7 +109,7 @@ def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: T
 def _refuses_other_jobs(wanted: Wanted, start: Trained) -> None:
     """The folder is that of one job."""
     with closing(Database(wanted.out / "plans.db", DEVICE.key, DEVICE.name)) as base:
-        other_model = Trained(replace(start.training, plans=1), start.weights)
+        other_model = Trained(replace(start.training, plans=1), start.members)
         for job, model, message in (
             (replace(wanted, samples=13), start, "other --samples"),
             (replace(wanted, seed=1, epochs=4), start, "other --epochs, other --seed"),
@@ -126,7 +126,7 @@ def _falls_back(out: Path, start: Trained) -> None:
     said = list[str]()
     done, model = rounds_done(out, start, said.append)
     assert (done, len(said)) == (1, 1) and "round 2 is done again" in said[0]
-    assert np.array_equal(model.weights["trunk"], read_model(out / "model-1.json").weights["trunk"])
+    assert np.array_equal(model.members[0]["trunk"], read_model(out / "model-1.json").members[0]["trunk"])
 
 
 def test_models_without_a_job_are_nobodys(tmp_path: Path, start: Trained) -> None:
@@ -168,7 +168,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
 def test_the_command_takes_the_model_that_it_is_given(tmp_path: Path, start: Trained, monkeypatch: pytest.MonkeyPatch,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
-    slow = Trained(start.training, {**start.weights, "scale": 1000.0 * start.weights["scale"]})
+    slow = Trained(start.training, tuple({**one, "scale": 1000.0 * one["scale"]} for one in start.members))
     keep_model(tmp_path, 3, slow)
     antune = antune_command(monkeypatch)
     words = ("autotune", BLUR.source, "--size", "40x24", "--mode", "one-shot", "--samples", 1, "--out", tmp_path,

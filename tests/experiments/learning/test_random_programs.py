@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.learning.collect import RANDOM, program_at
+from experiments.learning.collect import RANDOM, Programs, program_at, random_origin
 from experiments.learning.random_plans import random_plan
 from experiments.learning.series import Origin, program_digest
 from experiments.learning.train import regret_of_few
@@ -17,6 +17,14 @@ from generator.program import Program
 from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.suite import TARGET
+
+KINDS: tuple[Programs, ...] = ("dag", "integers", "layers")
+
+
+def small_program(seed: int, kind: Programs) -> Program:
+    origin = random_origin(seed, kind)
+    size = {"height": 12, "width": 16} if kind == "layers" else {"height": 24, "width": 40}
+    return program_at(Origin(origin.source, tuple(sorted((dict(origin.parameters) | size).items()))))
 
 
 def random_program(seed: int, banks: int = 0) -> Program:
@@ -43,11 +51,11 @@ def test_plans_of_banks_of_filters_keep_sums_in_registers() -> None:
     assert any(sums) and not all(sums)
 
 
-@pytest.mark.parametrize("banks", [0, 1])
-@pytest.mark.parametrize("seed", few(range(40), 1))
-def test_random_plans_of_random_pipelines_can_be_generated(banks: int, seed: int) -> None:
-    program = random_program(seed, banks)
-    assert str(program) != str(random_program(seed + 1, banks))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", few(range(40), 2))
+def test_random_plans_of_random_pipelines_can_be_generated(kind: Programs, seed: int) -> None:
+    program = small_program(seed, kind)
+    assert str(program) != str(small_program(seed + 1, kind))
     assert not [node.array for node in dataflow(program).nodes if node.refusal]
     plans = [random_plan(program, TARGET, np.random.default_rng((seed, k))) for k in range(2)]
     found = [plan for plan in plans if plan is not None]
@@ -55,6 +63,13 @@ def test_random_plans_of_random_pipelines_can_be_generated(banks: int, seed: int
     for plan in found:
         assert lower(program, plan, TARGET).kernels
     assert plans == [random_plan(program, TARGET, np.random.default_rng((seed, k))) for k in range(2)]
+
+
+def test_integers_and_layers_have_what_the_others_lack() -> None:
+    types = {array.type for array in small_program(0, "integers").arrays}
+    assert "float" not in types and len(types) > 1
+    sums = [read.different for node in dataflow(small_program(0, "layers")).nodes for read in node.reads]
+    assert max(sums) > 49
 
 
 def test_the_best_of_few_is_what_counts() -> None:

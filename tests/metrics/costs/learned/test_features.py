@@ -33,6 +33,15 @@ def stencil() -> Dataflow:
     return dataflow(program_of([out], (64, 32), "stencil"))
 
 
+def bordered() -> Dataflow:
+    """out = edge[x - 1] + edge[x] + edge[x + 1], 64 x 32; edge repeats the borders of an image of the same size."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    edge, out = hl.Func("edge"), hl.Func("out")
+    edge[x, y] = image[hl.clamp(x, 0, 63), y]
+    out[x, y] = edge[x - 1, y] + edge[x, y] + edge[x + 1, y]
+    return dataflow(program_of([out], (64, 32), "bordered"))
+
+
 def halving() -> Dataflow:
     """small = fine[2 x] + fine[2 x + 1], 32 x 16; fine = 2 image."""
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
@@ -81,6 +90,36 @@ def test_what_makes_vectors_and_waits_on_cpus() -> None:
                           "barriers": blocks * 2, "sums_in_memory": 0})  # 34 along x for 8 threads
     alone = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (4, 8), level="thread"))
     agrees(alone["mid"], {"threads_along_x": 1, "barriers": 0, "steps_per_tile": 1})
+
+
+def test_the_text_of_a_thread_includes_what_is_inlined() -> None:
+    alone = features(cut(Group(stencil(), "out"), (8, 32), (4, 8)))["out"]
+    agrees(alone, {"expressions": 1, "loads_per_point": 3, "strided_loads_per_point": 0, "clamped_loads_per_point": 0})
+    found = features(cut(Group(stencil(), "out", (), frozenset(["mid"])), (8, 32), (4, 8)))
+    mid, added = features(cut(Group(stencil(), "mid"), (8, 32), (4, 8)))["mid"], alone["arithmetic_per_point"]
+    whole = {"expressions": 4.0, "loads_per_point": 3.0, "threads_around": 8.0, "points_per_thread_around": 4.0}
+    whole["arithmetic_with_inlined"] = added - 3 + 3 * (mid["arithmetic_per_point"] - 1)
+    agrees(found["out"], whole)
+    agrees(found["mid"], {**whole, "threads_along_x": 0})
+
+
+def test_loads_of_every_second_element_and_at_borders() -> None:
+    agrees(features(cut(Group(halving(), "small"), (4, 16), (4, 16)))["small"],
+           {"loads_per_point": 2, "strided_loads_per_point": 2, "clamped_loads_per_point": 0})
+    agrees(features(cut(Group(halving(), "small", (), frozenset(["fine"])), (4, 16), (4, 16)))["small"],
+           {"loads_per_point": 2, "strided_loads_per_point": 2})
+    edge = features(cut(Group(bordered(), "out", (), frozenset(["edge"])), (8, 32), (4, 8)))["out"]
+    agrees(edge, {"loads_per_point": 3, "strided_loads_per_point": 0, "clamped_loads_per_point": 3})
+    agrees(features(cut(Group(bordered(), "out"), (8, 32), (4, 8)))["out"], {"clamped_loads_per_point": 0})
+
+
+def test_units_wait_for_the_last_block() -> None:
+    def waiting(rows: int) -> float:
+        return features(cut(Group(stencil(), "out"), (rows, 64), (1, 64)))["out"]["waiting"]
+
+    blocks, units = 32, DEVICE.units
+    assert waiting(1) == pytest.approx(-(-blocks // units) * units / blocks)
+    assert waiting(32) == units  # one block works, the others wait
 
 
 def test_sums_are_kept_in_registers_or_in_memory() -> None:
@@ -221,7 +260,7 @@ def test_many_ways_at_once_are_as_one_after_the_other() -> None:
 def test_times_that_are_no_numbers_are_refused() -> None:
     """Whatever the weights are, a search goes on."""
     shipped = shipped_model().trained
-    broken = Learned(Trained(shipped.training, {**shipped.weights, "scale": np.full(30, 1e305)}))
+    broken = Learned(Trained(shipped.training, ({**shipped.members[0], "scale": np.full(30, 1e305)},)))
     group, tiles = Group(stencil(), "out", ("mid",)), np.array([[8.0, 4.0], [32.0, 64.0]])
     assert (broken.score(layout(group, CPU, Sizes(tiles, tiles, tiles, "block", None))) == np.inf).all()
     kernel = PlannedKernel(("S",), group, (8, 32), (4, 32), "block", None, None)

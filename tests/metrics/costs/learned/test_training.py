@@ -13,6 +13,7 @@ import pytest
 
 from generator.errors import InputError
 from metrics.costs.agreement import rank_correlation
+from metrics.costs.learned.ensemble import cautious, parts, predicted_plans, train_members
 from metrics.costs.learned.file import Trained, Training, model_text, read_model
 from metrics.costs.learned.formula import COEFFICIENTS, terms
 from metrics.costs.learned.names import FEATURES
@@ -39,8 +40,9 @@ def batch(seed: int, plans: int = 20) -> Batch:
     kernel = np.repeat(np.arange(2 * plans), 2)
     kernel_ms = np.bincount(kernel, 1e-3 * scalars * (1.0 + 3.0 * (held > 50.0))).astype(float)
     plan = np.repeat(np.arange(plans), 2)
-    return Batch(f"{seed}", rng.integers(0, 4, (len(rows), COUNTS)).astype(float), rows, terms(rows, 4), kernel, plan,
-                 kernel_ms, np.bincount(plan, kernel_ms).astype(float))
+    kinds = rng.integers(0, 4, (6, COUNTS)).astype(float)
+    return Batch(f"{seed}", kinds, rng.integers(0, 6, len(rows)), rows, terms(rows, 4), kernel, plan, kernel_ms,
+                 np.bincount(plan, kernel_ms).astype(float))
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
@@ -98,10 +100,41 @@ def test_terms_of_loops_and_of_what_is_inlined_are_apart() -> None:
     assert terms(twice, 4)[:, 24] == pytest.approx(2.0 * found[:, 24])
 
 
+def test_members_learn_from_different_parts_and_all_data_are_used() -> None:
+    found = parts(10, 4)
+    assert all(known | ending == set(range(10)) and not known & ending for known, ending in found)
+    assert set().union(*(ending for _, ending in found)) == set(range(10))
+    assert sum(len(ending) for _, ending in found) == 10
+
+
+def test_caution_is_no_matter_where_members_agree() -> None:
+    agreed, apart = [3.0, 3.0], [1.0, 4.0]
+    each = np.array([agreed, apart]).T
+    assert cautious(each, 0.0) == pytest.approx([3.0, 2.0])  # the geometric mean
+    assert cautious(each, 1.0) == pytest.approx([3.0, 4.0])  # ln 1 and ln 4 are ln 2 away from their mean
+    assert cautious(each, 2.0) == pytest.approx([3.0, 8.0])
+
+
+def test_an_ensemble_learns_and_is_the_same_again() -> None:
+    known, unknown = [batch(seed) for seed in range(4)], batch(9)
+
+    def judged(weights: Weights, ending: frozenset[int]) -> float:
+        return sum(loss(weights, known[k])[0] for k in ending)
+
+    members = train_members(known, 30, 0, 2, judged)
+    again = train_members(known, 30, 0, 2, judged)
+    assert all((one[name] == other[name]).all() for one, other in zip(members, again, strict=True) for name in one)
+    assert not np.array_equal(members[0]["trunk"], members[1]["trunk"])
+    assert rank_correlation([*predicted_plans(members, 1.0, unknown)], [*unknown.plan_ms]) > 0.6
+    careless, careful = (predicted_plans(members, caution, unknown) for caution in (0.0, 1.0))
+    assert (careful > careless).all()
+
+
 def model() -> Trained:
     one = batch(0, 4)
     weights: Weights = untrained(one.features, constants([one]), np.random.default_rng(1))
-    return Trained(Training("cpu", "A CPU", 10, 2, 3, "python -m train"), weights)
+    other: Weights = untrained(one.features, constants([one]), np.random.default_rng(2))
+    return Trained(Training("cpu", "A CPU", 10, 2, 3, "python -m train"), (weights, other), 0.5)
 
 
 def write_model(file: Path, trained: Trained) -> None:
@@ -114,24 +147,37 @@ def test_a_model_is_there_again(tmp_path: Path) -> None:
     read = read_model(file)
     assert read.training == wrote.training
     assert model_text(read) == file.read_text(encoding="utf-8")
-    assert all(read.weights[name] == pytest.approx(value, rel=1e-5, abs=1e-12) for name, value in wrote.weights.items())
+    assert read.caution == 0.5
+    for one, other in zip(read.members, wrote.members, strict=True):
+        assert all(one[name] == pytest.approx(value, rel=1e-5, abs=1e-12) for name, value in other.items())
+
+
+def one_of(data: Any, **weights: object) -> None:
+    data["members"][1].update({name.replace("_", " "): value for name, value in weights.items()})
 
 
 @pytest.mark.parametrize(("damage", "message"), [
-    (lambda data: data.update(format=2), "`format` is not 1"),
+    (lambda data: data.update(format=1), "`format` is not 2"),
     (lambda data: data.update(features=["a"]), "`features` are not those"),
     (lambda data: data.update(plans="many"), "`plans` is missing or no int"),
-    (lambda data: data["weights"].pop("trunk"), "`weights` are not those"),
-    (lambda data: data["weights"].update(trunk=[[1.0]]), "`weights.trunk` are not 32 x 30 numbers"),
-    (lambda data: data["weights"].update({"trunk bias": ["a"] * 30}), "`weights.trunk bias` are not 30 numbers"),
-    (lambda data: data["weights"].update(mean=[float("nan")] * WIDTH), "`weights.mean` are not 79 numbers"),
-    (lambda data: data["weights"].update(scale=[-1.0] * 30), "negative"),
-    (lambda data: data["weights"].update(mean=[10**400] * WIDTH), "`weights.mean` are not 79 numbers"),
-    (lambda data: data["weights"].update(mean=["1"] * WIDTH), "`weights.mean` are not 79 numbers"),
-    (lambda data: data["weights"].update(mean=[True] * WIDTH), "`weights.mean` are not 79 numbers"),
-    (lambda data: data["weights"].update(spread=[0.0] * WIDTH), "`weights.spread` has numbers below"),
-    (lambda data: data["weights"].update(scale=[1e308] * 30), "`weights.scale` has numbers beyond"),
-    (lambda data: data["weights"].update({"trunk bias": [1e308] * 30}), "`weights.trunk bias` has numbers beyond"),
+    (lambda data: data.update(caution=-1.0), "`caution` is not a number between 0 and 10"),
+    (lambda data: data.update(caution=float("nan")), "`caution` is not a number between 0 and 10"),
+    (lambda data: data.update(caution=True), "`caution` is not a number between 0 and 10"),
+    (lambda data: data.update(members=[]), "`members` are not 1 to 64"),
+    (lambda data: data.update(members=data["members"] * 40), "`members` are not 1 to 64"),
+    (lambda data: data.update(members=[[1.0]]), "the weights of `members` are not those"),
+    (lambda data: data["members"][0].pop("trunk"), "the weights of `members` are not those"),
+    (lambda data: one_of(data, trunk=[[1.0]]), "`trunk` of `members` are not 32 x 30 numbers"),
+    (lambda data: one_of(data, trunk_bias=["a"] * 30), "`trunk bias` of `members` are not 30 numbers"),
+    (lambda data: one_of(data, mean=[float("nan")] * WIDTH), f"`mean` of `members` are not {WIDTH} numbers"),
+    (lambda data: one_of(data, scale=[-1.0] * 30), "negative"),
+    (lambda data: one_of(data, mean=[10**400] * WIDTH), f"`mean` of `members` are not {WIDTH} numbers"),
+    (lambda data: one_of(data, mean=["1"] * WIDTH), f"`mean` of `members` are not {WIDTH} numbers"),
+    (lambda data: one_of(data, mean=[True] * WIDTH), f"`mean` of `members` are not {WIDTH} numbers"),
+    (lambda data: one_of(data, limit=[0.0]), "`limit` of `members` is not positive"),
+    (lambda data: one_of(data, spread=[0.0] * WIDTH), "`spread` of `members` has numbers below"),
+    (lambda data: one_of(data, scale=[1e308] * 30), "`scale` of `members` has numbers beyond"),
+    (lambda data: one_of(data, trunk_bias=[1e308] * 30), "`trunk bias` of `members` has numbers beyond"),
     (lambda data: data.update(plans=10**400), "`plans` is not between"),
     (lambda data: data.update(command="x" * (1 << 24)), "more than 16 MiB"),
 ])
@@ -148,7 +194,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path, damage: Callable[[Any], obje
 def test_other_files_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_model(tmp_path / "nothing")
-    for text in ("", "[]", "{" * 5000, '{"format": 1}'):
+    for text in ("", "[]", "{" * 5000, '{"format": 2}'):
         (tmp_path / "a.json").write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="is not a model"):
             read_model(tmp_path / "a.json")
