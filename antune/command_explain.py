@@ -246,12 +246,14 @@ def _find(scoped: Scoped) -> None:
 
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    """Yield the static metrics of the kernels and of the program, one line each."""
+    """Yield bank conflicts, and the static metrics of the kernels and of the program, one line each."""
+    from antune.shared_memory import shared_lines
     from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import static_metrics
 
     metrics = static_metrics(kernel_facts(program, plan, target), device_model(target))
+    yield from shared_lines(program, plan, target)
     yield ""
     yield "== Static model (0 to 1, 1 is the device's peak; metrics/static_model.py defines the metrics)"
     for kernel in metrics.kernels:

@@ -181,7 +181,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     if shape.shareable:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers, uncopied=plan.uncopied)
         twice = "twice " if plan.asynchronous else ""
-        where = f"in shared memory ({twice}{size} bytes, rows padded by {plan.padding})" if plan.shared else \
+        rows = f"rows of {', '.join(plan.swizzled)} swizzled" if plan.swizzled else f"rows padded by {plan.padding}"
+        where = f"in shared memory ({twice}{size} bytes, {rows})" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
         for one in shape.staged:

@@ -158,8 +158,8 @@ def _binary(op: str, left: int, right: int) -> int:
             return min(left, right)
         case "max":
             return max(left, right)
-        case "&":
-            return left & right
+        case "&" | "^":
+            return left & right if op == "&" else left ^ right
         case "<<" | ">>" if 0 <= right < 64:
             return left << right if op == "<<" else left >> right
         case "&&":

@@ -40,8 +40,8 @@ class Access:
     iteration (`spacing` 0: it has no effect; 1 if unknown). A stride is None if the subscript is not affine in that
     thread index, e.g. depends on data. `sizes`: the extents of the array in memory, including padding. `executions`:
     per thread. `loops`: outermost first. A vector access to several neighbours counts as one access to a larger
-    element. `elements`: if a stride is None and no data are involved, the elements of the block's threads relative to
-    `origin`, x fastest.
+    element. `elements`: if a stride is None, or bits of indices are combined (`^`), and no data are involved, the
+    elements of the block's threads relative to `origin`, x fastest.
     """
 
     array: str

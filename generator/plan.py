@@ -33,6 +33,7 @@ from generator.decisions.shared import SHARED
 from generator.decisions.size_lists import InnerTiles
 from generator.decisions.sizes import SIZES
 from generator.decisions.streamed import STREAMED
+from generator.decisions.swizzled import SWIZZLED
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.unrolls import UNROLLS, Factors
@@ -91,6 +92,7 @@ class KernelPlan:
     unrolls: Factors = UNROLLS.default
     whole: tuple[str, ...] = WHOLE.default
     streamed: tuple[str, ...] = STREAMED.default
+    swizzled: tuple[str, ...] = SWIZZLED.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
@@ -120,6 +122,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     UNROLLS,
     AHEAD,
     PADDING,
+    SWIZZLED,
     ASYNCHRONOUS,
     CACHE,
     COMBINE,

@@ -90,6 +90,11 @@ class TwoDimensional:
         """Return the sizes for two operands."""
         return (4, 4)
 
+    def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
+                   uncopied: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all: rows are long."""
+        return tuple(array for array in self.shareable if array not in uncopied)
+
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False,
                      uncopied: tuple[str, ...] = ()) -> int:

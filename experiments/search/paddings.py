@@ -1,81 +1,133 @@
-"""Choose the padding of start plans' shared copies by the bank conflicts that the static model counts.
+"""Choose padding or swizzle of start plans' shared copies by the bank conflicts that the static model counts.
 
-A search still tries all paddings on offer; only the plans that it begins with come without a guess.
+A search still tries all that is on offer; only the plans that it begins with come without a guess.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
+from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.target import Target
-from metrics.device_model import DeviceModel, device_model
+from metrics.device_model import DeviceModel, device_model, resident_blocks
 from metrics.static_model import shared_efficiency
 
 Statements: TypeAlias = tuple[str, ...]
 """The names of a kernel's statements."""
 LEAST_GAIN = 0.02
-"""The gain in the share of passes without conflicts for which a larger padding is chosen: it takes shared memory."""
+"""The gain in the share of passes without conflicts for which a later choice is taken: padding takes shared memory, and
+swizzled rows take instructions.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A kernel with one of the choices: its share of passes without conflicts, its blocks on a compute unit at once."""
+
+    kernel: KernelPlan
+    share: float
+    blocks: int
+
+    def is_better(self, other: Counted) -> bool:
+        """Return whether it has fewer conflicts than an earlier choice, or about as few and more blocks at once."""
+        return self.share > other.share + LEAST_GAIN or (
+            self.share > other.share - LEAST_GAIN and self.blocks > other.blocks)
 
 
 def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Plan:
-    """Return `plan` with the padding of each kernel that gives the fewest bank conflicts, of those on offer.
+    """Return `plan` with the choice of each kernel that gives the fewest bank conflicts, of those on offer.
 
-    Unchanged: kernels on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow;
-    kernels without a choice. `wide`: as in `Known`.
+    The choices: no padding, padding, swizzled rows of all arrays. Of about equal ones, the one with most resident
+    blocks, then the first. Instead of several arrays, only one is swizzled if that is about as good. Unchanged: kernels
+    on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow; kernels without a
+    choice. `wide`: as in `Known`.
     """
-    model = device_model(target)
-    choices = _choices(program, plan, target, wide) if model.banks else {}
-    if not choices:
+    best = {name: _best(found) for name, found in conflicts(program, plan, target, wide).items()}
+    if not best:
         return plan
-    shares = [_shares(program, plan, target, model, {name: both[n] for name, both in choices.items()}) for n in (0, 1)]
-    best = dict[Statements, KernelPlan]()
-    for name, both in choices.items():
-        most = -1.0
-        for choice, found in zip(both, shares, strict=True):
-            if found.get(name, -1.0) > most + LEAST_GAIN:
-                best[name], most = choice, found[name]
-    return _with(plan, best)
+    alone = {name: [replace(one.kernel, swizzled=(array,)) for array in one.kernel.swizzled]
+             for name, one in best.items() if len(one.kernel.swizzled) > 1}
+    for name, found in _counted(program, plan, target, alone).items():
+        near = [one for one in found if one.share > best[name].share - LEAST_GAIN]
+        best[name] = max(near, key=lambda one: one.share, default=best[name])
+    return _with(plan, {name: one.kernel for name, one in best.items()})
+
+
+def conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Mapping[Statements, list[Counted]]:
+    """Return the kernels of `plan` that have a choice, with what was counted for each: without padding (or with the
+    smallest) first, then with padding, then with swizzled rows. Left out: illegal choices, unknown accesses.
+    """
+    choices = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
+    return _counted(program, plan, target, choices)
+
+
+def _best(found: list[Counted]) -> Counted:
+    best, *others = found
+    for one in others:
+        if one.is_better(best):
+            best = one
+    return best
 
 
 def _choices(program: Program, plan: Plan, target: Target,
-             wide: bool) -> dict[Statements, tuple[KernelPlan, KernelPlan]]:
-    """Return the kernels that have a choice: without padding (or with the smallest), and with it."""
-    found = {}
+             wide: bool) -> Iterator[tuple[Statements, list[KernelPlan]]]:
     for shape in kernel_shapes(program, plan.scheduled, target.dialect):
         kernel = plan.kernel(shape.statements)
-        if kernel.products != "full":
-            continue
-        less, more = (nearest(replace(kernel, padding=n), Known(shape, target, wide))
-                      for n in (0, max(1, kernel.vector)))
-        if less != more and all(replace(one, padding=kernel.padding) == kernel for one in (less, more)):
-            found[kernel.statements] = less, more
-    return found
+        found = _of(kernel, shape, target, wide) if kernel.products == "full" else []
+        if len(found) > 1:
+            yield kernel.statements, found
 
 
-def _shares(program: Program, plan: Plan, target: Target, model: DeviceModel,
-            chosen: Mapping[Statements, KernelPlan]) -> Mapping[Statements, float]:
-    """Return the share of passes without conflicts of each of the `chosen` kernels of `plan`.
+def _of(kernel: KernelPlan, shape: Shape, target: Target, wide: bool) -> list[KernelPlan]:
+    """Return `kernel` with each choice; [] if one would change other decisions."""
+    plain, known = replace(kernel, padding=0, swizzled=()), Known(shape, target, wide)
+    less = nearest(plain, known)
+    turned = known.shape  # as changed by its decisions
+    arrays = turned.swizzlable(less.tile, less.inner_tile, less.vector, less.uncopied) if less.shared else ()
+    others = replace(plain, padding=max(1, kernel.vector)), replace(plain, swizzled=arrays)
+    found = list(dict.fromkeys([less, *(nearest(one, Known(shape, target, wide)) for one in others)]))
+    return found if all(replace(one, padding=0, swizzled=()) == plain for one in found) else []
 
-    Left out: kernels that make the plan illegal, kernels without known accesses to shared memory. The facts of a kernel
-    do not depend on the others, so those of all kernels come from one plan, unless it is illegal.
+
+def _counted(program: Program, plan: Plan, target: Target,
+             choices: Mapping[Statements, list[KernelPlan]]) -> Mapping[Statements, list[Counted]]:
+    """Return what is counted for each choice. Kernels do not depend on each other: each plan has one choice of all."""
+    model, result = device_model(target), dict[Statements, list[Counted]]()
+    for number in range(max(map(len, choices.values()), default=0)):
+        here = {name: options[number] for name, options in choices.items() if number < len(options)}
+        for name, one in _of_plan(program, plan, target, model, here).items():
+            result.setdefault(name, []).append(one)
+    return result
+
+
+def _of_plan(program: Program, plan: Plan, target: Target, model: DeviceModel,
+             chosen: Mapping[Statements, KernelPlan]) -> Mapping[Statements, Counted]:
+    """Return what is counted for the `chosen` kernels of `plan`.
+
+    Left out: kernels that make the plan illegal, kernels without known accesses to shared memory.
     """
     try:
         facts = kernel_facts(program, _with(plan, chosen), target)
     except IllegalPlan:  # as `plan` is, or a padding takes too much room
         alone = [{name: kernel} for name, kernel in chosen.items()] if len(chosen) > 1 else []
-        return ChainMap(*(dict(_shares(program, plan, target, model, one)) for one in alone))
-    shares = {one.statements: shared_efficiency(one, model) for one in facts if one.statements in chosen}
-    return {name: share for name, share in shares.items() if share is not None}
+        return ChainMap(*(dict(_of_plan(program, plan, target, model, one)) for one in alone))
+    found = dict[Statements, Counted]()
+    for one in facts:
+        share = shared_efficiency(one, model) if one.statements in chosen else None
+        if share is not None:
+            blocks = resident_blocks(one.block_threads, one.local_bytes, None, model)
+            found[one.statements] = Counted(chosen[one.statements], share, blocks)
+    return found
 
 
 def _with(plan: Plan, kernels: Mapping[Statements, KernelPlan]) -> Plan:

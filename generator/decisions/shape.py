@@ -105,6 +105,12 @@ class Shape(Protocol):
         The next tile of these copies can be loaded ahead. Those of `uncopied` arrays are left out.
         """
 
+    def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
+                   uncopied: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the arrays (sorted) with copies whose rows can all be swizzled if accesses transfer up to `vector`
+        elements. Those of `uncopied` arrays are left out.
+        """
+
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """Return the loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
 

@@ -67,7 +67,8 @@ class Printer:
             case Binary(op, left, right):
                 strength = _PRECEDENCE[op]
                 least = _SHIFT if op in _COMPARISONS else strength  # Intel's compiler warns about `a < b < c`
-                return f"{self.text(left, least)} {op} {self.text(right, max(least, strength + 1))}", strength
+                after = FACTOR if op == "^" else max(least, strength + 1)  # few people know the precedence of ^
+                return f"{self.text(left, least)} {op} {self.text(right, after)}", strength
             case Call(function, arguments):
                 return self.call(function, [self.text(a) for a in arguments]), _ATOM
             case Cast(kind, operand):

@@ -86,6 +86,10 @@ class FakeShape:
     def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         return (4,)
 
+    def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
+                   uncopied: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(array for array in self.shareable if array not in uncopied)
+
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False,
                      uncopied: tuple[str, ...] = ()) -> int:

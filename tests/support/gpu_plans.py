@@ -57,5 +57,5 @@ def _changed(kernel: KernelPlan, timed: bool, rng: np.random.Generator) -> Kerne
     vector = int(rng.choice([1, 2, 4]))
     unroll, padding = (max(n, vector) for n in (kernel.unroll, kernel.padding)) if rng.integers(2) else (4, 0)
     return replace(kernel, tile=tile, block=tuple(block), run=run, vector=vector, unroll=unroll, padding=padding,
-                   level="block", ahead=bool(rng.integers(2)), unrolls=tuple(
-                       one for one in kernel.unrolls if not one[0].endswith(("_point", "_next"))))
+                   swizzled=() if padding else kernel.swizzled, level="block", ahead=bool(rng.integers(2)),
+                   unrolls=tuple(one for one in kernel.unrolls if not one[0].endswith(("_point", "_next"))))

@@ -14,7 +14,7 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.expr import Load, names_of
+from generator.expr import Binary, Load, names_of, parts
 from generator.facts import Access, AccessMode, Around, Space
 from generator.lowering.analysis.counting import Counts, NodePath
 from generator.lowering.analysis.sampling import DataDependentError, Ints, trips, values
@@ -109,7 +109,7 @@ def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, 
     known = [s for s in moving if s is not None]
     origin = int(address[0]) - sum(int(point.names[name][0]) * (s or 0)
                                    for name, s in zip(_thread_names(point), strides, strict=True))
-    elements = _elements(load, sizes_of, point, lanes) if None in strides else ()
+    elements = _elements(load, sizes_of, point, lanes) if None in strides or _by_bits(load) else ()
     return Access(load.array, space, mode, element, sizes, executions, strides, elements[0] if elements else origin,
                   gcd(*known) if len(known) == len(moving) else 1, around,
                   tuple(one - elements[0] for one in elements))
@@ -125,6 +125,11 @@ def _elements(load: Load, sizes: tuple[int, ...], point: Point, lanes: int) -> t
         return ()
     found = np.broadcast_to(address // lanes, next(iter(point.block.values())).shape)
     return tuple(found.tolist())
+
+
+def _by_bits(load: Load) -> bool:
+    """Return whether bits are combined in a subscript: the distances of three threads are not those of all then."""
+    return any(isinstance(part, Binary) and part.op == "^" for index in load.index for part in parts(index))
 
 
 def _thread_names(point: Point) -> list[str]:

@@ -93,6 +93,8 @@ def _binary(op: str, left: Ints, right: Ints) -> Ints:
             return quotient if op == "/" else left - right * quotient
         case "&":
             return left & right
+        case "^":
+            return left ^ right
         case "min":
             return np.minimum(left, right)
         case "max":

@@ -182,6 +182,14 @@ class KernelShape:
             if alone and one.box.array not in uncopied and one.is_renewed(inner_tile)
         )
 
+    def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
+                   uncopied: tuple[str, ...]) -> tuple[str, ...]:
+        """See Shape. With results in registers, copies may be whole where a tile is partial."""
+        tiles = tile, tuple(map(min, tile, self.extents))
+        refused = {one.box.array for one in self.staged for outer in tiles
+                   if not one.has_swizzle(outer, inner_tile, vector)}
+        return tuple(array for array in self.shareable if array not in refused and array not in uncopied)
+
     def inner_extents(self, filled: bool) -> Sizes:
         """See Shape."""
         return tuple(chain(*self.inner)) if filled or len(self.inner) == 1 else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generator.decisions.size_lists import InnerTiles, Sizes
+from generator.lowering.memory.swizzle import swizzle_of
 from generator.polyhedral.memory.footprint import StagedArray
 
 
@@ -29,6 +30,11 @@ class StagedCopy:
     def is_renewed(self, inner_tile: InnerTiles) -> bool:
         """Return whether there are several tiles, each with its own copy."""
         return any(1 < size < e for size, e in zip(self._sizes(inner_tile), self.extents, strict=True))
+
+    def has_swizzle(self, tile: Sizes, inner_tile: InnerTiles, vector: int) -> bool:
+        """Return whether its rows can be swizzled if accesses transfer up to `vector` elements, at most 16 bytes."""
+        sizes = self.box.sizes(tile, self.inside(inner_tile))
+        return swizzle_of(sizes, self.element, max(1, min(vector, 16 // self.element))) is not None
 
     def _sizes(self, inner_tile: InnerTiles) -> Sizes:
         count = len(self.extents)

@@ -8,22 +8,19 @@ from functools import lru_cache, reduce
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Int, Name, loads_of, names_of
+from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.core.ahead import with_next_tile
 from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
+from generator.lowering.core.gpu_loops import for_gpus
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
-from generator.lowering.core.later import with_later_copies
-from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.streams import streamed_arrays
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
-from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, noted_alone, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
@@ -32,6 +29,7 @@ from generator.lowering.memory.inlined import check_length
 from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
+from generator.lowering.memory.swizzle import with_swizzles
 from generator.lowering.memory.teams import Team, team_of
 from generator.lowering.memory.wavefront_copies import wavefront_copies, with_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
@@ -48,7 +46,6 @@ from generator.nest import (
     Receive,
     Shuffle,
     Streamed,
-    expressions,
     walk,
 )
 from generator.plan import KernelPlan
@@ -302,8 +299,8 @@ def _check_whole(program: Program, part: KernelPart, plan: KernelPlan) -> None:
 def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
     """Return the kernel in blocks.
 
-    Raises IllegalPlan if not all threads of a team reach its barriers, or loops with barriers are to be unrolled
-    although the dialect does not allow it.
+    Raises IllegalPlan if not all threads of a team reach its barriers, loops with barriers are to be unrolled although
+    the dialect does not allow it, or rows cannot be swizzled.
     """
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
@@ -314,7 +311,8 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)
     else:
-        body, shared = _for_gpus(program, body, shared, plan, made.prefix)
+        body, shared = for_gpus(program, body, shared, plan, made.prefix)
+    body = with_swizzles(body, shared if prod(plan.block) > 1 else (), plan)
     check_unrollable(body, plan, dialect)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
@@ -323,28 +321,6 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
                            team.grid(made.tiles), body, shared, plan.columns,
                            streamed=streamed_arrays(program, plan, body))
     return countable(kernel, LANGUAGES[dialect].most_blocks)
-
-
-def _for_gpus(program: Program, body: tuple[Node, ...], shared: tuple[LocalBox, ...], plan: KernelPlan,
-              prefix: tuple[str, ...]) -> tuple[tuple[Node, ...], tuple[LocalBox, ...]]:
-    """Return the loops of a thread with copies ahead and vector accesses, as planned, and the resulting boxes."""
-    if not plan.ahead and plan.vector == 1:
-        return body, shared
-    layouts = {array.name: Layout(array.type, array.extents) for array in program.arrays}
-    layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
-    mentioned = {name for node in walk(body) for expr in expressions(node)
-                 for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
-    declared = {node.name for node in walk(body) if isinstance(node, Declare)}
-    iterators = {node.iterator for node in walk(body) if isinstance(node, For)}
-    taken = {*layouts, *mentioned, *declared, *iterators, *prefix}
-    copies = {box.name: box.type for box in shared if isinstance(box, CopiedBox)}
-    if plan.ahead and plan.asynchronous:
-        body, doubled = with_later_copies(body, copies, {box.name: len(box.sizes) for box in shared}, taken)
-        shared = tuple(replace(box, sizes=(2, *box.sizes)) if box.name in doubled else box for box in shared)
-        layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
-    elif plan.ahead:
-        body = with_next_tile(body, copies, taken)
-    return with_vectors(body, layouts, plan.vector, taken) if plan.vector > 1 else body, shared
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

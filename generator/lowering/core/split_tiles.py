@@ -47,7 +47,7 @@ from generator.polyhedral.memory.mapping import block_names, check_besides, thre
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import ELEMENT_BYTES, Program
 
-HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "in_registers")
+HONOURED = ("order", "unroll", "padding", "swizzled", "exchange", "columns", "level", "in_registers")
 """The decisions of such a kernel's plan besides its sizes."""
 
 

@@ -43,7 +43,7 @@ from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch, kernel_name
 
-HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "cache", "in_registers")
+HONOURED = ("order", "unroll", "padding", "swizzled", "exchange", "columns", "level", "cache", "in_registers")
 """The decisions of such a kernel's plan besides its sizes: its arrays are in shared memory."""
 
 

@@ -165,7 +165,7 @@ def check_sizes(plan: KernelPlan) -> None:
 
 
 _WITH_DIAGONALS = ("order", "diagonals", "shared", "inner_tile", "unroll", "vector", "exchange", "columns", "cache")
-_OF_COPIES = ("uncopied", "padding")
+_OF_COPIES = ("uncopied", "padding", "swizzled")
 
 
 def _check_diagonals(plan: KernelPlan) -> None:

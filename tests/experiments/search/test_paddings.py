@@ -1,4 +1,4 @@
-"""Start plans are padded where the static model counts fewer bank conflicts then."""
+"""Start plans are padded or swizzled where the static model counts fewer bank conflicts then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.search.paddings import LEAST_GAIN, with_fewest_conflicts
+from experiments.search.paddings import LEAST_GAIN, Counted, conflicts, with_fewest_conflicts
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
@@ -15,7 +15,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.starts import start_plans
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
@@ -42,22 +42,44 @@ def padded(plan: Plan, padding: int) -> Plan:
     return replace(plan, kernels=tuple(replace(one, padding=padding) if one.shared else one for one in plan.kernels))
 
 
-@pytest.mark.parametrize("name", ["syrk", "gemm"])
-def test_no_padding_on_offer_has_much_fewer_conflicts(name: str) -> None:
+def swizzled(plan: Plan, arrays: tuple[str, ...]) -> Plan:
+    return replace(plan, kernels=tuple(replace(one, padding=0, swizzled=arrays) for one in plan.kernels))
+
+
+@pytest.mark.parametrize(("name", "arrays"), [("syrk", ("A",)), ("gemm", ("A", "B"))])
+def test_no_choice_on_offer_has_much_fewer_conflicts(name: str, arrays: tuple[str, ...]) -> None:
     program = program_of(name)
     shared = [plan for plan in start_plans(program, HOPPER) if plan.kernels[0].shared]
     assert shared
     for plan in shared:
         made = with_fewest_conflicts(program, plan, HOPPER, True)
         [found] = shares(program, made)
-        others = {n: shares(program, padded(plan, n))[0] for n in (0, plan.kernels[0].vector)}
-        assert made == padded(plan, made.kernels[0].padding) and found == others[made.kernels[0].padding]
+        plans = [padded(plan, 0), padded(plan, plan.kernels[0].vector), swizzled(plan, arrays)]
+        others = {plan: shares(program, plan)[0] for plan in plans}
+        assert found == others[made]
         assert all(found > share - LEAST_GAIN for share in others.values()), (made, others)
+        assert made == plans[2 if name == "syrk" else 0], "neighbours read rows of a copy in syrk"
+
+
+def test_of_about_equal_choices_the_one_with_more_blocks_wins() -> None:
+    kernel = KernelPlan(("S0",), (8,), (8,))
+    plain, longer, other = Counted(kernel, 0.5, 8), Counted(kernel, 1.0, 7), Counted(kernel, 0.99, 8)
+    assert longer.is_better(plain) and other.is_better(plain) and other.is_better(longer)
+    assert not plain.is_better(longer) and not replace(longer, blocks=8).is_better(other)
+
+
+def test_what_is_counted_is_listed() -> None:
+    """Without, with padding, swizzled; the swizzled one takes no more memory than none, so as many blocks fit."""
+    program = program_of("syrk")
+    [plan, *_] = [plan for plan in start_plans(program, HOPPER) if plan.kernels[0].shared]
+    [found] = conflicts(program, plan, HOPPER, True).values()
+    assert [(one.kernel.padding, one.kernel.swizzled) for one in found] == [(0, ()), (4, ()), (0, ("A",))]
+    assert found[0].share < found[1].share < found[2].share and found[2].blocks == found[0].blocks
 
 
 @pytest.mark.parametrize("refused", [None, 0, 1, 2])
 def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three kernels, of which threads of two read down the columns of a copy. A `refused` one may not be padded."""
+    """Three kernels, of which threads of two read down the columns of a copy. A `refused` one has to stay."""
     sums = ("D[j][i] += A[k][i] * B[k][j];", "C[i][j] += A[i][k] * A[j][k];", "E[i][j] += B[i][k] * B[j][k];")
     loops = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k < 64; k++) "
     program = program_in(scop("".join(loops + one for one in sums),
@@ -68,21 +90,22 @@ def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monk
 
     def counted(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
         calls.append(plan)
-        if refused is not None and plan.kernels[refused].padding:
+        if refused is not None and (plan.kernels[refused].padding or plan.kernels[refused].swizzled):
             raise IllegalPlan("too much room")
         return kernel_facts(program, plan, target)
 
     monkeypatch.setattr("experiments.search.paddings.kernel_facts", counted)
     made = with_fewest_conflicts(program, plan, HOPPER, True)
-    assert [kernel.padding > 0 for kernel in made.kernels] == [n > 0 and n != refused for n in range(3)]
-    assert len(calls) == (2 if refused is None else 5)
+    changed = [bool(kernel.padding or kernel.swizzled) for kernel in made.kernels]
+    assert changed == [n > 0 and n != refused for n in range(3)]
+    assert len(calls) == (3 if refused is None else 9)
 
 
 def test_a_search_begins_with_them() -> None:
     """Threads read down the columns of a copy in syrk, whose rows are as long as all banks without padding."""
     program = program_of("syrk")
     found = [walk.plan for walk in PARTS.starts(program, HOPPER, OPTIONS)]
-    assert {kernel.padding > 0 for plan in found for kernel in plan.kernels if kernel.shared} == {True}
+    assert {kernel.swizzled for plan in found for kernel in plan.kernels if kernel.shared} == {("A",)}
     for plan in found:
         lower(program, plan, HOPPER)
 
