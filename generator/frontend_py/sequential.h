@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define min(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a < antune_b ? antune_a : antune_b; })
-#define max(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a > antune_b ? antune_a : antune_b; })
+/* Each operand occurs once in what a macro becomes: nested ones would else double the text at every level. */
+#define min(a, b) ({ __auto_type antune_a = (a); __auto_type antune_b = (b); antune_a < antune_b ? antune_a : antune_b; })
+#define max(a, b) ({ __auto_type antune_a = (a); __auto_type antune_b = (b); antune_a > antune_b ? antune_a : antune_b; })
 
 static inline int antune_popcount(unsigned int x) { return __builtin_popcount(x); }
 static inline int antune_popcountl(unsigned long x) { return __builtin_popcountl(x); }
