@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,11 @@ from hypothesis import strategies as st
 
 from antune import halide as hl
 from generator.errors import InputError
-from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_py.functions import acosh, asinh, atanh, erf, is_finite, is_inf
 from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero, rounding_shift_right
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.problem import program_of
-from generator.frontend_py.sequential import c_program, run_sequential
+from generator.frontend_py.sequential import run_sequential
 from generator.frontend_py.sizes import Sizes
 from generator.frontend_py.types import Type, promoted
 from tests.support.slow import few
@@ -387,17 +385,3 @@ def test_who_compares_nothing_has_one_quick_build_of_sequential_c() -> None:
     assert "-O3 -fsigned-char -fwrapv" in asked.compiler and [one.name for one in asked.baselines] == ["o3"]
     assert "-O1 -ftree-vectorize -fsigned-char -fwrapv" in alone.compiler and not alone.baselines
     np.testing.assert_array_equal(asked.outputs["squares"], alone.outputs["squares"])
-
-
-def test_nested_minima_do_not_double_the_text_that_a_compiler_reads() -> None:
-    """They doubled it at every level: 25 took all memory of a machine."""
-    nested: hl.Expr = hl.i32(x)
-    for k in range(7):
-        nested = hl.min(hl.max(nested, k), 2 * k + 3)
-    func = hl.Func("nested")
-    func[x] = nested
-    program = program_of([func], [8])
-    expanded = subprocess.run([find_compiler(), "-E", "-P", "-x", "c", "-"], input=c_program(program),
-                              capture_output=True, text=True, check=True).stdout
-    assert max(map(len, expanded.splitlines())) < 10_000
-    assert run_sequential(program, {}).outputs["nested"].tolist() == np.asarray(func.realize([8])).tolist()
