@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 from generator.decisions.deciding import kernel_words
-from generator.plan import KernelPlan, Plan
+from generator.plan import KernelPlan, Placement, Plan
 from generator.schedules.schedule import Schedule, schedule_words
 from graph.placement import PLACEMENT
 
@@ -49,7 +50,7 @@ def _describe_kernels(kernels: Sequence[KernelPlan]) -> Iterator[str]:
 def describe_placement(plan: Plan) -> str:
     """Return the memory of arrays: `memory placement: A B texture, x constant; all else global`."""
     parts = [" ".join(name for name, memory in plan.placement if memory == kind) + f" {kind}"
-             for kind in ("texture", "constant") if kind in dict(plan.placement).values()]
+             for kind in get_args(Placement) if kind in dict(plan.placement).values()]
     return f"{PLACEMENT}: {', '.join(parts)}; all else global"
 
 

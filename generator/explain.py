@@ -156,7 +156,7 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
                f"otherwise: {', '.join(others)}")
     textures = [one for one in stage_textures(program, target) if one.array in chosen]
     yield from (f"{one.array} ({one.bytes} bytes, written first): global memory, which kernels that only read it read "
-                "as a texture" for one in textures)
+                f"as a {'two-dimensional ' if chosen[one.array] == 'texture2d' else ''}texture" for one in textures)
     if not found and not textures:
         yield "all arrays in global memory: none that is only read may lie elsewhere on this device"
 

@@ -48,7 +48,7 @@ from generator.nest import Level
 from generator.precision import Products, product_tolerance
 from generator.schedules.schedule import Schedule, schedule_from_json
 
-Placement: TypeAlias = Literal["texture", "constant"]
+Placement: TypeAlias = Literal["texture", "texture2d", "constant"]
 Value: TypeAlias = str | int | float | bool
 Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 

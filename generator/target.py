@@ -71,10 +71,12 @@ class Target:
     """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z.
 
     `sub_group`: threads that can exchange values by shuffles (a warp or wavefront), at least LANES; 0: no shuffles.
-    `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`).
-    `image_1d`: the most texels of a one-dimensional texture. `image_2d`: the maximum width and height of a
-    two-dimensional one (CUDA: textures over linear memory, 2^27 texels and 131072 x 65000 or more). `constant_bytes`:
-    constant memory for all arrays of a kernel together. `capability`: the compute capability of an NVIDIA device, if
+    `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`), or
+    integers of 8 and 16 bits (`image_narrow`). `image_1d`: the most texels of a one-dimensional texture. `image_2d`:
+    the maximum width and height of a two-dimensional one (CUDA: textures over linear memory, 2^27 texels and
+    131072 x 65000 or more). `image_pitch`: rows of a two-dimensional texture over memory that kernels write are a
+    multiple of so many texels; 0: there are none. `constant_bytes`: constant memory for all arrays of a kernel
+    together. `capability`: the compute capability of an NVIDIA device, if
     known. `architecture`: the compiler's name of an AMD device, as in `gfx90a:xnack-`. `long_strides`: subscripts count
     rows in 64 bits, as in `A[i * 1024L + j]`: PoCL then compiles some kernels twenty times faster, and none runs
     slower; with Intel's runtime many run at a third of their speed. `intel_cpu`, `pocl`: avoid constructs that Intel's
@@ -96,6 +98,8 @@ class Target:
     image_1d: int = 0
     image_2d: tuple[int, int] = (0, 0)
     image_pairs: bool = True
+    image_narrow: bool = False
+    image_pitch: int = 0
     constant_bytes: int = 0
     capability: tuple[int, int] | None = None
     architecture: str = ""

@@ -12,8 +12,10 @@ from typing import TypeAlias
 from generator.decisions.cache import Cache
 from generator.expr import Expr
 from generator.plan import Plan
-from generator.program import Array, ElementType
+from generator.program import ELEMENT_BYTES, Array, ElementType
 from generator.target import LANGUAGES, Dialect, Language
+
+WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,16 @@ HostOp: TypeAlias = Launch | HostLoop | HostBranch
 class Texture:
     """An array that is read through an image of `shape` texels: its width, and its height if it is two-dimensional.
 
-    The texels, row by row, are the elements of the array in memory, row by row. A texel holds `words` unsigned 32-bit
-    integers; `words` 1 for an element of 8 bytes means two texels, least significant word first. There is no filtering,
-    and coordinates are not normalised.
+    The texels, row by row, are the elements of the array in memory, row by row. A texel holds `words` unsigned
+    integers of 32 bits, or one of 8 or 16 bits if the elements are that small; `words` 1 for an element of 8 bytes
+    means two texels, least significant word first. There is no filtering, and coordinates are not normalised.
 
-    `in_place`: it lies over the very memory of the array, which other kernels write, and has one dimension; otherwise
-    over a copy, which nothing writes.
+    `in_place`: it lies over the very memory of the array, which other kernels write; its width is the length of the
+    array's rows, if it has two dimensions. Otherwise it lies over a copy, which nothing writes.
 
-    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32; if `typed`, as in
-    users' texts, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear memory (two
-    dimensions: with pitch), channels of the C type of the elements, `int2` for double, read unconverted.
+    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32, _INT16 or _INT8;
+    if `typed`, as in users' texts, a channel R of the C type of the elements. CUDA: `cudaTextureObject_t` over linear
+    memory (two dimensions: with pitch), channels of the C type of the elements, `int2` for double, read unconverted.
     """
 
     array: str
@@ -70,6 +72,16 @@ class Texture:
     words: int
     typed: bool = field(default=False, repr=False)  # hashes of code are older
     in_place: bool = field(default=False, repr=False)  # follows from the program and the kernels
+
+    @property
+    def channel_bytes(self) -> int:
+        """The size of an integer of a texel."""
+        return min(ELEMENT_BYTES[self.type], WORD_BYTES)
+
+    @property
+    def texel_bytes(self) -> int:
+        """The size of a texel."""
+        return self.words * self.channel_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ ROWS = (
         "global, texture, constant",
         "textures only if the device has them; on CPUs only in the paper's space"),
     PageRow("memory placement", "a stage with kernels of its own, `--space pipeline`",
-        "global, texture",
-        "through which path the kernels that only read the stage load it; the kernels that compute it write it to "
-        "global memory as always. Offered on GPUs with textures, for elements of 32-bit integers, float and double, "
-        "if a one-dimensional texture may be as long as the array"),
+        "global, texture, texture2d",
+        "through which path the kernels that only read the stage load it: a texture of one or two dimensions over its "
+        "memory; the kernels that compute it write it to global memory as always. Offered on GPUs with textures, for "
+        "elements of up to 32 bits and double, if a texture of these dimensions may be as large as the array"),
 )
 """Rows of the tables in docs/decisions.md."""
 

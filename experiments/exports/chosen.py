@@ -26,6 +26,11 @@ from generator.templates.variants import alike
 from generator.variant import Variant
 from metrics.outcome import Timed, cost_ms
 
+OTHER_PITCH = 256
+"""Texels of which rows are a multiple under two-dimensional textures on devices that were not asked (`Target`): as many
+as AMD's drivers ask for; NVIDIA's ask for 32 bytes, Intel's CPU runtime for 64 texels.
+"""
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -144,7 +149,8 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
         raise InputError(f"{subject.name} is a kernel in {LANGUAGES[subject.dialect].title}, which stays as it is: it "
                          f"cannot be exported to {LANGUAGES[dialect].title}; use --to {subject.dialect}")
     if target.dialect != dialect:
-        target = replace(target, dialect=dialect, image_pairs=True)
+        target = replace(target, dialect=dialect, image_pairs=True, image_narrow=True,
+                         image_pitch=max(target.image_pitch, OTHER_PITCH))
     evaluation = chosen.result.evaluation
     try:
         made = variant_of_plan(subject, evaluation.plan, target)

@@ -36,7 +36,7 @@ EMBED = 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/?/\\\\?/g\ns/^/"/\ns/$/\\\\n",/\n'
 """A sed script that makes C strings of lines; `?` is escaped because two of them may begin a trigraph."""
 
 
-CHANNELS = {"float": "FLOAT", "int": "SIGNED_INT32", "unsigned int": "UNSIGNED_INT32"}
+_CHANNELS = {"float": "FLOAT", "int": "SIGNED_INT32", "unsigned int": "UNSIGNED_INT32"}
 """Channel types of images whose texels are array elements, by element type."""
 
 
@@ -110,11 +110,11 @@ def _memory(version: Version) -> list[str]:
     calls, later, chosen = list[str](), list[str](), version.chosen
     for number, slot in enumerate(version.slots, version.first_slot):
         match slot.placed:
-            case Texture(_, kind, shape, words, typed, in_place) if len(shape) in (1, 2):
+            case Texture(_, _, shape, words, _, in_place) if len(shape) in (1, 2):
                 if len(shape) == 1 and not in_place:
                     calls.append(f"{chosen.name}_buffer(antune, {number}, {label(slot.array)}, {slot.array.bytes})")
                 width, height = (*shape, 0)[:2]
-                format = f"{chosen.name}_{CHANNELS[kind] if typed else 'UNSIGNED_INT32'}"
+                format = f"{chosen.name}_{channel(slot.placed)}"
                 over = version.first_slot + version.slots.index(memory_of(slot))
                 call = f"{chosen.name}_image(antune, {number}, {over}, {label(slot.array)}, {words}, {format}"
                 (later if in_place else calls).append(f"{call}, {width}, {height})")
@@ -123,6 +123,11 @@ def _memory(version: Version) -> list[str]:
             case _:
                 raise AssertionError("textures have one or two dimensions")
     return [*calls, *later]
+
+
+def channel(texture: Texture) -> str:
+    """Return OpenCL's name of the type of a texel's numbers, without CL_."""
+    return _CHANNELS[texture.type] if texture.typed else f"UNSIGNED_INT{8 * texture.channel_bytes}"
 
 
 def _kernels(version: Version) -> list[str]:

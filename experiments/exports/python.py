@@ -17,7 +17,7 @@ from experiments.exports.host_program import python_lines
 from experiments.exports.interface import wrapped
 from experiments.exports.judged import Judged
 from experiments.exports.memory import copied_in, placement
-from experiments.exports.opencl import CHANNELS, CHOICE, how_timed, usual_devices
+from experiments.exports.opencl import CHOICE, channel, how_timed, usual_devices
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import fill
 from experiments.exports.versions import Exported, Version, exported
@@ -150,8 +150,7 @@ def _pairs(pairs: list[tuple[str, str]]) -> str:
 
 def _images(variant: Variant) -> dict[str, tuple[int, str, tuple[int, ...], bool]]:
     textures = [p for kernel in variant.kernels for p in kernel.placements if isinstance(p, Texture)]
-    return {texture.array: (texture.words, CHANNELS[texture.type] if texture.typed else "UNSIGNED_INT32", texture.shape,
-                            texture.in_place) for texture in textures}
+    return {texture.array: (texture.words, channel(texture), texture.shape, texture.in_place) for texture in textures}
 
 
 def _kernel(variant: Variant, number: int) -> tuple[str, tuple[tuple[str, bool], ...], tuple[int, ...]]:

@@ -123,7 +123,7 @@ def _memory(name: str, api: RuntimeApi, number: int, over: int, slot: Slot) -> s
     match slot.placed:
         case Texture(_, kind, shape, _):
             width, height = (*shape, 0)[:2]
-            channels = "int2" if kind == "double" else kind
+            channels = "int2" if kind == "double" else slot.array.c_type
             return (
                 f"{name}_texture(antune, {number}, {over}, {label(slot.array)}, "
                 f"{api.dialect}CreateChannelDesc<{channels}>(), {ELEMENT_BYTES[kind]}, {width}, {height})"

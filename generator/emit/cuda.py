@@ -32,7 +32,7 @@ def _function(function: str) -> Function:
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
     """A texel is an element, or the two words of a double; coordinates are those of the texel's centre."""
     assert words == (2 if kind == "double" else 1), "channels have the C type of the elements"
-    channels = "int2" if kind == "double" else kind
+    channels = {"double": "int2", "half": "unsigned short"}.get(kind, kind)
     at = "tex1Dfetch<{}>(image, x)" if dims == 1 else "tex2D<{}>(image, x + 0.5f, y + 0.5f)"
     if kind != "double":
         return (f"return {at.format(channels)};",)

@@ -9,7 +9,8 @@ from generator.emit.words import Words
 from generator.program import Program
 from generator.variant import Constant, Placed, Texture
 
-TEXTURE_TYPES = ("float", "double", "int", "unsigned int")
+NARROW_TYPES = ("char", "unsigned char", "short", "unsigned short", "half")
+TEXTURE_TYPES = ("float", "double", "int", "unsigned int", *NARROW_TYPES)
 
 
 def constant_symbol(array: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.half import half_functions
+from generator.emit.images import NARROW_TYPES
 from generator.emit.streams import OPENCL_STORE, row_functions
 from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
@@ -34,13 +35,21 @@ def _function(function: str) -> Function:
     return Function(function[:-1], "float") if single else Function(function, "double")
 
 
+_NARROW = {"char": "uchar", "unsigned char": "uchar", "short": "ushort", "unsigned short": "ushort", "half": "ushort"}
+
+
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
-    """Texels are unsigned integers: their bits are unchanged, also those of denormal numbers and NaN."""
+    """Texels are unsigned integers: their bits are unchanged, also those of denormal numbers and NaN. Integers of 8 and
+    16 bits are the low bits of what is read.
+    """
     def read(x: str) -> str:
         return f"read_imageui(image, {x})" if dims == 1 else f"read_imageui(image, antune_sampler, (int2)({x}, y))"
 
     if kind == "unsigned int":
         return (f"return {read('x')}.x;",)
+    if kind in NARROW_TYPES:
+        bits = f"({_NARROW[kind]}){read('x')}.x"
+        return (f"return as_{kind}({bits});" if kind in ("char", "short") else f"return {bits};",)
     if kind != "double":
         return (f"return as_{kind}({read('x')}.x);",)
     if words == 2:

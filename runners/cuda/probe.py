@@ -62,7 +62,7 @@ def _describe(api: Api, translator: Translator, ordinal: int, key: str) -> Devic
     major, minor = divmod(api.driver_version() // 10, 100)
     driver = (f"CUDA {major}.{minor} ({api.name} {api.version}, {translator.name} "
               f"{'.'.join(map(str, translator.version))})")
-    features = (f"sm_{target.capability[0]}{target.capability[1]}", "fp64", "images (64-bit texels)",
+    features = (f"sm_{target.capability[0]}{target.capability[1]}", "fp64", "images (8- to 64-bit texels)",
                 f"shuffles of {target.sub_group}", "atomics (32/64 bit)")
     return DeviceInfo(key, target.name, PLATFORM, driver, target, features,
                       warning(translator, capability, (major, minor)))
@@ -83,5 +83,6 @@ def _target(api: Api, ordinal: int) -> Target:
                   compute_units=ask(kind.MULTIPROCESSOR_COUNT), fp64=True, shares_host_cores=False,
                   sub_group=ask(kind.WARP_SIZE), images=True,
                   image_1d=ask(kind.MAXIMUM_TEXTURE1D_LINEAR_WIDTH), image_2d=(width, height), image_pairs=True,
+                  image_narrow=True, image_pitch=ask(kind.TEXTURE_PITCH_ALIGNMENT),
                   constant_bytes=ask(kind.TOTAL_CONSTANT_MEMORY), capability=capability,
                   cache_bytes=ask(kind.L2_CACHE_SIZE))

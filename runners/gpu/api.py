@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from numpy.typing import NDArray
 
@@ -66,14 +66,32 @@ class CachePreference(IntEnum):
 class Channel(IntEnum):
     """CUarray_format: the type of a channel of a texel."""
 
+    UNSIGNED_INT8 = 0x01
+    UNSIGNED_INT16 = 0x02
     UNSIGNED_INT32 = 0x03
+    SIGNED_INT8 = 0x08
+    SIGNED_INT16 = 0x09
     SIGNED_INT32 = 0x0A
     FLOAT = 0x20
+
+    @property
+    def bytes(self) -> int:
+        """The size of such a channel."""
+        match self:
+            case Channel.UNSIGNED_INT8 | Channel.SIGNED_INT8:
+                return 1
+            case Channel.UNSIGNED_INT16 | Channel.SIGNED_INT16:
+                return 2
+            case Channel.UNSIGNED_INT32 | Channel.SIGNED_INT32 | Channel.FLOAT:
+                return 4
+            case _:
+                assert_never(self)
 
 
 @dataclass(frozen=True, slots=True)
 class TextureMemory:
-    """Linear memory to be read through a texture: `width` texels of `channels` words, without filter or conversion.
+    """Linear memory to be read through a texture: `width` texels of `channels` numbers, without filter or
+    conversion.
 
     `height` rows, `pitch` bytes apart; 0: one row, in one dimension.
     """
@@ -88,7 +106,7 @@ class TextureMemory:
     @property
     def bytes(self) -> int:
         """The size of the texels of one row."""
-        return 4 * self.channels * self.width
+        return self.channel.bytes * self.channels * self.width
 
 
 class Api(Protocol):

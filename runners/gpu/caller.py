@@ -30,7 +30,7 @@ from runners.gpu.api import Api, DeviceAttribute
 from runners.gpu.device import configured, loaded_module
 from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given, named_stream
 from runners.gpu.keys import device_keys
-from runners.gpu.textures import texture_memory
+from runners.gpu.textures import texture_memory, texture_over
 from runners.gpu.units import Binary, unpacked
 from runners.host_program import launches
 
@@ -247,7 +247,7 @@ class GpuCaller:
     def _make_texture(self, texture: Texture) -> int:
         """Return a texture object over memory that each call or kernels fill."""
         if texture.in_place:
-            self._held.textures.append(self._api.texture(texture_memory(texture, self._own[texture.array], 0)))
+            self._held.textures.append(self._api.texture(texture_over(texture, self._own[texture.array])))
             return self._held.textures[-1]
         size = ELEMENT_BYTES[texture.type] * texture.shape[0]
         rows = texture.shape[1] if len(texture.shape) > 1 else 1

@@ -15,7 +15,9 @@ from runners.data import Values
 from runners.gpu.api import Api, Channel, TextureMemory
 
 CHANNELS: dict[str, Channel] = {"float": Channel.FLOAT, "double": Channel.SIGNED_INT32, "int": Channel.SIGNED_INT32,
-                                "unsigned int": Channel.UNSIGNED_INT32}
+                                "unsigned int": Channel.UNSIGNED_INT32, "char": Channel.SIGNED_INT8,
+                                "unsigned char": Channel.UNSIGNED_INT8, "short": Channel.SIGNED_INT16,
+                                "unsigned short": Channel.UNSIGNED_INT16, "half": Channel.UNSIGNED_INT16}
 
 
 class Textures:
@@ -36,7 +38,7 @@ class Textures:
             LaunchError: the device refuses it.
         """
         if texture not in self._handles and at is not None:
-            self._handles[texture] = self._api.texture(texture_memory(texture, at, 0))
+            self._handles[texture] = self._api.texture(texture_over(texture, at))
         if texture not in self._handles:
             contents = self._contents(texture)
             address = self._addresses[texture] = self._api.allocate(contents.nbytes)
@@ -72,11 +74,17 @@ class Textures:
         return np.ascontiguousarray(np.pad(elements, ((0, 0), (0, self._padding(texture)))))
 
 
+def texture_over(texture: Texture, address: int) -> TextureMemory:
+    """Return the memory of a texture over an array that kernels write: between rows there is nothing."""
+    return texture_memory(texture, address, texture.texel_bytes * texture.shape[0])
+
+
 def texture_memory(texture: Texture, address: int, pitch: int) -> TextureMemory:
-    """Return the memory of a texture; a texel is an element: one word, or the two words of a double. Rows are `pitch`
+    """Return the memory of a texture; a texel is an element: one number, or the two words of a double. Rows are `pitch`
     bytes apart.
     """
-    channel, channels = CHANNELS[texture.type], ELEMENT_BYTES[texture.type] // 4
+    channel = CHANNELS[texture.type]
+    channels = ELEMENT_BYTES[texture.type] // channel.bytes
     if len(texture.shape) == 1:
         return TextureMemory(address, channel, channels, texture.shape[0])
     return TextureMemory(address, channel, channels, texture.shape[0], texture.shape[1], pitch)

@@ -30,7 +30,7 @@ def find() -> Found:
 
 def _describe(api: HipLibrary, ordinal: int, key: str) -> DeviceInfo:
     target = _target(api, ordinal)
-    images = ("images (64-bit texels)",) if target.images else ()
+    images = ("images (8- to 64-bit texels)",) if target.images else ()
     features = (
         target.architecture,
         "fp64",
@@ -54,5 +54,6 @@ def _target(api: HipLibrary, ordinal: int) -> Target:
                   image_1d=ask(kind.MAXIMUM_TEXTURE1D_LINEAR_WIDTH) if images else 0,
                   image_2d=(ask(kind.MAXIMUM_TEXTURE2D_LINEAR_WIDTH), ask(kind.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
                   if images else (0, 0),
+                  image_narrow=images, image_pitch=ask(kind.TEXTURE_PITCH_ALIGNMENT) if images else 0,
                   constant_bytes=min(ask(kind.TOTAL_CONSTANT_MEMORY), MOST_CONSTANT_BYTES),
                   architecture=api.architecture(ordinal), cache_bytes=ask(kind.L2_CACHE_SIZE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from generator.variant import Texture
 from runners.data import Values
 from runners.memory import GUARD
+from runners.opencl.asking import IMAGE_PITCH_ALIGNMENT, asked
 
 _CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
+_UNSIGNED = {1: cl.channel_type.UNSIGNED_INT8, 2: cl.channel_type.UNSIGNED_INT16, 4: cl.channel_type.UNSIGNED_INT32}
 _TYPES = {"float": cl.channel_type.FLOAT, "int": cl.channel_type.SIGNED_INT32,
           "unsigned int": cl.channel_type.UNSIGNED_INT32}
 LEAST_ARGUMENTS = 128
@@ -31,26 +34,36 @@ class ImageSupport:
     image_1d: int
     image_2d: tuple[int, int]
     image_pairs: bool
+    image_narrow: bool
+    image_pitch: int
 
 
 def image_support(device: cl.Device) -> ImageSupport:
     """Return the support of `device` for the images that generated kernels read."""
     if not device.image_support or device.max_read_image_args < LEAST_ARGUMENTS:
-        return ImageSupport(False, 0, (0, 0), False)
+        return ImageSupport(False, 0, (0, 0), False, False, 0)
     context = cl.Context([device])
-    words = [_channels(context, kind) for kind in _DIMENSIONS]
-    return ImageSupport(all(1 in one for one in words), device.image_max_buffer_size,
-                        (device.image2d_max_width, device.image2d_max_height), all(2 in one for one in words))
+    forms = frozenset.intersection(*(_forms(context, kind) for kind in _DIMENSIONS))
+    return ImageSupport((1, 4) in forms, device.image_max_buffer_size,
+                        (device.image2d_max_width, device.image2d_max_height), (2, 4) in forms,
+                        {(1, 1), (1, 2)} <= forms, _pitch(device))
 
 
-def _channels(context: cl.Context, kind: cl.mem_object_type) -> set[int]:
-    """Return the numbers of 32-bit integers that texels can hold."""
+def _forms(context: cl.Context, kind: cl.mem_object_type) -> frozenset[tuple[int, int]]:
+    """Return the possible texels of unsigned integers: their number, and their size in bytes."""
     try:
         formats = cl.get_supported_image_formats(context, cl.mem_flags.READ_ONLY, kind)
     except cl.Error:  # a driver that does not know this type of image
-        return set()
-    orders = {f.channel_order for f in formats if f.channel_data_type == cl.channel_type.UNSIGNED_INT32}
-    return {words for words, order in _CHANNELS.items() if order in orders}
+        return frozenset()
+    there = {(f.channel_order, f.channel_data_type) for f in formats}
+    return frozenset((words, size) for words, order in _CHANNELS.items() for size, channel in _UNSIGNED.items()
+                     if (order, channel) in there)
+
+
+def _pitch(device: cl.Device) -> int:
+    """Return the unit of the rows of a two-dimensional image over a buffer, in texels; 0: there are no such images."""
+    value = ctypes.c_uint()
+    return value.value if asked(device, IMAGE_PITCH_ALIGNMENT, value) else 0
 
 
 def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Image, cl.Buffer | None]:
@@ -59,7 +72,7 @@ def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Ima
     Raises:
         pyopencl.Error: the device refuses it.
     """
-    kind = _TYPES[texture.type] if texture.typed else cl.channel_type.UNSIGNED_INT32
+    kind = _TYPES[texture.type] if texture.typed else _UNSIGNED[texture.channel_bytes]
     form = cl.ImageFormat(_CHANNELS[texture.words], kind)
     flags = cl.mem_flags.READ_ONLY
     row = cl.Buffer(context, flags, size) if len(texture.shape) == 1 else None  # PoCL accepts no sub-buffers
@@ -72,8 +85,12 @@ def image_over(context: cl.Context, texture: Texture, buffer: cl.Buffer) -> cl.I
     Raises:
         pyopencl.Error: the device refuses it.
     """
-    form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
-    return cl.create_image(context, cl.mem_flags.READ_ONLY, form, shape=texture.shape, buffer=buffer)
+    form = cl.ImageFormat(_CHANNELS[texture.words], _UNSIGNED[texture.channel_bytes])
+    image = cl.ImageDescriptor()  # `create_image` refuses buffers under two dimensions
+    image.image_type = _DIMENSIONS[-len(texture.shape)]
+    image.shape, image.pitches, image.buffer = texture.shape, (0, 0), buffer
+    image.num_mip_levels = image.num_samples = 0
+    return cl.Image(context, cl.mem_flags.READ_ONLY, form, desc=image)
 
 
 class Images:
@@ -117,7 +134,7 @@ class Images:
 
     def _fill(self, texture: Texture) -> None:
         contents: NDArray[Any] = self._values[texture.array]
-        assert contents.nbytes == 4 * texture.words * prod(texture.shape), "texels are the bytes of the array"
+        assert contents.nbytes == texture.texel_bytes * prod(texture.shape), "texels are the bytes of the array"
         if texture in self._rows:
             cl.enqueue_copy(self._queue, self._rows[texture], contents)
         else:

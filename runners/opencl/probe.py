@@ -68,7 +68,7 @@ def _describe(key: str, title: str, device: cl.Device) -> DeviceInfo:
 def _features(device: cl.Device) -> tuple[str, ...]:
     """Return the features for kernels, in words: for users, and to explain why a plan is refused."""
     extensions, images = device.extensions.split(), image_support(device)
-    texels = "64-bit" if images.image_pairs else "32-bit"
+    texels = f"{'8- to ' if images.image_narrow else ''}{'64' if images.image_pairs else '32'}-bit"
     atomics = ["32"] + ["64"] * ("cl_khr_int64_base_atomics" in extensions)
     sizes = sub_group_sizes(device)
     has_groups = "cl_khr_subgroups" in extensions or "cl_intel_subgroups" in extensions
@@ -90,7 +90,8 @@ def _target(device: cl.Device) -> Target:
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
                   sub_group=shuffling(extensions, sub_group_sizes(device)),
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
-                  image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
+                  image_pairs=images.image_pairs, image_narrow=images.image_narrow, image_pitch=images.image_pitch,
+                  constant_bytes=device.max_constant_buffer_size,
                   long_strides=device.platform.name.strip() == POCL, pocl=device.platform.name.strip() == POCL,
                   cache_bytes=_cache_bytes(device),
                   intel_cpu="Intel" in device.platform.name and bool(device.type & cl.device_type.CPU))

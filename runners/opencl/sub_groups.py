@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from generator.target import LANES
+from runners.opencl.asking import SUB_GROUP_SIZES_INTEL, asked
 
 REQUIRED = "cl_intel_required_subgroup_size"
 SHUFFLES = "cl_khr_subgroup_shuffle"
-SIZES_INTEL = 0x4108
-"""CL_DEVICE_SUB_GROUP_SIZES_INTEL, in the extension's text; pyopencl does not know it."""
-LOADER = "libOpenCL"
 MOST_SIZES = 32
 
 AskSizes: TypeAlias = Callable[[Any], tuple[int, ...]]
@@ -44,20 +41,6 @@ def shuffling(extensions: Collection[str], sizes: Collection[int]) -> int:
 
 
 def intel_sizes(device: Any) -> tuple[int, ...]:
-    """Return the sizes by Intel's extension, through the loader of pyopencl; none if that fails."""
-    path = _loader()
-    if path is None:
-        return ()
-    sizes, written = (ctypes.c_size_t * MOST_SIZES)(), ctypes.c_size_t()
-    status = ctypes.CDLL(path).clGetDeviceInfo(ctypes.c_void_p(device.int_ptr), SIZES_INTEL,
-                                               ctypes.c_size_t(ctypes.sizeof(sizes)), sizes, ctypes.byref(written))
-    return tuple(sizes[:written.value // ctypes.sizeof(ctypes.c_size_t)]) if status == 0 else ()
-
-
-def _loader() -> str | None:
-    try:
-        lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
-    except OSError:  # no /proc
-        return None
-    paths = (line.split(maxsplit=5)[-1] for line in lines)
-    return next((path for path in paths if Path(path).name.startswith(LOADER)), None)
+    """Return the sizes by Intel's extension; none if that fails."""
+    sizes = (ctypes.c_size_t * MOST_SIZES)()
+    return tuple(sizes[:asked(device, SUB_GROUP_SIZES_INTEL, sizes) // ctypes.sizeof(ctypes.c_size_t)])

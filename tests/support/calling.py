@@ -34,7 +34,7 @@ from tests.support.paths import ROOT
 from tests.support.programs import scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.suite import problem
-from tests.support.written import TURNED, textured
+from tests.support.written import SMALL, TURNED, small_textures, textured
 
 Values = dict[str, NDArray[Any]]
 FLAT = scop("for (i = 0; i < 14; i++) for (j = 0; j < 7; j++) A[i * 7 + j] = A[i * 7 + j] + B[i * 7 + j] * 2;",
@@ -100,7 +100,9 @@ def cases(device: DeviceInfo) -> list[Case]:
     assert any(array.elements != array.own_elements for array in flat.program.arrays)
     return [case(mixed(), device), case(mixed(), device, A="texture", B="texture", e="texture"),
             case(mixed(), device, A="constant"), case(problem("seidel-2d"), device), case(problem("gesummv"), device),
-            case(flat, device), case(read_untimed(write_c(TURNED), Compilation(), None, None, {}, 1), device, textured)]
+            case(flat, device), case(read_untimed(write_c(TURNED), Compilation(), None, None, {}, 1), device, textured),
+            case(read_untimed(write_c(SMALL), Compilation(), None, None, {}, 1), device,
+                 small_textures("texture2d" if device.target.image_pitch else "texture"))]
 
 
 def on_numpy(device: DeviceInfo, several: Sequence[Case]) -> None:

@@ -32,7 +32,8 @@ from tests.support.reading import read_untimed
 from tests.support.suite import SUITE, TARGET
 
 Change = Callable[[Plan], Plan]
-GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), constant_bytes=1 << 16)
+GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), image_narrow=True, image_pitch=64,
+              constant_bytes=1 << 16)
 POCL = ("pthread", "PoCL")
 SPENT = Durations(0.25, 0.5, 0.125, 1.0)
 STRICT = "CFLAGS=-O1 -Wall -Wextra -pedantic -Werror"
@@ -128,7 +129,7 @@ def pocl_environment(folder: Path) -> Mapping[str, str]:
 
 
 def intel_library() -> Path | None:
-    """Return Intel's CPU runtime, which can read images; None if it is not installed."""
+    """Return Intel's CPU runtime; None if it is not installed."""
     try:
         files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:

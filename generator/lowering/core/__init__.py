@@ -8,7 +8,8 @@ steps per kernel), `diagonals.py` (blocks that run one tile of a wavefront); til
 registers: `lane_moves.py` (what lanes hold and receive), `held_stages.py` and `split_tiles.py` (of stages),
 `versions.py` and `split_steps.py` (of several time steps); `tensor_cores.py` (sums of products) with `tile_rounds.py`
 (its loop over tiles) and `factor_copies.py` (what fills them), `host.py` (launches and host loops), `grids.py` (more
-blocks than a device allows per dimension), `placement.py` (textures and constant memory).
+blocks than a device allows per dimension), `placement.py` (textures and constant memory) with `texture_rows.py`
+(arrays under two-dimensional textures).
 
 May import `lowering.memory`.
 """

@@ -13,6 +13,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.host import host_of
 from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import check_used, placed_in, placements
+from generator.lowering.core.texture_rows import with_texture_rows
 from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
@@ -32,11 +33,12 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     """
     placed = placements(program, plan, target)
     lowered = lowered_program(program, plan, target.dialect, target)
+    made = with_texture_rows(program, lowered.kernels, placed, lowered.scratch)
     kernels, needs = [], Needs()
-    for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)):
+    for number, (kernel, kernel_plan) in enumerate(zip(made.kernels, lowered.plans, strict=True)):
         name = kernel_name(number)
         _check(kernel, kernel_plan, name, target)
-        here = placed_in(kernel, placed)
+        here = placed_in(kernel, made.placed)
         code = printed(kernel, here, target)
         needs = needs.with_those_of(code.needs)
         kernels.append(
@@ -54,10 +56,9 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
                 preamble(program, code.needs, target.dialect),
             )
         )
-    check_used(placed, needs.placements)
-    return Variant(
-        plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch
-    )
+    check_used(placed, made.placed, needs.placements)
+    first = preamble(program, needs, target.dialect)
+    return Variant(plan, target.dialect, first, tuple(kernels), lowered.host, (*lowered.scratch, *made.arrays))
 
 
 def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -> None:

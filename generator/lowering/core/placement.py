@@ -3,25 +3,25 @@ kernels that do not write them may read through a texture.
 
 Such a texture lies over the memory of the array itself. That is coherent, as all writes come from earlier launches:
 caches of textures are valid within a launch only (CUDA C++ Programming Guide, "Read/Write Coherency"; OpenCL 3.0,
-section 5.3.1, on images made from buffers).
+section 5.3.1, on images made from buffers). It has one dimension, or two (`texture2d`): then the rows of the array in
+memory may be longer (`texture_rows.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
+from typing import assert_never
 
-from generator.emit.images import TEXTURE_TYPES, constant_symbol
+from generator.emit.images import NARROW_TYPES, TEXTURE_TYPES, constant_symbol
 from generator.emit.needs import mentioned
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.plan import Placement, Plan
 from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import MAX_CONSTANT_ARRAYS, Target
-from generator.variant import Constant, Placed, Texture
-
-WORD_BYTES = 4
+from generator.variant import WORD_BYTES, Constant, Placed, Texture
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ def placeable(program: Program, target: Target) -> tuple[Placeable, ...]:
 def stage_textures(program: Program, target: Target) -> tuple[Placeable, ...]:
     """Return the intermediate results that kernels can read through a texture on `target`, sorted by name."""
     arrays = sorted((array for array in program.arrays if array.role == "temp"), key=lambda a: a.name)
-    return tuple(Placeable(a.name, a.bytes, ("texture",), stage=True) for a in arrays
-                 if not _texture_refusal(a, target))
+    kinds: tuple[Placement, ...] = ("texture", "texture2d")
+    found = ((a, tuple(kind for kind in kinds if not _memory_refusal(a, kind, target))) for a in arrays)
+    return tuple(Placeable(a.name, a.bytes, memories, stage=True) for a, memories in found if memories)
 
 
 def placed_in(kernel: LoweredKernel, placed: Sequence[Placed]) -> tuple[Placed, ...]:
@@ -65,10 +66,10 @@ def placed_in(kernel: LoweredKernel, placed: Sequence[Placed]) -> tuple[Placed, 
     return tuple(one for one in placed if one.array in own)
 
 
-def check_used(placed: Sequence[Placed], used: Collection[Placed]) -> None:
-    """Raise IllegalPlan for a texture of an intermediate result that no kernel reads."""
-    for one in placed:
-        if isinstance(one, Texture) and one.in_place and one not in used:
+def check_used(placed: Sequence[Placed], here: Sequence[Placed], used: Collection[Placed]) -> None:
+    """Raise IllegalPlan for a texture of an intermediate result that no kernel reads; `here`: as kernels know them."""
+    for one, known in zip(placed, here, strict=True):
+        if isinstance(one, Texture) and one.in_place and known not in used:
             raise IllegalPlan(f"{one.array} cannot lie in texture memory: no kernel of this plan reads it from global "
                               "memory without writing it; leave it out of `placement`")
 
@@ -85,12 +86,36 @@ def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ..
         if name not in {array.name for array in program.arrays}:
             raise IllegalPlan(f"the plan puts {name} into {memory} memory, but the program has no array of that name")
         array = program.array(name)
-        refusal = _texture_refusal(array, target) if memory == "texture" else _refusal(array)
-        if refusal:
+        if refusal := _memory_refusal(array, memory, target):
             raise IllegalPlan(f"{name} cannot lie in {memory} memory: {refusal}")
-        result.append(_texture(array, target) if memory == "texture" else Constant(name, constant_symbol(name)))
+        result.append(_placed(array, memory, target))
     _check_constants([program.array(p.array) for p in result if isinstance(p, Constant)], target)
     return tuple(result)
+
+
+def _placed(array: Array, memory: Placement, target: Target) -> Placed:
+    match memory:
+        case "texture":
+            return _texture(array, target)
+        case "texture2d":
+            return Texture(array.name, array.type, _rows(array, target), _words(array, target), in_place=True)
+        case "constant":
+            return Constant(array.name, constant_symbol(array.name))
+        case _:
+            assert_never(memory)
+
+
+def _memory_refusal(array: Array, memory: Placement, target: Target) -> str:
+    """Return why an array cannot lie in `memory`; empty if it can."""
+    match memory:
+        case "texture":
+            return _texture_refusal(array, target)
+        case "texture2d":
+            return _rows_refusal(array, target)
+        case "constant":
+            return _refusal(array)
+        case _:
+            assert_never(memory)
 
 
 def _refusal(array: Array) -> str:
@@ -103,8 +128,8 @@ def _empty(array: Array) -> str:
     return "it is a scalar" if not array.extents else "" if array.elements else "it has no elements"
 
 
-def _texture_refusal(array: Array, target: Target) -> str:
-    """Return why an array cannot be a texture; empty if it can."""
+def _texel_refusal(array: Array, target: Target) -> str:
+    """Return why an array cannot be a texture of any shape; empty if it can."""
     if refusal := _empty(array) if array.role == "temp" else _refusal(array):
         return refusal
     if array.own_elements != array.elements:
@@ -113,6 +138,33 @@ def _texture_refusal(array: Array, target: Target) -> str:
         return f"its type is {array.type}; textures hold {', '.join(TEXTURE_TYPES)}"
     if not target.images:
         return f"{target.name} has no textures"
+    if array.type in NARROW_TYPES and not target.image_narrow:
+        return f"its type is {array.type}; textures of {target.name} hold elements of 32 bits or more"
+    return ""
+
+
+def _rows_refusal(array: Array, target: Target) -> str:
+    """Return why kernels that write an array cannot share it with a two-dimensional texture; empty if they can."""
+    if array.role != "temp":
+        return ("only stages choose the dimensions of their textures; `texture` has two for an input if it fits"
+                if array.role == "in" else _refusal(array))
+    if refusal := _texel_refusal(array, target):
+        return refusal
+    if len(array.extents) < 2:
+        return "it has one dimension; use texture"
+    if not target.image_pitch:
+        return f"{target.name} has no two-dimensional textures over memory that kernels write; use texture"
+    (width, height), (widest, highest) = _rows(array, target), target.image_2d
+    if width > widest or height > highest:
+        return (f"it needs {width} x {height} texels; two-dimensional textures of {target.name} have at most "
+                f"{widest} x {highest}")
+    return ""
+
+
+def _texture_refusal(array: Array, target: Target) -> str:
+    """Return why an array cannot be a texture; empty if it can."""
+    if refusal := _texel_refusal(array, target):
+        return refusal
     if _shape(array, target) is None:
         width, height = target.image_2d
         wide = "" if array.role == "temp" else f", or {width} x {height}"
@@ -134,13 +186,27 @@ def _words(array: Array, target: Target) -> int:
     return 2 if ELEMENT_BYTES[array.type] == 2 * WORD_BYTES and target.image_pairs else 1
 
 
+def _texels(array: Array, target: Target) -> int:
+    """Return the texels of an element."""
+    return max(1, ELEMENT_BYTES[array.type] // WORD_BYTES // _words(array, target))
+
+
+def _rows(array: Array, target: Target) -> tuple[int, int]:
+    """Return width and height of the two-dimensional texture over an array that kernels write, and whose rows are made
+    as long as the device requires. All dimensions but the last one count rows.
+    """
+    each = _texels(array, target)
+    unit = lcm(target.image_pitch, each)
+    return -(-array.extents[-1] * each // unit) * unit, prod(array.extents[:-1])
+
+
 def _shape(array: Array, target: Target) -> tuple[int, ...] | None:
     """Return the texels of the image that holds `array`: rows of the last dimension if they fit, else all in one row.
 
     Two dimensions are preferred: neighbours in a column are close to each other in the cache. An array that kernels
-    write is in one row, because two dimensions need padding between rows.
+    write is in one row, because two dimensions may need padding between rows (`_rows`).
     """
-    each = ELEMENT_BYTES[array.type] // WORD_BYTES // _words(array, target)
+    each = _texels(array, target)
     width, height = array.extents[-1] * each, prod(array.extents[:-1])
     if array.role != "temp" and len(array.extents) > 1 and width <= target.image_2d[0] and height <= target.image_2d[1]:
         return width, height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,11 +19,11 @@ from generator.frontend_py.problem import program_of, read_pipeline
 from generator.lowering import lower
 from generator.lowering.core.placement import stage_textures
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan
+from generator.plan import Placement, Plan, plan_from_json
 from generator.problem import Problem
 from generator.program import Where
 from generator.schedules.stages import Stages
-from generator.target import Target
+from generator.target import Dialect, Target
 from generator.variant import Texture
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
@@ -35,7 +36,8 @@ from tests.support.slow import few
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program, small_problem
 
-GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), constant_bytes=1 << 16)
+GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), image_narrow=True, image_pitch=64,
+              constant_bytes=1 << 16)
 CUDA = replace(GPU, dialect="cuda", sub_group=32)
 DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))]
@@ -44,8 +46,8 @@ NO_STAGES = ("matmul",)
 NAMES = [program.name for program in PIPELINES]
 
 
-def stored(plan: Plan) -> set[str]:
-    return {array for array, memory in plan.placement if memory == "texture"}
+def stored(plan: Plan, *kinds: Placement) -> set[str]:
+    return {array for array, memory in plan.placement if memory in (kinds or ("texture", "texture2d"))}
 
 
 def textured(found: Problem, target: Target, count: int, seed: int) -> list[Plan]:
@@ -87,30 +89,74 @@ def test_the_stage_is_written_as_ever_and_read_through_the_texture() -> None:
     assert "cudaTextureObject_t gray" in cuda.source and "tex1Dfetch<float>(image, x)" in cuda.source
 
 
-@pytest.mark.parametrize(("array", "computed", "target", "essence"), [
-    ("harris", (), GPU, "not only read"),
-    ("gray", (), TARGET, "has no textures"),
-    ("gray", (), replace(GPU, image_1d=100), "at most 100 texels"),
-    ("gray", (("gray", "block"),), GPU, "no kernel of this plan reads it from global memory"),
+@pytest.mark.parametrize("dialect", ["opencl", "cuda"])
+def test_rows_of_the_stage_are_those_of_a_texture_of_two_dimensions(dialect: Dialect) -> None:
+    """Kernels write and read the same longer rows; a stage whose rows are long enough stays as it is."""
+    program = pipeline_program("harris", "small")
+    height, width = program.array("gray").extents
+    assert width % 64
+    for unit, name in ((64, "gray_rows"), (width, "gray")):
+        target = replace(CUDA if dialect == "cuda" else GPU, image_pitch=unit)
+        row = -(-width // unit) * unit
+        there = lower(program, replace(default_plan(program, target, choice=Stages()),
+                                       placement=(("gray", "texture2d"),)), target)
+        assert [(array.name, array.extents) for array in there.scratch] == [(name, (height, row))] * (name != "gray")
+        assert there.in_place == {name}
+        readers = [kernel for kernel in there.kernels if kernel.placements]
+        assert len(readers) == 2  # ix and iy
+        for kernel in readers:
+            assert kernel.placements == (Texture(name, "float", (row, height), 1, in_place=True),)
+            assert f"antune_texel_float_2d({name}, " in kernel.source and f"{name}[" not in kernel.source
+        (writer,) = (kernel for kernel in there.kernels if name in kernel.arrays and not kernel.placements)
+        assert re.search(rf"\b{name}\[.* \* {row} \+ ", writer.source)
+        assert not any("gray" in kernel.arrays for kernel in there.kernels) or name == "gray"
+
+
+@pytest.mark.parametrize(("array", "computed", "target", "memory", "essence"), [
+    ("harris", (), GPU, "texture", "not only read"),
+    ("harris", (), GPU, "texture2d", "not only read"),
+    ("image", (), GPU, "texture2d", "only stages choose the dimensions"),
+    ("gray", (), TARGET, "texture", "has no textures"),
+    ("gray", (), TARGET, "texture2d", "has no textures"),
+    ("gray", (), replace(GPU, image_1d=100), "texture", "at most 100 texels"),
+    ("gray", (), replace(GPU, image_pitch=0), "texture2d", "no two-dimensional textures over memory that kernels"),
+    ("gray", (), replace(GPU, image_2d=(32, 100)), "texture2d", r"needs \d+ x \d+ texels; .* have at most 32 x 100"),
+    ("gray", (), replace(GPU, image_2d=(4096, 9)), "texture2d", r"needs \d+ x \d+ texels; .* have at most 4096 x 9"),
+    ("gray", (("gray", "block"),), GPU, "texture", "gray .*: no kernel of this plan reads it from global memory"),
+    ("gray", (("gray", "block"),), GPU, "texture2d", "gray .*: no kernel of this plan reads it from global memory"),
 ])
-def test_refused(array: str, computed: tuple[tuple[str, Where], ...], target: Target, essence: str) -> None:
+def test_refused(array: str, computed: tuple[tuple[str, Where], ...], target: Target, memory: Placement,
+                 essence: str) -> None:
     program = pipeline_program("harris", "small")
     plan = default_plan(program, target, choice=Stages(computed))
     with pytest.raises(IllegalPlan, match=essence):
-        lower(program, replace(plan, placement=((array, "texture"),)), target)
+        lower(program, replace(plan, placement=((array, memory),)), target)
+
+
+def test_a_device_without_small_texels_has_no_textures_of_bytes(tmp_path: Path) -> None:
+    found = written(tmp_path)
+    plain = replace(GPU, image_narrow=False)
+    small = {"bytes", "chars", "halves", "shorts", "words"}
+    assert {one.array for one in stage_textures(found.program, GPU)} == {*small, "counts", "doubles", "floats", "whole"}
+    assert {one.array for one in stage_textures(found.program, plain)} == {"counts", "doubles", "floats", "whole"}
+    plan = default_plan(found.program, plain, choice=Stages())
+    with pytest.raises(IllegalPlan, match="its type is unsigned char; textures of .* hold elements of 32 bits or more"):
+        lower(found.program, replace(plan, placement=(("bytes", "texture"),)), plain)
 
 
 def test_what_is_offered() -> None:
     program = pipeline_program("harris", "small")
     assert {one.array for one in stage_textures(program, GPU)} >= {"gray", "ix", "iy"}
     assert not stage_textures(program, TARGET)
-    seen = set[str]()
+    seen: dict[Placement, set[str]] = {"texture": set(), "texture2d": set()}
     for seed in range(10):
         for plan in offered_plans(program, GPU, 4, seed):
             assert isinstance(plan.schedule, Stages)
             assert not stored(plan) & {array for array, _ in plan.schedule.computed}
-            seen |= stored(plan)
-    assert seen >= {"gray", "ix", "iy"} and "harris" not in seen
+            for kind in seen:
+                seen[kind] |= stored(plan, kind)
+    for arrays in seen.values():
+        assert arrays >= {"gray", "ix", "iy"} and "harris" not in arrays
     for plan in offered_plans(program, replace(GPU, shares_host_cores=True), 4, 0):
         assert not plan.placement
 
@@ -135,8 +181,12 @@ def test_words_for_people() -> None:
     program = pipeline_program("harris", "small")
     plan = replace(default_plan(program, GPU, choice=Stages()), placement=(("gray", "texture"),))
     assert "memory placement: gray texture; all else global" in describe_plan(plan)
-    assert "written first): global memory, which kernels that only read it read as a texture" in explain(program, plan,
-                                                                                                        GPU)
+    words = "written first): global memory, which kernels that only read it read as a"
+    assert f"{words} texture" in explain(program, plan, GPU)
+    plan = replace(plan, placement=(("gray", "texture"), ("ix", "texture2d")))
+    assert "memory placement: gray texture, ix texture2d; all else global" in describe_plan(plan)
+    assert f"{words} two-dimensional texture" in explain(program, plan, GPU)
+    assert plan_from_json(plan.to_json()) == plan
 
 
 TYPES = """
@@ -153,30 +203,45 @@ def build(width: int = 37, height: int = 19) -> hl.Func:
     whole[x, y] = image[x, y] - 7
     counts[x, y] = hl.u32(whole[x + 1, y]) >> 3
     counts[x, y] += hl.u32(x)
-    out[x, y] = doubles[x, y] + doubles[x + 1, y + 2] + hl.f64(counts[x, y]) + hl.f64(whole[x, y])
+    total = doubles[x, y] + doubles[x + 1, y + 2] + hl.f64(counts[x, y]) + hl.f64(whole[x, y])
+    small = {"bytes": hl.UInt(8), "chars": hl.Int(8), "words": hl.UInt(16), "shorts": hl.Int(16)}
+    for number, (name, kind) in enumerate(small.items()):
+        stage = hl.Func(name)
+        stage[x, y] = hl.cast(kind, image[x, y] * 40503 + 131 * x - 67 * y)
+        total += hl.f64((number + 2) * hl.i32(stage[x + 1, y]) - hl.i32(stage[x, y + 2]))
+    halves = hl.Func("halves")
+    halves[x, y] = hl.cast(hl.Float(16), hl.f32(image[x, y]) / 7)
+    out[x, y] = total + hl.f64(halves[x + 1, y]) - hl.f64(halves[x, y + 1])
     return out
 """
 """A stage of each type that textures hold; one has an update, which reads what it writes."""
+STAGES = ("bytes", "chars", "counts", "doubles", "floats", "halves", "shorts", "whole", "words")
 
 
-def all_types(folder: Path, target: Target) -> tuple[Problem, Plan]:
-    """Every stage is stored and read as a texture."""
+def written(folder: Path) -> Problem:
     (folder / "types.py").write_text(TYPES)
-    found = read_pipeline(folder / "types.py", None, {"width": 37, "height": 19}, 3)
+    return read_pipeline(folder / "types.py", None, {"width": 37, "height": 19}, 3)
+
+
+def all_types(folder: Path, target: Target, memory: Placement) -> tuple[Problem, Plan]:
+    """Every stage is stored and read as a texture."""
+    if memory == "texture2d" and not target.image_pitch:
+        pytest.skip(f"{target.name} says that images over buffers have one dimension (CL_DEVICE_IMAGE_PITCH_ALIGNMENT)")
+    found = written(folder)
     plan = default_plan(found.program, target, choice=Stages())
-    plan = replace(plan, placement=(("counts", "texture"), ("doubles", "texture"), ("floats", "texture"),
-                                    ("whole", "texture")))
-    assert lower(found.program, plan, target).in_place == {"counts", "doubles", "floats", "whole"}
+    plan = replace(plan, placement=tuple((name, memory) for name in STAGES))
+    assert {name.removesuffix("_rows") for name in lower(found.program, plan, target).in_place} == set(STAGES)
     return found, plan
 
 
 @pytest.mark.parametrize("platform", DEVICES)
+@pytest.mark.parametrize("memory", ["texture", "texture2d"])
 @pytest.mark.parametrize("shared", few([True, False], 1))
-def test_results_of_all_types(platform: str, shared: bool, tmp_path: Path) -> None:
+def test_results_of_all_types(platform: str, memory: Placement, shared: bool, tmp_path: Path) -> None:
     """Doubles are pairs of words in the first plan, two words in the second."""
     device = device_named(platform)
     device = device if shared else replace(device, target=replace(device.target, image_pairs=False))
-    found, plan = all_types(tmp_path, device.target)
+    found, plan = all_types(tmp_path, device.target, memory)
     plan = replace(plan, kernels=tuple(replace(k, shared=shared, inner_tile=1, block=(4, 8)) for k in plan.kernels))
     assert not wrong(outcomes_of(device, found, [plan]), [plan])
 
@@ -195,20 +260,25 @@ def test_results_of_random_plans(name: str, platform: str) -> None:
 @pytest.mark.parametrize("name", few(["", *NAMES], ("",)))
 def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    found, plan = all_types(tmp_path, watched_gpu.target)
-    plans = [plan]
+    found, plan = all_types(tmp_path, watched_gpu.target, "texture")
+    plans = [plan, all_types(tmp_path, watched_gpu.target, "texture2d")[1]]
     if name:
         found = small_problem(pipeline(name))[0]
         plans = textured(found, watched_gpu.target, 2, 5)
     if plans:
         results = measured(found, watched_gpu, plans, tmp_path / "work")
         assert not wrong([results[n] for n in range(len(plans))], plans) and not found_in(tmp_path / "calls")
-        assert "texture " in (tmp_path / "calls").read_text()
+        told = (tmp_path / "calls").read_text()
+        assert "texture " in told
+        if not name:
+            for channel in (1, 2, 3, 8, 9, 10, 32):  # CUarray_format: of each type
+                assert f"texture channel {channel} x " in told, channel
+            assert re.search(r"texture channel 1 x 1, 64 x \d+, pitch 64\n", told)
 
 
 def test_oclgrind_finds_nothing_wrong(tmp_path: Path) -> None:
     if device_of("Oclgrind") is None:
         pytest.skip("Oclgrind is not installed")
-    found, plan = all_types(tmp_path, GPU)
+    found, plan = all_types(tmp_path, GPU, "texture")
     report = check_races(found, plan, GPU, LIMITS)
     assert report.clean, report
