@@ -88,7 +88,8 @@ def image_over(context: cl.Context, texture: Texture, buffer: cl.Buffer) -> cl.I
     form = cl.ImageFormat(_CHANNELS[texture.words], _UNSIGNED[texture.channel_bytes])
     image = cl.ImageDescriptor()  # `create_image` refuses buffers under two dimensions
     image.image_type = _DIMENSIONS[-len(texture.shape)]
-    image.shape, image.pitches, image.buffer = texture.shape, (0, 0), buffer
+    width, height = (*texture.shape, 1)[:2]
+    image.shape, image.pitches, image.buffer = (width, height, 1), (0, 0), buffer
     image.num_mip_levels = image.num_samples = 0
     return cl.Image(context, cl.mem_flags.READ_ONLY, form, desc=image)
 
