@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from generator.decisions.fractions import sub_group
+from generator.decisions.registers import MAX_REGISTERS
 from generator.decisions.walk import walked
 from generator.nest import Level
 from metrics.costs.device import CostDevice
@@ -37,6 +39,14 @@ class Way:
     block: tuple[int, ...]
     level: Level = "block"
     walk: int = 0
+
+
+def keeps_sums(way: Way, axes: Sequence[int], extents: Sequence[int]) -> bool:
+    """Return whether threads can keep sums in registers: `generator.decisions.registers` offers it for few points, and
+    a thread computes all points of a dimension that is not parallel.
+    """
+    mine = prod(-(-points // threads) for points, threads in zip(way.tile, way.block, strict=True))
+    return mine * prod(extent for d, extent in enumerate(extents) if d not in axes) <= MAX_REGISTERS
 
 
 def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way, ...]:
@@ -93,7 +103,7 @@ def _cover(extent: int) -> int:
 
 def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> Sizes:
     """Return the ways `found`, which differ in tile and block only, as arrays for an output with these extents and
-    axes.
+    axes. All of them keep sums in registers, or none.
     """
     tile, block = _column(extents, len(found)), np.ones((len(extents), len(found)))
     for k, way in enumerate(found):
@@ -106,7 +116,7 @@ def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> 
         team = np.ones_like(block)
         for axis, threads in zip(axes, lanes, strict=True):
             team[axis] = threads
-    return Sizes(tile, block, team, level, step)
+    return Sizes(tile, block, team, level, step, keeps_sums(found[0], axes, extents))
 
 
 def _column(extents: Sequence[int], count: int) -> Numbers:

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.guides.candidates import Way, sizes, ways
+from experiments.search.guides.candidates import Way, keeps_sums, sizes, ways
 from generator.dataflow import Dataflow
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, flat
@@ -117,13 +116,16 @@ class Tables:
 
     def _made(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> Table:
         self.made += 1
-        group, extents, costs = self.group(key), self.flow.array(key.output).extents, list[Numbers]()
+        group, extents, costs = self.group(key), self.flow.array(key.output).extents, np.empty(len(found))
         if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
             return Table(axes, found, np.full(len(found), np.inf))
-        for _, some in groupby(found, key=lambda way: (way.level, way.walk)):
-            made = layout(group, self.device, sizes(tuple(some), axes, extents))
-            costs.append(np.where(_possible(made), self.scorer.score(made), np.inf))
-        return Table(axes, found, np.concatenate(costs))
+        alike: dict[Hashable, list[int]] = {}
+        for k, way in enumerate(found):
+            alike.setdefault((way.level, way.walk, keeps_sums(way, axes, extents)), []).append(k)
+        for some in alike.values():
+            made = layout(group, self.device, sizes([found[k] for k in some], axes, extents))
+            costs[some] = np.where(_possible(made), self.scorer.score(made), np.inf)
+        return Table(axes, found, costs)
 
 
 def _possible(made: Layout) -> NDArray[np.bool_]:
