@@ -129,7 +129,7 @@ def others(case: str) -> tuple[Program, Plan]:
     if case == "wavefront":
         program = problem("seidel-2d", ("N=20", "TSTEPS=3")).program
         kernel = KernelPlan(("S0",), (1, 1), (2, 4), diagonals=True, shared=True, swizzled=("A",))
-        return program, Plan(Hyperplanes((replace(SEIDEL_TILES, wavefront=(2, 4, 8)),)), (kernel,))
+        return program, Plan(Hyperplanes((replace(SEIDEL_TILES, wavefront=(2, 8, 8)),)), (kernel,))
     x, y, light, out = hl.Var("x"), hl.Var("y"), hl.Func("light"), hl.Func("out")
     light[x, y] = hl.ImageParam(hl.Float(32), 2, "image")[y, x] * 3
     out[x, y] = light[x, y] + light[x, y + 1] - light[x, y + 2]
