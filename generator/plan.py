@@ -27,6 +27,7 @@ from generator.decisions.level import LEVEL
 from generator.decisions.padding import PADDING
 from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.products import PRODUCTS
+from generator.decisions.prologue import PROLOGUE
 from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
@@ -93,6 +94,7 @@ class KernelPlan:
     whole: tuple[str, ...] = WHOLE.default
     streamed: tuple[str, ...] = STREAMED.default
     swizzled: tuple[str, ...] = SWIZZLED.default
+    prologue: bool = PROLOGUE.default
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
@@ -117,6 +119,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     REGISTERS,
     SHARED,
     UNCOPIED,
+    PROLOGUE,
     VECTOR,
     INNER_TILE,
     UNROLLS,

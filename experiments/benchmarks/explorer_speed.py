@@ -34,6 +34,7 @@ class TwoDimensional:
     statements: tuple[str, ...]
     extents: tuple[int, ...] = (2000, 2000)
     shareable: tuple[str, ...] = ("A",)
+    operated: tuple[str, ...] = ()
     sequential: bool = True
     kept: tuple[tuple[int, ...], ...] = ()
     reduces: bool = False

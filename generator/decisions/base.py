@@ -144,6 +144,7 @@ def switch(offered: bool, depends: Depends = ()) -> Offer[bool]:
     return Offer((False, True) if offered else (False,), depends)
 
 
-def flag(key: str, name: str, offer: Callable[[Known], Offer[bool]], row: Row, title: str = "") -> KernelDecision[bool]:
+def flag(key: str, name: str, offer: Callable[[Known], Offer[bool]], row: Row, title: str = "",
+         younger: bool = False) -> KernelDecision[bool]:
     """Return a decision between no (the default) and yes."""
-    return KernelDecision(key, name, False, FLAG, offer, row, lambda _: "", title)
+    return KernelDecision(key, name, False, FLAG, offer, row, lambda _: "", title, younger)

@@ -33,6 +33,10 @@ class Shape(Protocol):
         """The arrays that may be copied to shared memory."""
 
     @property
+    def operated(self) -> tuple[str, ...]:
+        """Those of them whose copies can hold the results of operations (generator.decisions.prologue)."""
+
+    @property
     def sequential(self) -> bool:
         """Whether a loop runs inside each thread."""
 

@@ -39,6 +39,7 @@ class FakeShape:
     statements: tuple[str, ...]
     extents: tuple[int, ...]
     shareable: tuple[str, ...] = ("A",)
+    operated: tuple[str, ...] = ()
     sequential: bool = True
     kept: tuple[tuple[int, ...], ...] = ()
     reduces: bool = False

@@ -19,6 +19,7 @@ from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
+from generator.lowering.memory.prologues import operation_on
 from generator.lowering.memory.sub_tiles import SubTiles
 from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
@@ -92,7 +93,8 @@ class BlockCopies:
         """Return `staged` and `alone` of KernelShape with the dimensions in `order`."""
         points = fill_points(self.program, reordered(self.part, order))
         staged = tuple(
-            StagedCopy(a, ELEMENT_BYTES[self.program.array(a.array).type], _extents(point), point.first)
+            StagedCopy(a, ELEMENT_BYTES[self.program.array(a.array).type], _extents(point), point.first,
+                       operation_on(self.program, a) is not None)
             for point in points
             for a in point.arrays
         )
@@ -145,6 +147,11 @@ class KernelShape:
     def shareable(self) -> tuple[str, ...]:
         """The arrays that may be copied to shared memory."""
         return tuple(sorted({one.box.array for one in self.staged}))
+
+    @property
+    def operated(self) -> tuple[str, ...]:
+        """See Shape."""
+        return tuple(sorted({one.box.array for one in self.staged if one.operated}))
 
     @property
     def privatizes(self) -> bool:

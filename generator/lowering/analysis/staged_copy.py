@@ -14,13 +14,14 @@ class StagedCopy:
     """A possible shared copy: its footprint, and the bytes of an element.
 
     `extents`: those of the loops that are tiled around it. `first`: the number of the first of them in `KernelShape`'s
-    `inner`.
+    `inner`. `operated`: it can hold the results of operations on its elements.
     """
 
     box: StagedArray
     element: int
     extents: Sizes = ()
     first: int = 0
+    operated: bool = False
 
     def inside(self, inner_tile: InnerTiles) -> Sizes:
         """Return the number of values of each loop for one copy."""

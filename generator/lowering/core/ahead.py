@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from generator.expr import Binary, Expr, Int, Load, Name
 from generator.linear import simplify, substitute
 from generator.lowering.core.neighbours import written_in
+from generator.lowering.memory.prologues import element_of, with_element
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions, rounds, walk
 
@@ -38,11 +39,15 @@ def with_next_tile(nodes: tuple[Node, ...], copies: Mapping[str, str], taken: se
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The iterations in which a thread copies its part of `copy`, `wide` elements each."""
+    """The iterations in which a thread copies its part of `copy`, `wide` elements each.
+
+    `operated`: the copy holds the results of operations, which run when its elements have arrived.
+    """
 
     loop: For
     copy: str
     wide: int
+    operated: bool
 
     @property
     def turns(self) -> int:
@@ -79,14 +84,18 @@ class Ahead:
             return (replace(loop, body=self.nodes(loop.body)),)
         after = Binary("+", Name(loop.iterator), Int(1))
         another = at_value(loop.condition, loop.iterator, after)
-        names = [fresh_name(f"{fill.copy}_next", self.taken) for fill in fills]
-        parts = list(zip(fills, names, strict=True))
-        declared = (Declare(name, self.copies[fill.copy], _sizes(fill)) for fill, name in parts)
-        loads = tuple(_moved(fill, name, False, loop.iterator, after) for fill, name in parts)
-        stores = tuple(_moved(fill, name, True, loop.iterator, after) for fill, name in parts)
+        declared, loads, stores = self.moves(fills, loop.iterator)
         inside = (Barrier(), *declared, If(another, loads), *self.nodes(body[1:-1]), Barrier(), If(another, stores))
         first = map_expressions(tuple(f.loop for f in fills), lambda expr: at_value(expr, loop.iterator, loop.start))
         return *where(at_value(loop.condition, loop.iterator, loop.start), first), replace(loop, body=inside)
+
+    def moves(self, fills: list[Fill], iterator: str) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
+        """Return the declarations of registers for the tile after `iterator`, the loads into them, and the stores."""
+        after = Binary("+", Name(iterator), Int(1))
+        parts = [(fill, fresh_name(f"{fill.copy}_next", self.taken)) for fill in fills]
+        declared = tuple(Declare(name, self.copies[fill.copy], _sizes(fill)) for fill, name in parts)
+        loads = tuple(_moved(fill, name, False, iterator, after) for fill, name in parts)
+        return declared, loads, tuple(_moved(fill, name, True, iterator, after) for fill, name in parts)
 
     def fits(self, loop: For, fills: list[Fill]) -> bool:
         """Return whether a loop over tiles has copies that can be made ahead, with barriers around the rest of its
@@ -111,8 +120,10 @@ class Ahead:
             return None
         inside = [inner for inner in walk(node.body) if not isinstance(inner, If)]
         match inside:
-            case [Assign(Load(copy), "", Load(array), wide=wide)] if copy in self.copies and array not in self.written:
-                return Fill(node, copy, wide.lanes if wide else 1)
+            case [Assign(Load(copy), "", value, wide=wide)] if (
+                copy in self.copies and element_of(value).array not in self.written
+            ):
+                return Fill(node, copy, wide.lanes if wide else 1, not isinstance(value, Load))
             case _:
                 return None
 
@@ -146,7 +157,8 @@ def _moved(fill: Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
                 case If(condition, then):
                     result.append(If(condition, moved(then)))
                 case Assign():
-                    result.append(replace(node, value=held) if out else replace(node, target=held))
+                    result.append(replace(node, value=with_element(node.value, held)) if out else
+                                  replace(node, target=held, value=element_of(node.value)))
                 case _:
                     raise AssertionError(f"{node} is not a part of a copy")
         return tuple(result)

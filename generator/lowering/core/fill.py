@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from generator.expr import Binary, Expr, Int, Load, map_children
+from generator.expr import Binary, Expr, Int, Load, loads_of, map_children
 from generator.linear import plain_form, substitute
 from generator.lowering.memory.barriers import BarrierRefused
 from generator.lowering.memory.computed import Computing, entered
 from generator.lowering.memory.private import PrivateBox
+from generator.lowering.memory.prologues import operation_in
 from generator.lowering.memory.registers import Register, Variable, exchanges
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
@@ -188,4 +189,18 @@ class Filler:
                 return copies[expr.access].element(load.index)
             index = tuple(plain_form(i) or i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
+        if (held := self._held(name, expr, copies)) is not None:
+            return held
         return map_children(expr, lambda child: self._redirect(name, child, copies))
+
+    def _held(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr | None:
+        """Return the element of a copy that holds the value of the operation `expr`; None if there is none."""
+        if not self.filling.plan.prologue:
+            return None
+        for load in loads_of(expr):
+            box = copies.get(load.access)
+            if box is not None and box.operation is not None:
+                own = [access for access, other in copies.items() if other.name == box.name]
+                if operation_in(expr, own) == box.operation:
+                    return box.element(tuple(self._redirect(name, i, copies) for i in load.index))
+        return None

@@ -310,8 +310,7 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     if prod(plan.block) == 1:
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)
-    else:
-        body, shared = for_gpus(program, body, shared, plan, made.prefix)
+    body, shared = for_gpus(program, body, shared, plan, made.prefix)
     body = with_swizzles(body, shared if prod(plan.block) > 1 else (), plan)
     check_unrollable(body, plan, dialect)
     used = _used_arrays(program, body)

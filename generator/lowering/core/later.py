@@ -9,8 +9,9 @@
                                        }
                                        barrier
 
-The buffer that an iteration fills was read in the previous one, with a barrier in between. An array is read an
-iteration earlier than in the program, so nothing in the kernel may write it.
+Copies that hold the results of operations (`prologue`) are loaded into registers instead, and stored into the second
+buffer behind the computation. The buffer that an iteration fills was read in the previous one, with a barrier in
+between. An array is read an iteration earlier than in the program, so nothing in the kernel may write it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass, replace
 from generator.decisions.asynchronous import LEAST_BYTES
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import simplify
-from generator.lowering.core.ahead import Ahead, Fill, at_value, where
+from generator.lowering.core.ahead import MOST, Ahead, Fill, at_value, where
 from generator.lowering.core.neighbours import written_in
 from generator.nest import Assign, Barrier, For, If, Node, map_expressions
 from generator.program import ELEMENT_BYTES
@@ -39,19 +40,25 @@ class Later(Ahead):
     def loop(self, loop: For) -> tuple[Node, ...]:
         """See Ahead: a loop whose copies are all large enough."""
         fills = self.fills(loop.body)
-        large = all(ELEMENT_BYTES[self.copies[fill.copy]] * fill.wide >= LEAST_BYTES for fill in fills)
-        if not self.fits(loop, fills) or not large:
+        held, started = [fill for fill in fills if fill.operated], [fill for fill in fills if not fill.operated]
+        large = all(ELEMENT_BYTES[self.copies[fill.copy]] * fill.wide >= LEAST_BYTES for fill in started)
+        few = sum(fill.turns * fill.wide for fill in held) <= MOST
+        if not self.fits(loop, fills) or not started or not large or not few:
             return super(Later, self).loop(loop)
         names = {fill.copy for fill in fills}
         self.doubled.update(names)
         after = Binary("+", Name(loop.iterator), Int(1))
         another = at_value(loop.condition, loop.iterator, after)
-        next_ones = tuple(_started(fill, loop.iterator, after) for fill in fills)
+        declared, loads, stores = self.moves(held, loop.iterator)
+        stores = map_expressions(stores, lambda expr: in_half(expr, names, half(after)))
+        next_ones = (*(_started(fill, loop.iterator, after) for fill in started), *loads)
         compute = map_expressions(
             self.nodes(loop.body[len(fills) + 1 : -1]), lambda expr: in_half(expr, names, half(Name(loop.iterator)))
         )
-        inside = (Barrier(copies=True), If(another, next_ones), *compute)
-        first = tuple(_started(fill, loop.iterator, loop.start) for fill in fills)
+        inside = (Barrier(copies=True), *declared, If(another, next_ones), *compute,
+                  *((If(another, stores),) if stores else ()))
+        first = tuple(_first(fill, loop) if fill.operated else _started(fill, loop.iterator, loop.start)
+                      for fill in fills)
         begins = where(at_value(loop.condition, loop.iterator, loop.start), first)
         return (*begins, replace(loop, body=inside), Barrier())
 
@@ -67,6 +74,14 @@ def in_half(expr: Expr, names: Collection[str], place: Expr) -> Expr:
     if isinstance(inside, Load) and inside.array in names:
         return Load(inside.array, (place, *inside.index), inside.access)
     return inside
+
+
+def _first(fill: Fill, loop: For) -> For:
+    """Return the iterations in which a thread copies its part of the first tile."""
+    at_start = map_expressions((fill.loop,), lambda expr: at_value(expr, loop.iterator, loop.start))
+    (made,) = map_expressions(at_start, lambda expr: in_half(expr, (fill.copy,), half(loop.start)))
+    assert isinstance(made, For)
+    return made
 
 
 def _started(fill: Fill, iterator: str, tile: Expr) -> For:

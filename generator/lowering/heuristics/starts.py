@@ -333,6 +333,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         points_inside=inside,
         registers=registers,
         shared=shared,
+        prologue=shared and bool(shape.operated),
         inner_tile=INNER_TILE if shared and shape.sequential else 1,
         columns=style.columns and count > 1,
         run=run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from generator.errors import IllegalPlan
@@ -10,6 +10,7 @@ from generator.expr import Binary, Expr, Int, Load, Name
 from generator.linear import combination, residue
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.cooperative import all_fill
+from generator.lowering.memory.prologues import on_element, operation_on
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, If, Node, Wide, most_lanes
 from generator.plan import KernelPlan
@@ -25,7 +26,8 @@ class CopiedBox(LocalBox):
     """A copy, made at fill point `point`, of the elements that the accesses of `footprint` read.
 
     Where `below[d]`, the box may begin before the array; where `above[d]` is a number, it may end after the array,
-    whose extent that is. Such elements do not exist and are skipped. `extent`: that of the array's rows.
+    whose extent that is. Such elements do not exist and are skipped. `extent`: that of the array's rows. `operation`:
+    what it holds of each element (`prologues.operation_on`); None: the element itself.
     """
 
     point: int
@@ -33,6 +35,7 @@ class CopiedBox(LocalBox):
     below: tuple[bool, ...]
     above: tuple[int | None, ...]
     extent: int
+    operation: Expr | None = field(default=None, kw_only=True)
 
     def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False) -> Node:
         """Return the loops in which threads copy it, `width` neighbours at once if possible.
@@ -41,12 +44,15 @@ class CopiedBox(LocalBox):
         """
         lanes = self._lanes(width)
         wide = Wide(self.type, lanes) if lanes > 1 else None
-        node: Node = Assign(self.here, "", Load(self.array, self.outside), wide=wide)
+        element = Load(self.array, self.outside)
+        value = element if self.operation is None else on_element(self.operation, self.array, element)
+        node: Node = Assign(self.here, "", value, wide=wide)
         guards = [Binary(">=", at, Int(0)) for at, below in zip(self.outside, self.below, strict=True) if below]
         guards += [Binary("<", at, Int(n)) for at, n in zip(self.outside, self.above, strict=True) if n is not None]
         if guards:
             node = If(reduce(lambda a, b: Binary("&&", a, b), guards), (node,))
-        return all_fill(self, threads, (node,), "fill", f" of {self.array}", lanes, equally)
+        of = "of" if self.operation is None else "computed from"
+        return all_fill(self, threads, (node,), "fill", f" {of} {self.array}", lanes, equally)
 
     def _lanes(self, width: int) -> int:
         """Return how many neighbours a thread copies at once: aligned in both arrays, and all inside or all outside."""
@@ -64,6 +70,9 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
                  points: tuple[FillPoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
     """Return the copies of a kernel, by fill point; () if the plan has none. Their names are added to `taken`."""
     if not plan.shared:
+        if plan.prologue:
+            raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: without shared memory nothing is "
+                              "copied; leave it out")
         return ()
     known = {a.array for point in points for a in point.arrays}
     if unknown := sorted(set(plan.uncopied) - known):
@@ -78,6 +87,9 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
         which = number if len(set(copies_of)) == len(copies_of) else here  # one per fill point, or several
         name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
         result.append(_box(program, part, plan, point, footprint, name, number))
+    if plan.prologue and all(box.operation is None for box in result):
+        raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: no copied array is used in one "
+                          "operation with scalars and literals only; leave it out")
     return tuple(result)
 
 
@@ -104,6 +116,7 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint,
         below,
         above,
         array.extents[-1],
+        operation=operation_on(program, footprint) if plan.prologue else None,
     )
 
 

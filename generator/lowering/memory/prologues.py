@@ -1,0 +1,128 @@
+"""Operations whose results a shared copy holds, so that they are computed once per copied element (`prologue`).
+
+    A_shared[e0][e1] = A[..][..];                     A_shared[e0][e1] = alpha * A[..][..];
+    C += alpha * A_shared[..] * B_shared[..];   ->    C += A_shared[..] * B_shared[..];
+
+The operation reads one element of the copied array, scalars and literals, and has the copy's type. All reads of the
+copy are operands of the same operation. So the same operation runs on the same values, and the rounded result is the
+same. Results that a compiler could have kept unrounded are left out: a product that is added to something else
+(`alpha * A[i] + x`, a fused multiply-add). So are operations on integers: a copy may have elements that the program
+does not read, and a division of those may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+
+from generator.arithmetic import BIT_FUNCTIONS, FLOATING, c_type
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Real, Unary, children, loads_of, map_children
+from generator.polyhedral.memory.footprint import StagedArray
+from generator.program import Program, Statement
+
+_ARITHMETIC = frozenset("+-*/")
+
+
+@lru_cache(maxsize=1024)
+def operation_on(program: Program, footprint: StagedArray) -> Expr | None:
+    """Return the largest operation that a copy can hold, on the element `array` without subscripts; None if there is
+    none.
+    """
+    types = {array.name: array.type for array in program.arrays}
+    found: list[list[Expr]] = []
+    for name, number in footprint.accesses:
+        own = {access for reader, access in footprint.accesses if reader == name}
+        found.append(list(_Operations(program, footprint.array, own, types).around(program.statement(name), number)))
+    shared = [operation for operation in found[0] if all(operation in others for others in found)] if found else []
+    return shared[-1] if shared else None
+
+
+def element_of(value: Expr) -> Load:
+    """Return the element of an array in the value of a copied element."""
+    return next(load for load in loads_of(value) if load.index)
+
+
+def with_element(value: Expr, element: Load) -> Expr:
+    """Return the operation `value` on another element."""
+    if isinstance(value, Load):
+        return element if value.index else value
+    return map_children(value, lambda child: with_element(child, element))
+
+
+def on_element(operation: Expr, array: str, element: Load) -> Expr:
+    """Return `operation` (of `operation_on`) on an element of `array`."""
+    if operation == Load(array):
+        return element
+    return map_children(operation, lambda child: on_element(child, array, element))
+
+
+def operation_in(expr: Expr, accesses: Collection[int]) -> Expr:
+    """Return `expr` without the numbers of its accesses, and without subscripts in accesses to an array: so it is equal
+    to an operation that its copy may hold.
+    """
+    if isinstance(expr, Load):
+        return Load(expr.array, () if expr.access in accesses else expr.index)
+    return map_children(expr, lambda child: operation_in(child, accesses))
+
+
+class _Operations:
+    """Finds the operations around accesses `own` of a statement to `array`."""
+
+    def __init__(self, program: Program, array: str, own: Collection[int], types: Mapping[str, str]) -> None:
+        self.program, self.array, self.own, self.types = program, array, own, types
+
+    def around(self, statement: Statement, access: int) -> Iterator[Expr]:
+        """Yield those around one access, the innermost first."""
+        body = statement.body
+        values = (*body.computed, *(() if body.guard is None else (body.guard,)))
+        path = next(filter(None, (_path(value, access) for value in values)), ())
+        element = path[-1] if path else None
+        for outside, node in _outwards(path):
+            if not isinstance(element, Load) or not self._is_plain(node, element.index):
+                return
+            if c_type(node, self.types) == self.types[self.array] and _is_rounded(node, outside):
+                yield operation_in(node, self.own)
+
+    def _is_plain(self, expr: Expr, index: tuple[Expr, ...]) -> bool:
+        """Return whether an expression computes a real number from the element at `index`, scalars and literals."""
+        match expr:
+            case Int() | Real():
+                return True
+            case Load(index=()):
+                return self.program.array(expr.array).by_value
+            case Load():
+                return expr.access in self.own and expr.index == index
+            case Unary("-" | "+") | Cast() | Call() | Binary():
+                if isinstance(expr, Binary) and expr.op not in _ARITHMETIC:
+                    return False
+                if isinstance(expr, Call) and expr.function in BIT_FUNCTIONS:
+                    return False
+                return c_type(expr, self.types) in FLOATING and all(self._is_plain(c, index) for c in children(expr))
+            case _:
+                return False
+
+
+def _outwards(path: tuple[Expr, ...]) -> Iterator[tuple[Expr | None, Expr]]:
+    """Yield the operations on a path to an access, each after what is around it, the innermost first."""
+    for place in reversed(range(len(path) - 1)):
+        yield (path[place - 1] if place else None), path[place]
+
+
+def _path(expr: Expr, access: int) -> tuple[Expr, ...]:
+    """Return the expressions from `expr` to an access, which is the last; () if it is not in `expr`."""
+    if isinstance(expr, Load) and expr.access == access:
+        return (expr,)
+    for child in children(expr):
+        if path := _path(child, access):
+            return (expr, *path)
+    return ()
+
+
+def _is_rounded(expr: Expr, around: Expr | None) -> bool:
+    """Return whether no compiler fuses `expr` with what is `around` it (None: an assignment)."""
+    product = expr
+    while isinstance(product, Unary):
+        product = product.operand
+    if not (isinstance(product, Binary) and product.op == "*"):
+        return True
+    return isinstance(around, Call) or (isinstance(around, Binary) and around.op in "*/")
