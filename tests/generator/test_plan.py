@@ -71,7 +71,7 @@ def test_a_misspelt_kind_of_schedule_is_told_of_the_kinds() -> None:
 def test_the_plans_by_hand_of_the_page_about_decisions_can_be_read() -> None:
     page = (DOCS / "decisions.md").read_text(encoding="utf-8")
     plans = [plan_from_json(text) for text in re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)]
-    assert [type(plan.schedule) for plan in plans] == [TimeTiles, Hyperplanes, Hyperplanes]
+    assert [type(plan.schedule) for plan in plans] == [ScheduleChoice, TimeTiles, Hyperplanes, Hyperplanes]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schedule": 1, "kernels": []}', '{"schedule": {}, "kernels": 3}',
