@@ -23,6 +23,9 @@ from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import MAX_CONSTANT_ARRAYS, Target
 from generator.variant import WORD_BYTES, Constant, Placed, Texture
 
+_MOST_ELEMENTS = 2**31 - 1
+"""Of arrays, as device code subscripts them with int; those of programs are checked when they are read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placeable:
@@ -155,6 +158,9 @@ def _rows_refusal(array: Array, target: Target) -> str:
     if not target.image_pitch:
         return f"{target.name} has no two-dimensional textures over memory that kernels write; use texture"
     (width, height), (widest, highest) = _rows(array, target), target.image_2d
+    if (elements := width // _texels(array, target) * height) > _MOST_ELEMENTS:
+        return (f"with rows of {width} texels it has {elements} elements; device code subscripts with int, so at most "
+                f"{_MOST_ELEMENTS} are supported")
     if width > widest or height > highest:
         return (f"it needs {width} x {height} texels; two-dimensional textures of {target.name} have at most "
                 f"{widest} x {highest}")

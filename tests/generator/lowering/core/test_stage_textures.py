@@ -17,7 +17,7 @@ from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.frontend_py.problem import program_of, read_pipeline
 from generator.lowering import lower
-from generator.lowering.core.placement import stage_textures
+from generator.lowering.core.placement import placements, stage_textures
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Placement, Plan, plan_from_json
 from generator.problem import Problem
@@ -131,6 +131,20 @@ def test_refused(array: str, computed: tuple[tuple[str, Where], ...], target: Ta
     plan = default_plan(program, target, choice=Stages(computed))
     with pytest.raises(IllegalPlan, match=essence):
         lower(program, replace(plan, placement=((array, memory),)), target)
+
+
+def test_longer_rows_stay_within_what_int_subscripts_reach() -> None:
+    """On a GPU with CUDA's limits, the stage itself has fewer than 2^31 elements, with longer rows it has more."""
+    small, target = pipeline_program("harris", "small"), replace(GPU, image_1d=1 << 31, image_2d=(1 << 17, 65000))
+    for width, offered in ((33000, True), (33037, False)):
+        gray = replace(small.array("gray"), extents=(65000, width), declared=())
+        assert gray.elements < 2**31
+        program = replace(small, arrays=tuple(gray if array.name == "gray" else array for array in small.arrays))
+        (found,) = (one for one in stage_textures(program, target) if one.array == "gray")
+        assert ("texture2d" in found.memories) == offered
+    with pytest.raises(IllegalPlan, match=r"gray .* rows of 33088 texels .* int, so at most 2147483647"):
+        placements(program, replace(default_plan(small, target, choice=Stages()), placement=(("gray", "texture2d"),)),
+                   target)
 
 
 def test_a_device_without_small_texels_has_no_textures_of_bytes(tmp_path: Path) -> None:
