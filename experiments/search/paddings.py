@@ -50,9 +50,15 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
     The choices: no padding, padding, swizzled rows of all arrays. Of about equal ones, the one with most resident
     blocks, then the first. Instead of several arrays, only one is swizzled if that is about as good. Unchanged: kernels
     on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow; kernels without a
-    choice. `wide`: as in `Known`.
+    choice. `wide`: as in `Known`. Only the first choice is counted if it has hardly any conflicts: no other can
+    be better, as none takes less memory.
     """
-    best = {name: _best(found) for name, found in conflicts(program, plan, target, wide).items()}
+    choices = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
+    first = _counted(program, plan, target, {name: found[:1] for name, found in choices.items()})
+    settled = {name for name, [one] in first.items() if one.share > 1 - LEAST_GAIN}
+    rest = {name: found[1:] for name, found in choices.items() if name not in settled}
+    others = _counted(program, plan, target, rest)
+    best = {name: _best([*first.get(name, ()), *others.get(name, ())]) for name in {**first, **others}}
     if not best:
         return plan
     alone = {name: [replace(one.kernel, swizzled=(array,)) for array in one.kernel.swizzled]

@@ -98,7 +98,7 @@ def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monk
     made = with_fewest_conflicts(program, plan, HOPPER, True)
     changed = [bool(kernel.padding or kernel.swizzled) for kernel in made.kernels]
     assert changed == [n > 0 and n != refused for n in range(3)]
-    assert len(calls) == (3 if refused is None else 9)
+    assert len(calls) == (3 if refused in (None, 0) else 7), "the first kernel has no conflicts: it is counted once"
 
 
 def test_a_search_begins_with_them() -> None:
