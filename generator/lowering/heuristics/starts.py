@@ -118,8 +118,9 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     shapes = kernel_shapes(program, choice, target.dialect)
     default = default_plan(program, target, choice=choice)  # for the same x
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
+    points = partial(_kernel, _POINTS)
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
-        partial(_kernel, _POINTS),
+        points,
         _filling,
         *((_later,) if target.copies_asynchronously else ()),
         _outer,
@@ -128,12 +129,14 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
         makers = [
             partial(_kernel, _ROWS),
             _slab,
-            partial(_kernel, _POINTS),
+            points,
             partial(_kernel, _STRIPS),
             partial(_vectors, program),
         ]
         if any(shape.computes for shape in shapes):
             makers[:0] = [_steps, _band]
+        if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
+            makers.insert(1, makers.pop(makers.index(points)))
     makers.append(_warps)
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import prod
 
 import pytest
 
+from antune import halide as hl
 from experiments.search.paddings import with_fewest_conflicts
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, LevelName, RunOptions
 from explorer.registry import make_explorer
 from generator.frontend_c.source import Compilation
+from generator.frontend_py import problem as pipelines
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import default_partition, start_plans
 from generator.schedules.partition import Partition
+from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from graph.o1 import make_o1_space
@@ -27,6 +31,21 @@ from tests.support.slow import few
 from tests.support.space_plans import first_walks
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
 from tests.support.targets import CPU
+
+
+def sums_of_neighbours() -> hl.Func:
+    x, y, r, before, after = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 9)]), hl.Func("before"), hl.Func("after")
+    before[x, y] = hl.f32(x * y)
+    after[x, y] = 0.0
+    after[x, y] += before[x, y + r] * 0.5
+    return after
+
+
+def differences() -> hl.Func:
+    x, y, before, after = hl.Var("x"), hl.Var("y"), hl.Func("before"), hl.Func("after")
+    before[x, y] = hl.f32(x * y)
+    after[x, y] = before[x, y + 1] - before[x, y]
+    return after
 
 
 @pytest.mark.parametrize("name", few(NAMES, ("bicg", "gemm", "mvt")))
@@ -46,6 +65,14 @@ def test_cpus_start_with_about_one_part_of_whole_rows_per_core(units: int) -> No
     for kernel in slabs.kernels:
         assert kernel.block == (1, 1) and kernel.tile[1] == 2048
         assert kernel.tile[0] == 32 or kernel.tile[0] <= 1300 / units < 2 * kernel.tile[0], "2048 x 32 points at most"
+
+
+@pytest.mark.parametrize(("stage", "summed"), [(sums_of_neighbours, True), (differences, False)])
+def test_cpus_run_sums_of_neighbours_side_by_side_in_an_early_plan(stage: Callable[[], hl.Func], summed: bool) -> None:
+    """Blocks that compute another stage: with sums, the second plan has a thread per point."""
+    program = pipelines.program_of([stage()], [64, 48])
+    _, second, *_ = start_plans(program, CPU, Stages((("before", "block"),)))
+    assert any(prod(kernel.block) > 1 for kernel in second.kernels) == summed
 
 
 @pytest.mark.parametrize(("extents", "least"), [((100, 2), 32), ((3, 100), 32), ((5, 5), 32), ((2, 3), 8)])
