@@ -63,6 +63,8 @@ def test_the_numbers_of_opencl_are_right() -> None:
         "R": cl.channel_order.R,
         "RG": cl.channel_order.RG,
         "SIGNED_INT32": cl.channel_type.SIGNED_INT32,
+        "UNSIGNED_INT8": cl.channel_type.UNSIGNED_INT8,
+        "UNSIGNED_INT16": cl.channel_type.UNSIGNED_INT16,
         "UNSIGNED_INT32": cl.channel_type.UNSIGNED_INT32,
         "FLOAT": cl.channel_type.FLOAT,
         "MEM_OBJECT_IMAGE2D": cl.mem_object_type.IMAGE2D,
