@@ -126,7 +126,7 @@ def build(seed: int = 0) -> hl.Func:
     else:  # an image that is larger than the result
         maker.plane(hl.i16(maker.wide(image[maker.x + 64, maker.y + 64]) & 1023), 0)
     wanted = maker.draw.randint(3, 13)
-    while maker.count < wanted:
+    while maker.count < wanted:  # as in random_dag, whose lines must stay: measured plans belong to them
         kind = maker.draw.choices(KINDS, CHANCES)[0]
         coarse = [one for one in maker.planes if one.level > 0]
         if kind == "doubled" and coarse:
