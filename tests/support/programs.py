@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,13 +46,22 @@ def program_of(text: str, parameters: Mapping[str, int] | None = None, *, functi
                scop: int | None = None, compilation: Compilation | None = None) -> Program:
     """Return the Program of C `text`; array extents must be integer expressions over `parameters`.
 
+    Cases of one test ask for the same program, and reading it takes more time than they do: the last ones are kept.
+
     Raises:
         InputError: the front end refuses it.
     """
+    return _program(text, tuple((parameters or {}).items()), function, scop, compilation or Compilation())
+
+
+@lru_cache(maxsize=16)
+def _program(text: str, parameters: tuple[tuple[str, int], ...], function: str | None, scop: int | None,
+             compilation: Compilation) -> Program:
     with tempfile.TemporaryDirectory(prefix="antune-test-") as folder:
-        source = read_scop(write_c(text, Path(folder)), compilation or Compilation(), function, scop)
-    values = {name: (parameters or {}).get(name, 0) for name in source.parameters}
-    return extract(source, values, extents_of(source, {**(parameters or {}), **values}))
+        source = read_scop(write_c(text, Path(folder)), compilation, function, scop)
+    given = dict(parameters)
+    values = {name: given.get(name, 0) for name in source.parameters}
+    return extract(source, values, extents_of(source, given | values))
 
 
 def extents_of(source: ScopSource, values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:

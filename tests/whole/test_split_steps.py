@@ -133,8 +133,8 @@ def test_a_missing_barrier_is_found(
 
 @pytest.mark.parametrize("sizes", [ROWS, SEVERAL], ids=["rows", "several rows"])
 @pytest.mark.parametrize("name", few(STEPS, ("jacobi-1d", "fdtd-2d")))
-def test_nvrtc_spills_nothing(name: str, sizes: Sizes) -> None:
+@pytest.mark.parametrize(("major", "minor"), few([(8, 0), (7, 5), (9, 0)], 1))
+def test_nvrtc_spills_nothing(name: str, sizes: Sizes, major: int, minor: int) -> None:
     for tenths in (5, 10) if name != "heat-3d" else (5,):
         found, plan = found_plan(name, sizes, tenths)
-        for capability in ((7, 5), (8, 0), (9, 0)):
-            check_spills(lower(found.program, plan, HOPPER).source, capability)
+        check_spills(lower(found.program, plan, HOPPER).source, (major, minor))

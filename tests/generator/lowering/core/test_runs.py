@@ -60,5 +60,5 @@ def test_runs_divide_the_points(run: int) -> None:
 
 def test_kernels_of_several_time_steps_are_offered_neither_runs_nor_vectors() -> None:
     program = problem("jacobi-1d", ("N=3000", "TSTEPS=20")).program
-    plans = [plan for plan in random_plans(program, HOPPER, "o1", 100, 3) if isinstance(plan.schedule, TimeTiles)]
+    plans = [plan for plan in random_plans(program, HOPPER, "o1", 40, 3) if isinstance(plan.schedule, TimeTiles)]
     assert plans and all(lower(program, plan, HOPPER) for plan in plans)
