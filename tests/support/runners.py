@@ -111,8 +111,9 @@ def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
 
 
 def _hang() -> None:
-    """Wait for ever in a C function that holds the interpreter lock, like isl, and that no signal ends; but, unlike isl,
-    without taking a core from the tests beside.
+    """Wait for ever in a C function that holds the interpreter lock, as isl does, and that no signal ends.
+
+    Unlike isl, it leaves the core to the tests beside.
     """
     mutex, library = ctypes.create_string_buffer(64), ctypes.PyDLL(None)  # of 40 bytes on Linux; zeros: nobody has it
     for _ in range(2):
