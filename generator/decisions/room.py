@@ -10,7 +10,17 @@ from dataclasses import dataclass
 
 from generator.decisions.candidate_sizes import Geometry, caps, geometry
 from generator.decisions.shape import Shape
-from generator.decisions.size_lists import HOST, INNER_TILES, LONG, PAPER, TILES, WIDE, CandidateSizes, Sizes
+from generator.decisions.size_lists import (
+    HOST,
+    INNER_TILES,
+    LONG,
+    PAPER,
+    STEPS,
+    TILES,
+    WIDE,
+    CandidateSizes,
+    Sizes,
+)
 from generator.target import Target
 
 
@@ -64,7 +74,7 @@ def room_of(shape: Shape, target: Target, wide: bool, walk: int) -> Room:
     """Return the sizes for a kernel that walks so many rows at a time (0: it does not)."""
     largest = largest_tiles(shape, wide, target)
     whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
-    offer = geometry(largest, target, candidates_of(shape, wide, target), walk)
+    offer = geometry(largest, target, candidates_of(shape, wide, target, walk), walk)
     return Room(shape, offer, whole, target.local_bytes)
 
 
@@ -73,11 +83,11 @@ def largest_tiles(shape: Shape, wide: bool, target: Target) -> Sizes:
     return caps(shape.extents[::-1], candidates_of(shape, wide, target))
 
 
-def candidates_of(shape: Shape, wide: bool, target: Target) -> CandidateSizes:
-    """Return the tile and block sizes for this kind of kernel."""
+def candidates_of(shape: Shape, wide: bool, target: Target, walk: int = 0) -> CandidateSizes:
+    """Return the tile and block sizes for this kind of kernel, which walks so many rows at a time (0: it does not)."""
     if shape.coarse or is_long(shape, wide):
         return TILES if shape.coarse else LONG
-    return PAPER if not wide else HOST if target.shares_host_cores else WIDE
+    return PAPER if not wide else WIDE if not target.shares_host_cores else STEPS if walk else HOST
 
 
 def is_long(shape: Shape, wide: bool) -> bool:

@@ -48,6 +48,11 @@ WIDE = CandidateSizes(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 
 HOST = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
 """For CPUs, whose threads may run whole rows of a large array: few large blocks have less scheduling overhead."""
 
+STEPS = CandidateSizes(HOST.sizes, 4 * HOST.max_points, True)
+"""For blocks on CPUs that walk down their tiles: their stages take the room of a step, and rows of large images with
+all their colours are a tile of enough steps.
+"""
+
 LONG = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
 """For kernels whose blocks update private copies: a copy costs the same for a small tile as for a large one."""
 

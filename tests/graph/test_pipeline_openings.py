@@ -7,11 +7,13 @@ from math import prod
 
 import pytest
 
+from antune import halide as hl
 from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
+from generator.frontend_py import problem as pipelines
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.polyhedral.pipelines.stage_facts import stage_facts
@@ -53,6 +55,24 @@ def test_bands_hold_all_colours_and_whole_rows_as_far_as_there_is_room() -> None
     narrow = start_plans(program, small, schedule)[1].kernels[-1]
     assert prod(narrow.tile) < prod(band.tile)
     assert all(lower(program, found, small).kernels for found in start_plans(program, small, schedule)[:2])
+
+
+def test_steps_hold_all_colours_of_whole_rows_of_a_large_image() -> None:
+    """One colour per block computes the grey values three times."""
+
+    def sharper() -> hl.Func:
+        x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+        image, gray, out = hl.ImageParam(hl.Float(32), 3, "image"), hl.Func("gray"), hl.Func("out")
+        gray[x, y] = image[x, y, 0] + image[x, y, 1] + image[x, y, 2]
+        out[x, y, c] = image[x, y, c] * (gray[x, y] + gray[x, y + 1])
+        out.bound(c, 0, 3)
+        return out
+
+    program = pipelines.program_of([sharper()], [1536, 2560, 3])
+    schedule = openings(stage_facts(program), CPU)[1]
+    plan = next(plan for plan in start_plans(program, CPU, schedule) if plan.kernels[-1].walk)
+    assert plan.kernels[-1].tile == (4, 32, 2048)
+    assert walk_to(make_reachable_space(program, CPU, OPTIONS), plan).plan == plan
 
 
 def test_gpus_also_start_with_tiles_of_warps_half_in_registers() -> None:

@@ -28,7 +28,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.size_lists import MIN_THREADS
+from generator.decisions.size_lists import MIN_THREADS, STEPS
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.lowering.heuristics.filling import filling
@@ -240,6 +240,8 @@ def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     *outer, rows, longest = (_cover(extent) for extent in shape.extents)
     share = max(2, _cover(shape.extents[-2] // (_PARTS * target.compute_units) + 1))
     tile = (*(size if size <= _SHORT else 1 for size in outer), min(rows, share, _STEPS), min(longest, _WHOLE[1][0]))
+    while prod(tile) > STEPS.max_points and tile[-2] > 2:
+        tile = (*tile[:-2], tile[-2] // 2, tile[-1])
     shape, room = shape.walking(1), min(_BAND_BYTES, target.local_bytes)
     while tile[-1] > _LEAST_BAND_X and shape.shared_bytes(tile, 1) > room:
         tile = (*tile[:-1], tile[-1] // 2)
