@@ -211,6 +211,8 @@ def _loops(plan: KernelPlan) -> Iterator[str]:
     """What a block does before and in its loops over steps and inner tiles."""
     if plan.whole:
         yield f"    before steps or inner tiles, a block computes all that its tile needs of {', '.join(plan.whole)}"
+    for name, shared_by in plan.levels:
+        yield f"    the threads of a {shared_by} compute {name} together, before each {plan.level} computes its tile"
     if plan.walk:
         yield f"    a block goes down its tile, {plan.walk} row(s) per step, and keeps rows that the next step needs"
 

@@ -16,6 +16,8 @@ from generator.program import ELEMENT_BYTES
 
 Level: TypeAlias = Literal["block", "sub-group", "thread"]
 """Threads that work together: a block, a sub-group (warp), or a single thread."""
+Levels: TypeAlias = tuple[tuple[str, Level], ...]
+"""Stages of a kernel with levels of their own, sorted by name."""
 
 
 @dataclass(frozen=True, slots=True)

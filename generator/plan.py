@@ -24,6 +24,7 @@ from generator.decisions.exchange import EXCHANGE
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.level import LEVEL
+from generator.decisions.levels import LEVELS
 from generator.decisions.padding import PADDING
 from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.products import PRODUCTS
@@ -45,7 +46,7 @@ from generator.decisions.x_dimension import X_DIMENSION
 from generator.errors import IllegalPlan, InputError
 from generator.forms import NAMES, Form, are_pairs, check_fields, list_of, pairs
 from generator.json_text import parse_json
-from generator.nest import Level
+from generator.nest import Level, Levels
 from generator.precision import Products, product_tolerance
 from generator.schedules.schedule import Schedule, schedule_from_json
 
@@ -95,6 +96,12 @@ class KernelPlan:
     streamed: tuple[str, ...] = STREAMED.default
     swizzled: tuple[str, ...] = SWIZZLED.default
     prologue: bool = PROLOGUE.default
+    levels: Levels = LEVELS.default
+
+    @property
+    def stages_around(self) -> tuple[str, ...]:
+        """The stages with levels of their own, which are computed around the tile."""
+        return tuple(name for name, _ in self.levels)
 
     def besides(self, *honoured: str) -> tuple[str, ...]:
         """Return the fields that differ from their defaults, except statements, sizes and those in `honoured`."""
@@ -131,6 +138,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     COMBINE,
     EXCHANGE,
     COLUMNS,
+    LEVELS,
     LEVEL,
     STREAMED,
 )

@@ -48,7 +48,16 @@ class TwoDimensional:
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
     apart: tuple[tuple[str, ...], ...] = ()
+    cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
+
+    def without(self, stages: tuple[str, ...]) -> TwoDimensional:
+        """Nobody asks."""
+        raise AssertionError(f"it computes no stages, not {stages}")
+
+    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+        """Nobody asks."""
+        raise AssertionError(f"it computes no stages, not {stages}")
 
     def holding(self, whole: tuple[str, ...]) -> TwoDimensional:
         """Nobody asks."""

@@ -7,24 +7,16 @@ a weaker one, a thread none; smaller tiles overlap more.
 
 from __future__ import annotations
 
-from math import prod
 from typing import get_args
 
-from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import KernelDecision, Known, Offer, Row
-from generator.decisions.combine import COMBINE, parts_bytes
-from generator.decisions.fractions import lanes_of, team_tile
 from generator.decisions.in_registers import IN_REGISTERS
-from generator.decisions.sizes import SIZES
-from generator.decisions.walk import WALK, walked
+from generator.decisions.levels import LEVELS
+from generator.decisions.team_room import smaller_teams
 from generator.forms import one_of
 from generator.nest import Level
-from generator.target import LANES
 
 _DEFAULT: Level = "block"
-THREAD_BYTES, HOST_THREAD_BYTES = 256, 32 * 1024
-"""The most bytes of arrays that a thread may keep: 64 registers of a GPU; on a CPU, the size of its first-level cache.
-"""
 
 
 def _offer(known: Known) -> Offer[Level]:
@@ -32,27 +24,9 @@ def _offer(known: Known) -> Offer[Level]:
         return Offer((_DEFAULT,))
     if known[IN_REGISTERS]:
         return Offer(("sub-group",))
-    block, private = known[SIZES].block, known[COMBINE] == "private"
-    found: list[Level] = [_DEFAULT]
-    lanes = lanes_of(known)
-    if lanes is not None and prod(block) > LANES and _whole_steps(known, lanes):
-        room = (known.target.local_bytes - parts_bytes(known)) // (prod(block) // LANES)
-        if kept_bytes(known, team_tile(known, lanes), private) <= room:
-            found.append("sub-group")  # a block that is one warp needs no other level
-    most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
-    if kept_bytes(known, team_tile(known, one), private) <= most and _whole_steps(known, one):
-        found.append("thread")
-    return Offer(tuple(found), (("offered", " ".join(found)),))
-
-
-def _whole_steps(known: Known, threads: tuple[int, ...]) -> bool:
-    """Return whether the tile of a team of so many threads has at least two whole steps, each of whole rows of threads.
-    """
-    if not (walk := known[WALK]):
-        return True
-    d = walked(len(threads))
-    rows = team_tile(known, threads)[d]
-    return walk % threads[d] == 0 and rows > walk and rows % walk == 0
+    of_block = [name for name, _ in known[LEVELS]]
+    found = (*(() if of_block else (_DEFAULT,)), *smaller_teams(known, of_block))
+    return Offer(found, (("offered", " ".join(found)),))
 
 
 LEVEL = KernelDecision(

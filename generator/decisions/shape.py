@@ -73,6 +73,12 @@ class Shape(Protocol):
         """Each stage that its blocks compute, with those that it is computed from (generator.decisions.whole)."""
 
     @property
+    def cuts(self) -> tuple[tuple[str, ...], ...]:
+        """Sets of the stages that its blocks compute which can be computed before the others
+        (generator.decisions.levels).
+        """
+
+    @property
     def privatizes(self) -> bool:
         """Whether its blocks can update a private copy of an array."""
 
@@ -129,6 +135,12 @@ class Shape(Protocol):
 
     def holding(self, whole: tuple[str, ...]) -> Shape:
         """Return the same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
+
+    def without(self, stages: tuple[str, ...]) -> Shape:
+        """Return the same kernel, whose tiles have no boxes of `stages`, because more threads compute them."""
+
+    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+        """Return the bytes of shared memory of the boxes of `stages` for a tile."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile, and may copy what only their tile needs."""

@@ -53,7 +53,14 @@ class FakeShape:
     diagonals: tuple[int, ...] = ()
     contraction: tuple[int, int] | None = None
     apart: tuple[tuple[str, ...], ...] = ()
+    cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
+
+    def without(self, stages: tuple[str, ...]) -> FakeShape:
+        raise AssertionError(f"it computes no stages, not {stages}")
+
+    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+        raise AssertionError(f"it computes no stages, not {stages}")
 
     def holding(self, whole: tuple[str, ...]) -> FakeShape:
         raise AssertionError(f"it computes no stages, but {whole} are wanted")

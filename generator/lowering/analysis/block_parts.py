@@ -11,7 +11,7 @@ from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
 from generator.polyhedral.memory.footprint import Extent, StagedArray
 from generator.polyhedral.memory.private import update_box
-from generator.polyhedral.memory.rough_boxes import block_bytes
+from generator.polyhedral.memory.rough_boxes import block_bytes, tile_bytes
 from generator.polyhedral.memory.wavefront_boxes import MOST_SHARED, box_bytes, copied_arrays, worthwhile_boxes
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import ELEMENT_BYTES, Program
@@ -23,7 +23,8 @@ _NO_ROOM = 2**62
 class BlockStages:
     """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`.
 
-    `walk`: the number of rows of a tile that a block computes at a time (0: all), except for the stages `whole`.
+    `walk`: the number of rows of a tile that a block computes at a time (0: all), except for the stages `whole`. Those
+    `around` it have other levels, and no boxes for a tile.
     """
 
     program: Program
@@ -31,12 +32,20 @@ class BlockStages:
     order: tuple[int, ...] = ()
     walk: int = 0
     whole: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
 
     def bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int) -> int:
         """Return their approximate shared memory; more than any device has where blocks cannot hold them."""
         inner, part = 1 if self.walk else inner_tile, reordered(self.part, self.order)
         try:
-            return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole)
+            return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole, self.around)
+        except IllegalPlan:
+            return _NO_ROOM
+
+    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+        """Return the same for the boxes of `stages` of a whole tile."""
+        try:
+            return tile_bytes(self.program, reordered(self.part, self.order), tile, padding, stages)
         except IllegalPlan:
             return _NO_ROOM
 

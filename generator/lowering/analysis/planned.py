@@ -120,6 +120,9 @@ def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
     if kernel.whole and not stored.refusal:
         stored = replace(stored, refusal=f"it computes {', '.join(kernel.whole)} for whole tiles, the rest in steps")
+    if kernel.levels and not stored.refusal:
+        named = ", ".join(f"{name} by each {level}" for name, level in kernel.levels)
+        stored = replace(stored, refusal=f"it computes {named}, the rest by each {kernel.level}")
     if stored.refusal:
         return Cut(stored, kernel.tile, kernel.block, kernel.level)
     extents = (stored.timed.flow if stored.timed else flow).array(stored.output).extents

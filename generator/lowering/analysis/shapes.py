@@ -32,6 +32,7 @@ from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.memory.private import private_updates
+from generator.polyhedral.pipelines.levels import cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.whole import sets_of
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
@@ -170,6 +171,12 @@ class KernelShape:
         return sets_of(stages.program, stages.part.statements) if stages else ()
 
     @property
+    def cuts(self) -> tuple[tuple[str, ...], ...]:
+        """See Shape."""
+        stages = self.blocks if isinstance(self.blocks, BlockStages) else None
+        return cuts_of(stages.program, stages.part.statements) if stages else ()
+
+    @property
     def timed(self) -> bool:
         """Whether it runs several time steps per launch."""
         return isinstance(self.blocks, TimeBoxes)
@@ -226,6 +233,16 @@ class KernelShape:
         """See Shape."""
         assert isinstance(self.blocks, BlockStages)
         return replace(self, blocks=replace(self.blocks, whole=whole))
+
+    def without(self, stages: tuple[str, ...]) -> KernelShape:
+        """See Shape."""
+        assert isinstance(self.blocks, BlockStages)
+        return replace(self, blocks=replace(self.blocks, around=stages))
+
+    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+        """See Shape."""
+        assert isinstance(self.blocks, BlockStages)
+        return self.blocks.tile_bytes(stages, tile, padding)
 
     def along_diagonals(self) -> KernelShape:
         """See Shape. A copy is as large as the tile of the wavefront needs."""

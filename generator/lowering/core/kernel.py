@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
 
-from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
+from generator.lowering.core.fitting import check_lanes, check_places, check_walk
 from generator.lowering.core.gpu_loops import for_gpus
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
@@ -26,11 +26,11 @@ from generator.lowering.memory.barriers import BarrierRefused, check_barriers, i
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
 from generator.lowering.memory.inlined import check_length
+from generator.lowering.memory.outer import OuterBoxes, Surrounding, Teams, surrounded, teams_of
 from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.swizzle import with_swizzles
-from generator.lowering.memory.teams import Team, team_of
 from generator.lowering.memory.wavefront_copies import wavefront_copies, with_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.nest import (
@@ -71,7 +71,6 @@ from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.used_blocks import used_blocks
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.pipelines.stages import reached
-from generator.polyhedral.pipelines.whole import check_whole
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
@@ -130,33 +129,26 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
                   dialect: Dialect) -> LoweredKernel:
     """Return the kernel with exactly the copies of `plan`. Raises IllegalPlan as `lower_kernel`."""
-    _check_walk(plan, frame)
-    _check_whole(program, part, plan)
-    part, team = reordered(part, plan.order), team_of(plan, dialect)
-    check_lanes(plan, team)
-    within = team.plan(plan)
+    check_walk(plan, frame.reductions)
+    check_places(program, part, plan)
+    part, teams = reordered(part, plan.order), teams_of(plan, dialect)
+    check_lanes(plan, teams.inner)
+    within = teams.plan
     if plan.products != "full":
-        return finished(program, plan, team, _on_tensor_cores(program, part, frame, plan), dialect)
+        return finished(program, plan, teams, _on_tensor_cores(program, part, frame, plan), dialect)
     if plan.diagonals:
-        return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
+        return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
-    points = plan_points(program, part, plan.whole)
+    points = plan_points(program, part, plan.whole, plan.stages_around)
     mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
     if plan.in_registers:
-        return finished(program, plan, team, _split(program, part, frame, within, mapped), dialect)
+        return finished(program, plan, teams, _split(program, part, frame, within, mapped), dialect)
     try:
-        made = _generated(program, part, frame, within, mapped, True)
+        made = _generated(program, part, frame, teams, mapped, True)
     except MissingLoop:  # isl has put a condition in place of the loop over a thread's points
-        made = _generated(program, part, frame, within, mapped, False)
-    return finished(program, plan, team, made, dialect)
-
-
-def check_lanes(plan: KernelPlan, team: Team) -> None:
-    """Raise IllegalPlan if there are no lanes to hold the part of the tile that should be in registers."""
-    if plan.in_registers and team.level != "sub-group":
-        raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
-                          "tiles of sub-groups have lanes that hold them; use the level sub-group")
+        made = _generated(program, part, frame, teams, mapped, False)
+    return finished(program, plan, teams, made, dialect)
 
 
 def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan) -> TeamKernel:
@@ -166,7 +158,7 @@ def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: Ker
     cores, rest = tensor_kernel(found, plan, frame.prefix, taken), rest_plan(plan)
     mapped = map_kernel(found.rest, rest, fill_points(found.program, found.rest))
     check_mapped(found.rest, mapped.tree)
-    made = _generated(found.program, found.rest, replace(frame, whole=False), rest, mapped, False)
+    made = _generated(found.program, found.rest, replace(frame, whole=False), Teams.of_block(rest), mapped, False)
     used = used_blocks(found.rest, mapped.tree, mapped.blocks, found.statement, frame.prefix)
     first = cores.body if used is None else (If(used, cores.body),)
     return replace(made, boxes=(*cores.boxes, *made.boxes), body=(*first, *cores.placed(made.body)))
@@ -180,30 +172,31 @@ def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, m
                       tuple(with_factors(node, plan.unroll, False) for node in body))
 
 
-def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
+def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, mapped: MappedKernel,
                registers: bool) -> TeamKernel:
-    """Return the loops of a kernel that is known to be legal, with results in `registers` if the Plan uses them.
+    """Return the loops of the innermost team of a kernel that is known to be legal, with results in `registers` if the
+    Plan uses them.
 
     Raises:
         MissingLoop: results cannot be kept in registers.
         IllegalPlan: a size rule or a barrier rule is broken.
     """
-    names = _loop_names(program, part, mapped, frame.prefix)
+    plan, names = teams.plan, _loop_names(program, part, mapped, frame.prefix)
     loops = point_loops(mapped.tree, part.domain, names, mapped.several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops, frame.whole), taken,
                 registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, kept.elements) if fill_up else None
-    staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
-        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
-                                                           tuple(points.dim for points in mapped.several)))
+    staged = _staged(program, part, teams, taken, mapped) if whole is None else _staged(
+        whole.program, whole.part, teams, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
+                                                            tuple(points.dim for points in mapped.several)))
     owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     nest = with_wanted(nest, names, Named(staged.program, staged.part, staged.mapped.tree), plan)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
-    computing = Computing(staged.program, staged.computed, plan.block, taken)
+    computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
@@ -213,7 +206,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
     return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private),
-                      tuple(body))
+                      tuple(body), staged.around.filled(staged.program, taken))
 
 
 def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
@@ -251,64 +244,52 @@ class _Staged:
     mapped: MappedKernel
     arrays: tuple[CopiedBox, ...]
     computed: tuple[ComputedBox, ...]
+    around: OuterBoxes
 
 
-def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
+def _staged(program: Program, part: KernelPart, teams: Teams, taken: set[str], mapped: MappedKernel) -> _Staged:
     """Return a kernel in blocks and threads with its shared copies and boxes, which are checked exactly.
 
     New names are added to `taken`. Raises IllegalPlan.
     """
-    points = plan_points(program, part, plan.whole)
+    plan = teams.plan
+    points = plan_points(program, part, plan.whole, plan.stages_around)
     arrays = copied_boxes(program, part, plan, points, taken)
     for local in arrays:
         check_copied(program, part, plan, points[local.point], local.footprint, local.box)
-    computed = computed_boxes(program, part, plan, points, taken)
-    return _Staged(program, part, points, mapped, arrays, computed)
+    computed = computed_boxes(program, part, plan, points, taken, teams.around)
+    around = OuterBoxes(teams, tuple(box for box in computed if box.around), len(points))
+    return _Staged(program, part, points, mapped, arrays, tuple(box for box in computed if not box.around), around)
 
 
 @dataclass(frozen=True, slots=True)
 class TeamKernel:
-    """The kernel of a team: the number of tiles per dimension (outermost first), host iterators, boxes, loops."""
+    """The kernel of a team: the number of tiles per dimension (outermost first), host iterators, boxes, loops; what the
+    threads around the team do before (from the inside).
+    """
 
     tiles: tuple[int, ...]
     prefix: tuple[str, ...]
     boxes: tuple[LocalBox, ...]
     body: tuple[Node, ...]
+    around: tuple[Surrounding, ...] = ()
 
 
-def _check_walk(plan: KernelPlan, frame: Frame) -> None:
-    """Raise IllegalPlan if the threads of a block that walks, or runs diagonals, would combine values over a whole
-    tile.
-    """
-    if plan.diagonals and frame.reductions:
-        raise IllegalPlan(f"diagonals of {', '.join(plan.statements)}: its updates in any order "
-                          f"({', '.join(frame.reductions)}) are for one thread per tile")
-    if plan.walk and frame.reductions:
-        raise IllegalPlan(f"{plan.walk} rows per step of {', '.join(plan.statements)}: its updates in any order "
-                          f"({', '.join(frame.reductions)}) are for a whole tile at once")
-
-
-def _check_whole(program: Program, part: KernelPart, plan: KernelPlan) -> None:
-    """Raise IllegalPlan for stages of the whole tile that cannot be, or where a tile has a lowering of its own."""
-    if plan.whole and (plan.in_registers or plan.diagonals or plan.products != "full"):
-        raise IllegalPlan(f"stages of the whole tile of {', '.join(plan.statements)}: not with tiles partly in "
-                          "registers, with diagonals or on tensor cores; leave out `whole`")
-    check_whole(program, part.statements, plan.whole)
-
-
-def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
+def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
     """Return the kernel in blocks.
 
     Raises IllegalPlan if not all threads of a team reach its barriers, loops with barriers are to be unrolled although
     the dialect does not allow it, or rows cannot be swizzled.
     """
+    team = teams.inner
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
-    if team.level == "thread" or prod(plan.block) == 1:
-        body = noted_alone(body)
+    body = noted_alone(body) if team.level == "thread" else body
+    body, outer = surrounded(team, body, made.tiles, made.around)
+    shared = (*outer, *shared)
     if prod(plan.block) == 1:
-        body = one_thread(body, thread_names(len(plan.block)), made.boxes)
+        body = one_thread(noted_alone(body), thread_names(len(plan.block)), (*made.boxes, *outer))
         shared = tuple(in_a_row(box) for box in shared)
     body, shared = for_gpus(program, body, shared, plan, made.prefix)
     body = with_swizzles(body, shared if prod(plan.block) > 1 else (), plan)
@@ -317,7 +298,7 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
                            tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
-                           team.grid(made.tiles), body, shared, plan.columns,
+                           teams.grid(made.tiles), body, shared, plan.columns,
                            streamed=streamed_arrays(program, plan, body))
     return countable(kernel, LANGUAGES[dialect].most_blocks)
 

@@ -20,14 +20,15 @@ from generator.decisions.size_lists import InnerTiles
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.core.kernel import TeamKernel, check_lanes, finished
+from generator.lowering.core.fitting import check_lanes
+from generator.lowering.core.kernel import TeamKernel, finished
 from generator.lowering.core.split_steps import split_steps
 from generator.lowering.core.time_parts import Copies, Steps, TimeNames
 from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import padded_rows
+from generator.lowering.memory.outer import teams_of
 from generator.lowering.memory.sub_tiles import sub_tiles_of
 from generator.lowering.memory.team_tile import TeamTile, TimeBox, grown_sizes, of_arrays
-from generator.lowering.memory.teams import team_of
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.mapping import check_besides, check_sizes
 from generator.polyhedral.time.time_relations import check_time_tiles
@@ -83,9 +84,9 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     """
     loop = required_time_loop(program)
     _check_plan(plan, loop)
-    team = team_of(plan, dialect)
-    check_lanes(plan, team)
-    within = team.plan(plan)
+    teams = teams_of(plan, dialect)
+    check_lanes(plan, teams.inner)
+    within = teams.plan
     sizes = of_arrays(within.tile, plan.order)
     check_time_tiles(program, schedule.steps, sizes)
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
@@ -102,7 +103,7 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     tiles = tuple(-(-loop.extents[d] // sizes[d]) for d in tile.dims)
     more = tuple(scratch.values())
     made = TeamKernel(tiles, (names.chunk.name,), tuple(boxes.values()), body)
-    lowered = finished(program.with_arrays(more), plan, team, made, dialect)
+    lowered = finished(program.with_arrays(more), plan, teams, made, dialect)
     launch = Launch(kernel_name(0), tuple(Int(n) for n in lowered.launched), (names.chunk,))
     host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
     return TimeKernel(lowered, (host,), more)

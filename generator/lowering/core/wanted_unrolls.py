@@ -55,7 +55,8 @@ def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> Kern
     if not plan.unrolls:
         return plain
     part = reordered(part, plan.order)
-    keys = loop_keys(map_kernel(part, plain, plan_points(program, part, plan.whole)).tree, part.domain, program)
+    points = plan_points(program, part, plan.whole, plan.stages_around)
+    keys = loop_keys(map_kernel(part, plain, points).tree, part.domain, program)
     there = {key.name for key in keys.values()}
     return replace(plain, unrolls=tuple((loop, factor) for loop, factor in plan.unrolls if loop in there))
 

@@ -22,7 +22,7 @@ from generator.lowering.memory.cooperative import all_fill, all_lines
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.memory.boxes import STEP, ring_rows, stage_boxes, tile_names
+from generator.polyhedral.memory.boxes import STEP, Around, ring_rows, stage_boxes, tile_names
 from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
@@ -33,24 +33,28 @@ NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ComputedBox(LocalBox):
-    """The box of a stage at fill point `point`; `whole`: of the whole tile, for all of its steps and inner tiles."""
+    """The box of a stage at fill point `point`; `whole`: of the whole tile, for all of its steps and inner tiles;
+    `around`: of several tiles, before all of them.
+    """
 
     point: int
     whole: bool = False
+    around: bool = False
 
 
 def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[FillPoint],
-                    taken: set[str]) -> tuple[ComputedBox, ...]:
-    """Return the boxes that a kernel computes, point by point, in order of computation; new names are added to `taken`.
+                   taken: set[str], around: tuple[Around, ...] = ()) -> tuple[ComputedBox, ...]:
+    """Return the boxes that a kernel computes, point by point, in order of computation; then those `around` its tile,
+    with the numbers of more points. New names are added to `taken`.
 
     Raises:
         IllegalPlan: as `stage_boxes`.
     """
     result = []
-    for number, point in enumerate(points):
-        if not point.computed:
-            continue
-        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk, plan.whole):
+    numbers = [number for number, point in enumerate(points) if point.computed]
+    for number in (*numbers, *range(len(points), len(points) + len(around))):
+        outside = number >= len(points)
+        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk, plan.whole, around):
             name = fresh_name(f"{box.array}_here", taken)
             variables = corner_variables(box.array, box.corner, "at", taken)
             ring = None if box.slides is None else _ring(box, box.slides)
@@ -58,7 +62,7 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
                 ring.rows if d == ring.dim else n for d, n in enumerate(box.sizes))
             result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
                                       padded_rows(sizes, plan.padding), variables, "compute", "block", number,
-                                      whole=point.whole, ring=ring))
+                                      whole=not outside and points[number].whole, around=outside, ring=ring))
     return tuple(result)
 
 
@@ -155,9 +159,12 @@ class Computing:
 
     def kept(self, array: str, index: tuple[Expr, ...], at: Entered | None) -> Load:
         """Return the element `index` of a stage that threads compute together, from its box. Raises IllegalPlan."""
+        found = [a for a in self.arrays if a.array == array]
+        if found[0].around:
+            return found[0].element(index)
         if at is None:  # isl put the filling of the box under a separate condition
             raise IllegalPlan("a barrier would stand under a condition")
-        local = next(a for a in self.arrays if a.array == array and (a.whole or a.point == at.number))
+        local = next(a for a in found if a.whole or a.point == at.number)
         return local.at(at.tiles).element(index)
 
     def value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],

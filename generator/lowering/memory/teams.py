@@ -25,6 +25,9 @@ from generator.plan import KernelPlan
 from generator.polyhedral.memory.mapping import block_names, check_sizes, thread_names
 from generator.target import LANES, LANGUAGES, Dialect
 
+OUTER = "outer "
+"""Before the name of a block index in loops of a team: the tile around the team's, not yet put into blocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Team:
@@ -80,6 +83,8 @@ class Team:
         dims = len(self.count)
         if name.name in block_names(dims):
             return self._tile(block_names(dims).index(name.name))
+        if name.name.startswith(OUTER):
+            return Name(name.name.removeprefix(OUTER))
         if name.name in thread_names(dims):
             d = thread_names(dims).index(name.name)
             return (

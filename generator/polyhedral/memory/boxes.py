@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from operator import mul
 from typing import Any
 
 import islpy as isl
@@ -17,7 +18,7 @@ from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
-from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
+from generator.polyhedral.memory.footprint import FillPoint, around_point, fill_points, plan_points
 from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
@@ -44,18 +45,28 @@ def ring_rows(rows: int) -> int:
     return max(2, 1 << (rows - 1).bit_length())
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Stages that are computed once for `count[d]` neighbouring tiles in each dimension, before all of these."""
+
+    stages: tuple[str, ...]
+    count: tuple[int, ...]
+
+
 @lru_cache(maxsize=4096)
-def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles,
-                number: int, walk: int = 0, whole: tuple[str, ...] = ()) -> tuple[TileBox, ...]:
+def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, number: int,
+                walk: int = 0, whole: tuple[str, ...] = (), around: tuple[Around, ...] = ()) -> tuple[TileBox, ...]:
     """Return the boxes at fill point `number` of a kernel (`plan_points`), in order of computation; with `walk`, those
     of one step, except for the stages `whole`.
+
+    The numbers after those of the fill points are for `around`, from fewer tiles to more; their tiles are larger.
 
     Raises:
         IllegalPlan: a box does not contain all elements that are read (never seen; checked because results
             would be wrong).
     """
-    if whole:
-        return _boxes_around(program, part, tile, inner_tile, walk, whole)[number]
+    if whole or around:
+        return _boxes_around(program, part, tile, inner_tile, walk, whole, around)[number]
     point = fill_points(program, part)[number]
     finder = _Finder(program, point, _tiles(part, point, tile, inner_tile, walk))
     boxes = finder.boxes()
@@ -66,29 +77,63 @@ def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
 
 @lru_cache(maxsize=1024)
 def _boxes_around(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int,
-                  whole: tuple[str, ...]) -> tuple[tuple[TileBox, ...], ...]:
-    """The boxes of all fill points where a block computes the stages `whole` first: whatever all of its steps need of
-    them. Raises IllegalPlan as `stage_boxes`.
+                  whole: tuple[str, ...], around: tuple[Around, ...]) -> tuple[tuple[TileBox, ...], ...]:
+    """The boxes of all fill points, then those of `around`, where a place has whatever all places inside it need of its
+    stages: all steps of a tile, all of several tiles. Raises IllegalPlan as `stage_boxes`.
     """
-    *inside, last = plan_points(program, part, whole)
-    finders = [_Finder(program, point, _tiles(part, point, tile, inner_tile, walk), frozenset(whole))
-               for point in inside]
-    found = [finder.boxes() for finder in finders]
-    around, count = _Finder(program, last, _tiles(part, last, tile, 1, 0)), len(tile)
-    for finder, boxes in zip(finders, found, strict=True):
-        for box in boxes:
-            steps = finder.computed[box.array][1]
-            every = steps.project_out(isl.dim_type.in_, count, steps.dim(isl.dim_type.in_) - count)
-            around.given[box.array] = around.given[box.array].union(every) if box.array in around.given else every
-    held = around.boxes()
-    around.check()
-    for finder in finders:
-        more = len(finder.tiles.loops) - count
-        finder.given |= {box.array: around.computed[box.array][1].insert_dims(isl.dim_type.in_, count, more)
-                         for box in held}
-        if finder.reads_boxes:
-            finder.check()
-    return (*found, held)
+    names = tuple(name for one in around for name in one.stages)
+    places = list[_Place]()
+    for point in plan_points(program, part, whole, names):
+        outside = frozenset(names if point.whole else (*names, *whole))
+        tiles = _tiles(part, point, tile, *((1, 0) if point.whole else (inner_tile, walk)))
+        places.append(_Place(_Finder(program, point, tiles, outside), tile, point.whole))
+    for k, one in enumerate(around):
+        outside = frozenset(name for other in around[k + 1:] for name in other.stages)
+        point, sizes = around_point(part, one.stages), tuple(map(mul, tile, one.count))
+        places.append(_Place(_Finder(program, point, _tiles(part, point, sizes, 1, 0), outside), sizes, True))
+    found = list[tuple[TileBox, ...]]()
+    for k, place in enumerate(places):
+        for other in places[:k] if place.around else ():
+            place.gather(other)
+        found.append(place.finder.boxes())
+    for k, place in enumerate(places):
+        for other in places[k + 1:]:
+            if other.around:
+                place.see(other)
+        if place.around or place.finder.reads_boxes:
+            place.finder.check()
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A place of a kernel where stages are computed for tiles of `tile`; `around`: before all places listed before it.
+    """
+
+    finder: _Finder
+    tile: tuple[int, ...]
+    around: bool
+
+    def gather(self, inner: _Place) -> None:
+        """Let the finder know what a place inside this one computes, for all tiles and steps there."""
+        to, given = inner._within(self), self.finder.given
+        for array, (_, elements) in inner.finder.computed.items():
+            every = elements.apply_domain(to)
+            given[array] = given[array].union(every) if array in given else every
+
+    def see(self, outer: _Place) -> None:
+        """Let the finder know what a place around this one has computed."""
+        to = self._within(outer)
+        self.finder.given |= {array: to.apply_range(elements)
+                              for array, (_, elements) in outer.finder.computed.items()}
+
+    def _within(self, outer: _Place) -> Any:
+        """Return `{ [numbers here] -> [numbers there] }`: the larger tile in which a tile or step is (isl Map)."""
+        numbers = isl.Set.from_union_set(self.finder.numbers.domain())
+        names = [f"i{d}" for d in range(numbers.dim(isl.dim_type.set))]
+        there = [f"floor({name}/{large // small})"
+                 for name, large, small in zip(names, outer.tile, self.tile, strict=False)]
+        return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(there)}] }}").intersect_domain(numbers)
 
 
 def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int) -> _Tiles:

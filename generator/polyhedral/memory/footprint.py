@@ -105,14 +105,22 @@ def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
 
 
 @lru_cache(maxsize=1024)
-def plan_points(program: Program, part: KernelPart, whole: tuple[str, ...]) -> tuple[FillPoint, ...]:
+def plan_points(program: Program, part: KernelPart, whole: tuple[str, ...],
+                around: tuple[str, ...] = ()) -> tuple[FillPoint, ...]:
     """The same in a plan whose blocks compute the stages `whole` before all of their loops: at the last point, if any.
+
+    The stages `around` are computed for several tiles together (`around_point`), at none of these points.
     """
-    points, held = fill_points(program, part), frozenset(whole)
-    if not held:
+    points = fill_points(program, part)
+    if not whole and not around:
         return points
-    inside = (replace(point, computed=point.computed - held) for point in points)
-    return (*inside, FillPoint(statements_of(part.domain), part.domain, (), (), held, whole=True))
+    inside = tuple(replace(point, computed=point.computed.difference(whole, around)) for point in points)
+    return (*inside, around_point(part, whole)) if whole else inside
+
+
+def around_point(part: KernelPart, stages: Collection[str]) -> FillPoint:
+    """Return the place before all loops of a kernel where `stages` are computed."""
+    return FillPoint(statements_of(part.domain), part.domain, (), (), frozenset(stages), whole=True)
 
 
 def tiled_members(band: Band) -> int:

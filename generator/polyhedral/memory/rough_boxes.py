@@ -35,26 +35,33 @@ Ranges: TypeAlias = tuple[Range, ...]
 
 @lru_cache(maxsize=16384)
 def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int,
-                walk: int = 0, whole: tuple[str, ...] = ()) -> int:
-    """Return the bytes of shared memory that a block of the kernel needs for its stages.
+                walk: int = 0, whole: tuple[str, ...] = (), around: tuple[str, ...] = ()) -> int:
+    """Return the bytes of shared memory that a block of the kernel needs for its stages, without those of `around`.
 
     With `walk`, so many rows at a time: a box is kept as a ring in the dimension along which it slides, as in
     `boxes.py`. Of the stages `whole`, the box of the whole tile.
     """
-    total, held = 0, dict[str, list[int]]()
-    for number, point in enumerate(fill_points(program, part)):
-        for array, sizes in _sizes(program, part, tile, 1, number) if whole and point.computed else ():
-            if array in whole:
-                held[array] = list(map(max, sizes, held.get(array, sizes)))
+    total = tile_bytes(program, part, tile, padding, whole) if whole else 0
     for number, point in enumerate(fill_points(program, part)):
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
-        found = {array: sizes for array, sizes in found.items() if array not in whole}
+        found = {array: sizes for array, sizes in found.items() if array not in (*whole, *around)}
         if walk and found:
             lines = {stage.array: stage.lines for stage in program.stages}
             later = _later(program, part, tile, inner_tile, number, walk, found)
             found = {array: _with_ring(sizes, later[array], lines[array]) for array, sizes in found.items()}
         total += _room(program, found, padding)
-    return total + _room(program, held, padding)
+    return total
+
+
+@lru_cache(maxsize=16384)
+def tile_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], padding: int, stages: tuple[str, ...]) -> int:
+    """Return the bytes of shared memory of the boxes of `stages` for a whole tile."""
+    held = dict[str, list[int]]()
+    for number, point in enumerate(fill_points(program, part)):
+        for array, sizes in _sizes(program, part, tile, 1, number) if point.computed else ():
+            if array in stages:
+                held[array] = list(map(max, sizes, held.get(array, sizes)))
+    return _room(program, held, padding)
 
 
 def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, number: int, walk: int,

@@ -31,15 +31,19 @@ def sets_of(program: Program, statements: tuple[str, ...]) -> tuple[tuple[str, .
     return tuple(dict.fromkeys(tuple(sorted(names)) for names in made_from(program, statements).values()))
 
 
-def check_whole(program: Program, statements: tuple[str, ...], whole: Collection[str]) -> None:
+def check_whole(program: Program, statements: tuple[str, ...], whole: Collection[str],
+                before: Collection[str] = ()) -> None:
     """Raise IllegalPlan unless blocks of the kernel compute all of the stages `whole`, and nothing that these need for
-    each step.
+    each step. Stages `before` have other levels, which are computed even earlier.
     """
     known, called = made_from(program, statements), f"of the whole tile of {', '.join(statements)}"
     for name in whole:
         if name not in known:
             raise IllegalPlan(f"`{name}` {called}: the blocks of this kernel compute "
                               f"{', '.join(sorted(known)) or 'no stage'}")
-        if missing := sorted(known[name].difference(whole)):
+        if name in before:
+            raise IllegalPlan(f"`{name}` {called} has a level of its own (`levels`), and is computed before all loops "
+                              "anyway: leave it out of `whole`")
+        if missing := sorted(known[name].difference(whole, before)):
             raise IllegalPlan(f"`{name}` {called} is computed with or from `{missing[0]}`, which would be computed for "
                               "each step or inner tile: name it in `whole`, too")
