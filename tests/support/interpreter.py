@@ -9,7 +9,8 @@ import numpy as np
 from generator.lowered_kernel import LoweredKernel
 from generator.program import Program
 from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
-from tests.support.machine import DeviceMemory, Machine
+from tests.support.device_memory import DeviceMemory
+from tests.support.machine import Machine
 from tests.support.memory import Memory, assign, evaluate, execute
 from tests.support.programs import original_order
 

@@ -9,13 +9,11 @@ are never divided by 0, and registers and shared memory contain garbage before t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
@@ -37,117 +35,18 @@ from generator.nest import (
     walk,
 )
 from generator.polyhedral.memory.mapping import block_names, thread_names
-from generator.program import ELEMENT_BYTES, Program
+from generator.program import ELEMENT_BYTES
 from generator.target import LANES
-from tests.support.memory import Element, Memory
+from tests.support.device_memory import DeviceMemory, Names, Step, Uses
+from tests.support.memory import Element
 from tests.support.values import Number, common, compiled, operate, wrap
 
-Names: TypeAlias = dict[str, int]
 Event: TypeAlias = tuple[Node, Any] | None
 """The Barrier, the Shuffle (with the thread's value) or the Receive (with its value and the requested lane) at which a
 thread waits; None at its end.
 """
 Running: TypeAlias = Generator[Event, Number, None]
-Step: TypeAlias = Callable[[Names, "DeviceMemory"], None]
-Waiting: TypeAlias = Callable[[Names, "DeviceMemory"], Running]
-MANY = -1  # several threads
-
-
-class Uses:
-    """Which threads touched which elements, and how, since all of them last met."""
-
-    def __init__(self) -> None:
-        self.elements: dict[Element, dict[str, int]] = {}
-
-    def note(self, element: Element, mode: str, thread: int) -> None:
-        """Record that `thread` reads, writes, exchanges or updates (`mode` is the operator) an element."""
-        uses = self.elements.setdefault(element, {})
-        for other, who in uses.items():
-            together = mode == other and mode not in ("write", "=")
-            assert together or who == thread, f"{element}: {mode} by thread {thread} beside {other} by thread {who}"
-        uses[mode] = thread if uses.get(mode, thread) == thread else MANY
-
-
-class DeviceMemory(Memory):
-    """Global memory, the shared memory of the running block, and the registers of the running thread."""
-
-    def __init__(self, program: Program, rng: np.random.Generator) -> None:
-        super().__init__(program)
-        self.rng, self.thread = rng, 0
-        self.everywhere, self.in_block, self.in_team, self.team = Uses(), Uses(), Uses(), -1
-        self.between, self.block = Uses(), -1
-        self.begun: dict[int, list[tuple[Names, Step]]] = {}
-        self.shared: dict[str, dict[Element, Number]] = {}
-        self.registers: dict[str, dict[Element, Number]] = {}
-        self.whole = dict(self.types), dict(self.extents)
-
-    def enter(self, lowered: LoweredKernel) -> None:
-        """Prepare a launch: names and sizes of shared arrays and registers."""
-        self.everywhere, self.shared, self.registers = Uses(), {}, {}
-        self.types, self.extents = (
-            dict(self.whole[0]),
-            dict(self.whole[1]),
-        )  # a kernel may use the name of an array of others
-        for array in lowered.shared:
-            self.types[array.name], self.extents[array.name], self.shared[array.name] = array.type, array.sizes, {}
-        for node in walk(lowered.body):
-            if isinstance(node, Declare):
-                self.types[node.name], self.extents[node.name] = node.type, node.sizes
-        self.declared = {node.name for node in walk(lowered.body) if isinstance(node, Declare)}
-
-    def load(self, array: str, index: tuple[int, ...], mode: str = "read") -> Number:
-        """Return the value of an element; `mode` other than "read": as a part of an atomic update."""
-        held = self._held(array)
-        if held is None:
-            self._note_array(array, index, mode)
-            return super().load(array, index)
-        self._note(array, index, mode)
-        found = held.get(self.check(array, index))
-        return self.garbage(self.types[array]) if found is None else found
-
-    def store(self, array: str, index: tuple[int, ...], value: Number, mode: str = "write") -> None:
-        """Overwrite an element."""
-        held = self._held(array)
-        if held is None:
-            self._note_array(array, index, mode)
-            super().store(array, index, value)
-            return
-        self._note(array, index, mode)
-        held[self.check(array, index)] = wrap(self.types[array], value)
-
-    def _note(self, array: str, index: tuple[int, ...], mode: str) -> None:
-        """Record a use; sub-groups that synchronize separately never see each other's shared memory in order."""
-        if array in self.shared:
-            self.in_team.note((array, index), mode, self.thread)
-            if self.team >= 0:
-                self.in_block.note((array, index), mode, self.team)
-
-    def copy(self) -> int:
-        """Wait for the thread's asynchronous copies: they are done now."""
-        for names, step in self.begun.pop(self.thread, []):
-            step(names, self)
-        return 0
-
-    def _note_array(self, array: str, index: tuple[int, ...], mode: str) -> None:
-        """Record a use of global memory.
-
-        Threads of a block (its number, if barriers of the kernel are for arrays, too) see each other's writes after
-        such a barrier, those of other blocks never.
-        """
-        self.everywhere.note((array, index), mode, self.thread if self.block < 0 else self.block)
-        if self.block >= 0:
-            self.between.note((array, index), mode, self.thread)
-
-    def garbage(self, kind: str) -> Number:
-        """Return any value."""
-        return wrap(kind, int(self.rng.integers(4)) and int(self.rng.integers(-2**40, 2**40)))
-
-    def _held(self, array: str) -> dict[Element, Number] | None:
-        """Return the storage of a shared array or a register; None for global memory."""
-        if array in self.shared:
-            return self.shared[array]
-        assert array not in self.declared or array in self.registers, f"{array} is used before its declaration"
-        return self.registers.get(array)
+Waiting: TypeAlias = Callable[[Names, DeviceMemory], Running]
 
 
 class Machine:
@@ -168,25 +67,36 @@ class Machine:
             self.block(names | at, memory, int(number))
 
     def block(self, names: Names, memory: DeviceMemory, number: int) -> None:
-        """Run the threads of a block, or of each of its sub-groups if only these synchronize, in a random order."""
+        """Run the threads of a block, or of each of its sub-groups if these synchronize, in a random order; sub-groups
+        wait for each other at barriers of the block.
+        """
         threads = list(product(*(range(n) for n in self.sizes)))
         nodes = list(walk(self.lowered.body))
-        apart = Barrier() not in nodes and any(
-            isinstance(node, Shuffle | Receive) or node == Barrier("sub-group") for node in nodes
-        )
+        shuffled = any(isinstance(node, Shuffle | Receive) for node in nodes)
+        apart = Barrier("sub-group") in nodes or (shuffled and Barrier() not in nodes)
         size = LANES if apart else len(threads)
         assert len(threads) % size == 0, "a sub-group with threads that do not exist"
         memory.shared = {name: {} for name in memory.shared}
         memory.in_block, memory.between = Uses(), Uses()
         memory.block = number if any(isinstance(node, Barrier) and node.arrays for node in nodes) else -1
-        for team in memory.rng.permutation(len(threads) // size):
-            memory.team = int(team) if size < len(threads) else -1
-            self._together(
-                names, memory, threads[team * size : (team + 1) * size], number * len(threads) + int(team) * size
-            )
+        teams = [self._together(names, memory, threads[first : first + size], number * len(threads) + first, apart)
+                 for first in range(0, len(threads), size)]
+        while True:
+            reached = list[Event]()
+            for team in memory.rng.permutation(len(teams)):
+                memory.team = int(team) if size < len(threads) else -1
+                reached.append(next(teams[team], None))
+            assert len({id(event[0]) if event else None for event in reached}) == 1, "some sub-groups wait for others"
+            if reached[0] is None:
+                return
+            memory.in_block = Uses()
 
-    def _together(self, names: Names, memory: DeviceMemory, threads: Sequence[tuple[int, ...]], first: int) -> None:
-        """Run threads that synchronize, numbered from `first` on, in a new random order after each meeting."""
+    def _together(self, names: Names, memory: DeviceMemory, threads: Sequence[tuple[int, ...]], first: int,
+                  apart: bool) -> Iterator[Event]:
+        """Run threads that synchronize, numbered from `first` on, in a new random order after each meeting.
+
+        Yield where all of the block must wait, if they are only a part of it (`apart`).
+        """
         indices = thread_names(len(self.sizes))
         running = [self.body(names | dict(zip(indices, t, strict=True)), memory) for t in threads]
         registers: list[dict[str, dict[Element, Number]]] = [{} for _ in threads]
@@ -203,6 +113,8 @@ class Machine:
                 return
             if isinstance(reached[0][0], Barrier) and reached[0][0].arrays:
                 memory.between = Uses()
+            if apart and isinstance(reached[0][0], Barrier) and reached[0][0].level == "block":
+                yield reached[0]
             if isinstance(reached[0][0], Barrier):  # shuffles order nothing in memory
                 memory.in_team = Uses()
             answers = _answers(reached[0][0], [event[1] for event in reached if event])
