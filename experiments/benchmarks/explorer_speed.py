@@ -51,11 +51,7 @@ class TwoDimensional:
     cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
 
-    def without(self, stages: tuple[str, ...]) -> TwoDimensional:
-        """Nobody asks."""
-        raise AssertionError(f"it computes no stages, not {stages}")
-
-    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+    def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[TwoDimensional, int]:
         """Nobody asks."""
         raise AssertionError(f"it computes no stages, not {stages}")
 

@@ -74,9 +74,7 @@ class Shape(Protocol):
 
     @property
     def cuts(self) -> tuple[tuple[str, ...], ...]:
-        """Sets of the stages that its blocks compute which can be computed before the others
-        (generator.decisions.levels).
-        """
+        """Sets of the stages of its blocks that can be computed before the others (generator.decisions.levels)."""
 
     @property
     def privatizes(self) -> bool:
@@ -136,11 +134,8 @@ class Shape(Protocol):
     def holding(self, whole: tuple[str, ...]) -> Shape:
         """Return the same kernel, whose blocks compute the stages `whole` for all of their tiles at once."""
 
-    def without(self, stages: tuple[str, ...]) -> Shape:
-        """Return the same kernel, whose tiles have no boxes of `stages`, because more threads compute them."""
-
-    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
-        """Return the bytes of shared memory of the boxes of `stages` for a tile."""
+    def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[Shape, int]:
+        """Return the same kernel without boxes of `stages`; and the bytes of shared memory of these for a `tile`."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile, and may copy what only their tile needs."""

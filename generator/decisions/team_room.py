@@ -26,8 +26,8 @@ def smaller_teams(known: Known, of_block: Collection[str] = ()) -> Iterator[Leve
     block, private = known[SIZES].block, known[COMBINE] == "private"
     room = known.target.local_bytes - parts_bytes(known)
     if of_block:
-        room -= known.shape.tile_bytes(tuple(sorted(of_block)), known[SIZES].tile, known[PADDING])
-        known = replace(known, shape=known.shape.without(tuple(sorted(of_block))))
+        apart, shared = known.shape.without(tuple(sorted(of_block)), known[SIZES].tile, known[PADDING])
+        known, room = replace(known, shape=apart), room - shared
     lanes = lanes_of(known)
     if (lanes is not None and prod(block) > LANES and _whole_steps(known, lanes)
             and kept_bytes(known, team_tile(known, lanes), private) <= room // (prod(block) // LANES)):

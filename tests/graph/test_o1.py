@@ -56,10 +56,7 @@ class FakeShape:
     cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
 
-    def without(self, stages: tuple[str, ...]) -> FakeShape:
-        raise AssertionError(f"it computes no stages, not {stages}")
-
-    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
+    def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[FakeShape, int]:
         raise AssertionError(f"it computes no stages, not {stages}")
 
     def holding(self, whole: tuple[str, ...]) -> FakeShape:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
 from math import prod
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
 from generator.lowering.analysis.staged_copy import StagedCopy
+from generator.lowering.analysis.thread_loops import ThreadLoops
 from generator.lowering.analysis.written import written_bytes
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.split_tiles import lane_room
@@ -21,7 +21,6 @@ from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
 from generator.lowering.memory.prologues import operation_on
 from generator.lowering.memory.sub_tiles import SubTiles
-from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import mixes
@@ -29,8 +28,7 @@ from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
-from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
-from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.levels import cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -46,33 +44,6 @@ from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANGUAGES, Dialect
 
 TYPICAL_TILE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadLoops:
-    """The loops of a kernel's threads, which depend on its sizes and on the order of its parallel dimensions."""
-
-    program: Program
-    part: KernelPart
-
-    def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
-        """Return all of them, the outermost first."""
-        return _loops(self.program, self.part, decided, order)
-
-
-@lru_cache(maxsize=4096)
-def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
-    part = reordered(part, order)
-    plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
-                      points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied,
-                      whole=decided.whole)
-    tree = map_kernel(part, plan, plan_points(program, part, decided.whole)).tree
-    keys = loop_keys(tree, part.domain, program)
-    inside = dict[LoopKey, set[str]]()
-    for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):
-        inside.setdefault(key, set()).update(
-            one.kind for (other, below), one in keys.items() if other == name and below > depth)
-    return tuple(ThreadLoop(key.name, key.kind, frozenset(kinds)) for key, kinds in inside.items())
 
 
 Staged: TypeAlias = tuple[StagedCopy, ...]
@@ -234,15 +205,11 @@ class KernelShape:
         assert isinstance(self.blocks, BlockStages)
         return replace(self, blocks=replace(self.blocks, whole=whole))
 
-    def without(self, stages: tuple[str, ...]) -> KernelShape:
+    def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[KernelShape, int]:
         """See Shape."""
         assert isinstance(self.blocks, BlockStages)
-        return replace(self, blocks=replace(self.blocks, around=stages))
-
-    def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
-        """See Shape."""
-        assert isinstance(self.blocks, BlockStages)
-        return self.blocks.tile_bytes(stages, tile, padding)
+        apart = replace(self, blocks=replace(self.blocks, around=stages))
+        return apart, self.blocks.tile_bytes(stages, tile, padding)
 
     def along_diagonals(self) -> KernelShape:
         """See Shape. A copy is as large as the tile of the wavefront needs."""

@@ -17,8 +17,8 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory.footprint import StagedArray
 from generator.schedules.choice import ScheduleChoice
 from tests.support.device_memory import DeviceMemory
-from tests.support.machine import Machine
 from tests.support.interpreter import run_original
+from tests.support.machine import Machine
 from tests.support.memory import Element
 from tests.support.plans import TARGET, lowered_kernels, run_plan
 from tests.support.programs import program_of, scop

@@ -1,0 +1,41 @@
+"""The loops of a kernel's threads, for decisions about single loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.decisions.thread_loops import Loops, ThreadLoop
+from generator.lowering.naming import LoopKey, loop_keys
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.footprint import plan_points
+from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.schedules.kernels import KernelPart, reordered
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoops:
+    """The loops of a kernel's threads, which depend on its sizes and on the order of its parallel dimensions."""
+
+    program: Program
+    part: KernelPart
+
+    def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
+        """Return all of them, the outermost first."""
+        return _loops(self.program, self.part, decided, order)
+
+
+@lru_cache(maxsize=4096)
+def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
+    part = reordered(part, order)
+    plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
+                      points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied,
+                      whole=decided.whole)
+    tree = map_kernel(part, plan, plan_points(program, part, decided.whole)).tree
+    keys = loop_keys(tree, part.domain, program)
+    inside = dict[LoopKey, set[str]]()
+    for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):
+        inside.setdefault(key, set()).update(
+            one.kind for (other, below), one in keys.items() if other == name and below > depth)
+    return tuple(ThreadLoop(key.name, key.kind, frozenset(kinds)) for key, kinds in inside.items())
