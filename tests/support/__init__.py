@@ -4,11 +4,11 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
 `targets`. Then by what is tested:
 
 - `reading`: problems without times of the sequential program
-- random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`,
-  `graphs` (expressions), `teams`, `lanes` and `hybrids` (with plans)
+- random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`,
+  `mixed`, `graphs` (expressions), `teams`, `levels`, `lanes` and `hybrids` (with plans)
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),
   `gpu_plans` (with features of GPUs), `hyperplanes`, `shuffles`, `streamed` (streaming stores, with programs)
-- expected results, computed independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
+- expected results, computed independently: `interpreter` with `machine`, `device_memory`, `memory`, `values`; `orders`, `trees`,
   `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (output of C programs)
 - deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants;
   `host_room`, device memory to damage
