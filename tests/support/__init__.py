@@ -8,8 +8,8 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
   `mixed`, `graphs` (expressions), `teams`, `levels`, `lanes` and `hybrids` (with plans)
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),
   `gpu_plans` (with features of GPUs), `hyperplanes`, `shuffles`, `streamed` (streaming stores, with programs)
-- expected results, computed independently: `interpreter` with `machine`, `device_memory`, `memory`, `values`; `orders`, `trees`,
-  `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (output of C programs)
+- expected results, computed independently: `interpreter` with `machine`, `device_memory`, `memory`, `values`; `orders`,
+  `trees`, `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (output of C programs)
 - deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants;
   `host_room`, device memory to damage
 - the pipeline language compared with Halide's own package: `halide_wheel`, `definitions` (small ones),
