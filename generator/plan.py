@@ -23,6 +23,7 @@ from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.exchange import EXCHANGE
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.jam import JAM
 from generator.decisions.level import LEVEL
 from generator.decisions.levels import LEVELS
 from generator.decisions.padding import PADDING
@@ -97,6 +98,7 @@ class KernelPlan:
     swizzled: tuple[str, ...] = SWIZZLED.default
     prologue: bool = PROLOGUE.default
     levels: Levels = LEVELS.default
+    jam: bool = JAM.default
 
     @property
     def stages_around(self) -> tuple[str, ...]:
@@ -124,6 +126,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     UNROLL,
     POINTS_INSIDE,
     REGISTERS,
+    JAM,
     SHARED,
     UNCOPIED,
     PROLOGUE,

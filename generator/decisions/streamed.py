@@ -14,6 +14,7 @@ from generator.decisions.as_texts import TextsDecision
 from generator.decisions.base import Known, Offer, Row
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.in_registers import IN_REGISTERS
+from generator.decisions.jam import JAM
 from generator.decisions.products import PRODUCTS
 from generator.decisions.shape import Shape
 from generator.decisions.sizes import SIZES
@@ -35,7 +36,7 @@ def exceeding(shape: Shape, target: Target, share: int = LEAST_SHARE) -> Arrays:
 def _offer(known: Known) -> Offer[Arrays]:
     """All of these arrays or none; on CPUs only where a thread is alone in its block, so that it writes whole rows."""
     alone = prod(known[SIZES].block) == 1
-    others = known[DIAGONALS] or known[IN_REGISTERS] or known[PRODUCTS] != PRODUCTS.default
+    others = known[DIAGONALS] or known[IN_REGISTERS] or known[JAM] or known[PRODUCTS] != PRODUCTS.default
     if not known.wide or others or (known.target.shares_host_cores and not alone):
         return Offer(((),))
     arrays = exceeding(known.shape, known.target)

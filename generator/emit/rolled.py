@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from generator.nest import For, If, Node, rounds, walk
+from generator.expr import names_of
+from generator.nest import Assign, Declare, For, If, Node, rounds, walk
 
 LEAST_ROUNDS = 32
 """Shorter loops may be unrolled."""
 
 
 def with_rolled_loops(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Return `nodes` with long innermost loops marked against unrolling, except those that the plan unrolls."""
+    """Return `nodes` with long innermost loops marked against unrolling, except those that the plan unrolls.
+
+    A loop around rows that are unrolled completely (`generator.decisions.jam`) is innermost, too.
+    """
     return tuple(_rolled(node) for node in nodes)
 
 
@@ -24,9 +28,21 @@ def _rolled(node: Node) -> Node:
     match node:
         case If(condition, then, otherwise):
             return If(condition, with_rolled_loops(then), with_rolled_loops(otherwise))
-        case For(body=body) if any(isinstance(inner, For) for inner in walk(body)):
+        case For(body=body) if any(isinstance(inner, For) for inner in walk(body)) and not _around_rows(node):
             return replace(node, body=with_rolled_loops(body))
         case For(unroll=0 | 1) if (rounds(node) or 0) >= LEAST_ROUNDS:
             return replace(node, rolled=True)
         case _:
             return node
+
+
+def _around_rows(loop: For) -> bool:
+    """Return whether all loops inside are unrolled completely, and every iteration of `loop` stores its own elements.
+
+    (Sums in registers are stored in all iterations of the loop around their points.)
+    """
+    inside = [node for node in walk(loop.body) if isinstance(node, For)]
+    own = {node.name for node in walk(loop.body) if isinstance(node, Declare)}
+    stores = [node.target for node in walk(loop.body) if isinstance(node, Assign) and node.target.array not in own]
+    return all(node.points > 1 and node.unroll == node.points for node in inside) and all(
+        any(loop.iterator in names_of(index) for index in store.index) for store in stores)

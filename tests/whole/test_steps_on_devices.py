@@ -47,11 +47,15 @@ def walking(program: Program, target: Target, block: tuple[int, int], walk: int)
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_that_walk_are_right(name: str, platform: str) -> None:
+    """Also with the two rows of a step together."""
     problem, device = small_problem(pipeline(name))[0], needed_device(platform)
     program, target = problem.program, device.target
     start = start_plans(program, target, openings(stage_facts(program), target)[2])[0]
     assert any(kernel.walk for kernel in start.kernels)
-    check_plans(device, problem, [start, walking(program, target, (1, 16), 1), walking(program, target, (2, 8), 2)])
+    two = walking(program, target, (1, 16), 2)
+    together = replace(two, kernels=tuple(replace(kernel, jam=kernel.walk > 0) for kernel in two.kernels))
+    plans = [walking(program, target, (1, 16), 1), walking(program, target, (2, 8), 2), together]
+    check_plans(device, problem, [start, *plans])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

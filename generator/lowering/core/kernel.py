@@ -15,6 +15,7 @@ from generator.lowering.core.fitting import check_lanes, check_places, check_wal
 from generator.lowering.core.gpu_loops import for_gpus
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
+from generator.lowering.core.jammed import jammed_loops, outer_dims
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
@@ -139,8 +140,8 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     if plan.diagonals:
         return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
-    points = plan_points(program, part, plan.whole, plan.stages_around)
-    mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else ())
+    points, outer = plan_points(program, part, plan.whole, plan.stages_around), outer_dims(within)
+    mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else outer)
     check_mapped(part, mapped.tree)
     if plan.in_registers:
         return finished(program, plan, teams, _split(program, part, frame, within, mapped), dialect)
@@ -191,7 +192,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     staged = _staged(program, part, teams, taken, mapped) if whole is None else _staged(
         whole.program, whole.part, teams, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
                                                             tuple(points.dim for points in mapped.several)))
-    owned = _owned(loops, kept)
+    owned = jammed_loops(plan, loops, _owned(loops, kept))
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     nest = with_wanted(nest, names, Named(staged.program, staged.part, staged.mapped.tree), plan)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
@@ -200,8 +201,9 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
+    unrolled = plan.registers or plan.jam or bool(kept.variables)
     within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-              *(with_factors(node, plan.unroll, plan.registers or bool(kept.variables)) for node in inside),
+              *(with_factors(node, plan.unroll, unrolled) for node in inside),
               *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])

@@ -6,6 +6,7 @@
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
     bands     on CPUs: slabs of few rows with the stages that they need, whole in short dimensions (colours)
     steps     on CPUs: bands of more rows, one after the other, which keep the rows of stages that are read again
+    together  on CPUs: steps of several rows, each vector of which is loaded once (`rows_together`)
     vectors   on CPUs: strips in one thread, whose points along x are a vector (PoCL), one block below the other
     sums      on CPUs: whole rows that are summed up, several of them in one thread (vectors along the rows); on GPUs:
               split over threads (`split_sums`)
@@ -34,6 +35,7 @@ from generator.lowering.heuristics.default import default_plan, fitting, within_
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.neighbours import neighbours_along_x
 from generator.lowering.heuristics.row_sums import updates_neighbours
+from generator.lowering.heuristics.rows_together import rows_together
 from generator.lowering.heuristics.split_sums import split_kernel
 from generator.lowering.heuristics.warps import warps_kernel
 from generator.plan import KernelPlan, Plan
@@ -134,7 +136,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
             partial(_vectors, program),
         ]
         if any(shape.computes for shape in shapes):
-            makers[:0] = [_steps, _band]
+            makers[:0] = [_steps, _band, _together]
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
             makers.insert(1, makers.pop(makers.index(points)))
     makers.append(_warps)
@@ -248,6 +250,11 @@ def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     if shape.shared_bytes(tile, 1) > target.local_bytes:
         return band
     return replace(band, tile=tile, block=(1,) * len(tile), walk=1)
+
+
+def _together(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return a kernel that walks over whole rows, several at once (see `rows_together`)."""
+    return rows_together(_steps(shape, target, order), shape.ordered(order), target)
 
 
 def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
