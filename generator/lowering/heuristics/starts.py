@@ -136,7 +136,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
             partial(_vectors, program),
         ]
         if any(shape.computes for shape in shapes):
-            makers[:0] = [_steps, _band, _together]
+            makers[:0] = [_steps, _together, _band]
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
             makers.insert(1, makers.pop(makers.index(points)))
     makers.append(_warps)

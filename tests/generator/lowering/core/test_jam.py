@@ -36,9 +36,10 @@ SEEDS = 40
 OPTIONS = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
 
 
-def jammed(tile: tuple[int, int], block: tuple[int, int], walk: int = 0, level: Level = "block", **more: bool) -> Plan:
+def jammed(tile: tuple[int, int], block: tuple[int, int], walk: int = 0, level: Level = "block",
+           registers: bool = False) -> Plan:
     plan = chain_plan(level, tile, block)
-    return replace(plan, kernels=(replace(plan.kernels[0], walk=walk, jam=True, **more),))
+    return replace(plan, kernels=(replace(plan.kernels[0], walk=walk, jam=True, registers=registers),))
 
 
 @pytest.mark.parametrize(
