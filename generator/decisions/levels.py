@@ -15,6 +15,7 @@ from generator.decisions.as_texts import TextsDecision
 from generator.decisions.base import Known, Offer, Row
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.in_registers import IN_REGISTERS
+from generator.decisions.jam import JAM
 from generator.decisions.products import PRODUCTS
 from generator.decisions.sizes import SIZES
 from generator.decisions.team_room import smaller_teams
@@ -27,7 +28,7 @@ _PAIRS = pairs("level", ("block", "sub-group"))
 
 def _offer(known: Known) -> Offer[Levels]:
     """The first stages of chains, if they fit in shared memory and the others at a level of fewer threads."""
-    plain = known[PRODUCTS] == PRODUCTS.default and not (known[IN_REGISTERS] or known[DIAGONALS])
+    plain = known[PRODUCTS] == PRODUCTS.default and not (known[IN_REGISTERS] or known[DIAGONALS] or known[JAM])
     if not (known.wide and known.shape.computes and plain) or prod(known[SIZES].block) == 1:
         return Offer(((),))
     whole = known[WHOLE]

@@ -27,9 +27,9 @@ def outer_dims(plan: KernelPlan) -> tuple[int, ...]:
     what = f"rows together of {', '.join(plan.statements)}"
     if len(plan.tile) < 2:
         raise IllegalPlan(f"{what}: it has {len(plan.tile)} parallel dimensions; 2 are needed")
-    if plan.registers or plan.streamed:
-        raise IllegalPlan(f"{what}: not with results in registers or streaming stores; leave out `registers` and "
-                          "`streamed`, or `jam`")
+    if plan.registers or plan.streamed or plan.levels:
+        raise IllegalPlan(f"{what}: not with results in registers, streaming stores or stages with a level of their "
+                          "own; leave out `registers`, `streamed` and `levels`, or `jam`")
     rows = walked(len(plan.tile))
     most = max((points.count for points in points_of(plan) if points.dim == rows), default=1)
     if not 1 < most <= MOST_ROWS:
