@@ -80,13 +80,16 @@ def aim_of(target: Target) -> Aim | None:
 
 
 def halide_times(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem,
-                 target: Target) -> tuple[PeerTime, ...]:
-    """Return the times of the code of Halide's autoschedulers for `problem`, which `file` and `parameters` define."""
+                 target: Target, lock: Path | None = None) -> tuple[PeerTime, ...]:
+    """Return the times of the code of Halide's autoschedulers for `problem`, which `file` and `parameters` define.
+
+    `lock`: held during runs, so that no other process of antune compiles or measures meanwhile (`runners.locks`).
+    """
     aim = aim_of(target)
     if aim is None:
         return (PeerTime("Halide", None, "is measured on CPUs and with CUDA only"),)
     with tempfile.TemporaryDirectory(prefix="antune-halide-") as name:
-        request = write_request(file, parameters, problem, aim, Path(name))
+        request = write_request(file, parameters, problem, aim, Path(name), lock=lock)
         answers = _answers(request, aim.schedulers)
         return tuple(time_of(answers[one], one, problem, Path(name))
                      for one in aim.schedulers)

@@ -40,6 +40,7 @@ from generator.plan import Plan
 from generator.problem import Problem
 from metrics.outcome import Failed, Timed
 from runners.base import DeviceInfo, Job, Runner
+from runners.locks import timing_lock
 from runners.registry import is_deterministic
 
 TABLE_FILES = ("table.md", "table.json")
@@ -179,8 +180,9 @@ class _Suite:
             ((_, outcome),) = runner.evaluate([Job(number, measured.plans[number])])
             ms = outcome.host_ms if isinstance(outcome, Timed) else None
             ours = PeerTime(OURS, ms, "" if ms else kind_of(outcome))
-        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem,
-                                   runner.device.target)
+        device = runner.device
+        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem, device.target,
+                                   timing_lock(device.key, device.target))
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
         """Return the guests by name: the rival if it is not a search, and on CPUs the default plan of GPUs."""

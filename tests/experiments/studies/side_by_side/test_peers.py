@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from experiments.studies.side_by_side.wanted import SuiteOptions
 from experiments.suites.image_pipelines import pipeline
 from generator.errors import InputError
 from generator.problem import Problem
+from runners.locks import exclusive
 from tests.support.halide_wheel import wheel
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
@@ -48,6 +51,20 @@ def test_both_schedulers_compute_what_we_compute(name: str) -> None:
     found = times_of(name)
     assert [one.name for one in found] == [f"Halide {scheduler}" for scheduler in SCHEDULERS]
     assert all(one.ms and one.ms > 0 for one in found), found
+
+
+@pytest.mark.slow
+def test_runs_wait_for_other_measurements(tmp_path: Path) -> None:
+    """Ours hold this lock, too."""
+    wheel()
+    found, lock = pipeline("blur"), tmp_path / "timing.lock"
+    problem = small_problem(found)[0]
+    with ThreadPoolExecutor(1) as pool:
+        with exclusive(lock):
+            times = pool.submit(halide_times, found.file, found.parameters_at("small"), problem, CPU, lock)
+            time.sleep(5.0)
+            assert not times.done()
+        assert all(one.ms for one in times.result())
 
 
 def test_a_wrong_result_has_no_time() -> None:
