@@ -171,6 +171,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     shape = shape.walking(plan.walk) if plan.walk else shape
     shape = shape.holding(plan.whole) if plan.whole else shape
     shape = shape.along_diagonals() if plan.diagonals else shape
+    shape = shape.deeper(plan.depth) if plan.depth else shape
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"

@@ -19,6 +19,7 @@ from generator.decisions.base import KernelDecision
 from generator.decisions.cache import CACHE, Cache
 from generator.decisions.columns import COLUMNS
 from generator.decisions.combine import COMBINE, Combine
+from generator.decisions.depth import DEPTH
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.exchange import EXCHANGE
 from generator.decisions.in_registers import IN_REGISTERS
@@ -99,6 +100,7 @@ class KernelPlan:
     prologue: bool = PROLOGUE.default
     levels: Levels = LEVELS.default
     jam: bool = JAM.default
+    depth: int = DEPTH.default
 
     @property
     def stages_around(self) -> tuple[str, ...]:
@@ -128,6 +130,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     REGISTERS,
     JAM,
     SHARED,
+    DEPTH,
     UNCOPIED,
     PROLOGUE,
     VECTOR,

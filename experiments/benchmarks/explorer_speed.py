@@ -50,6 +50,11 @@ class TwoDimensional:
     apart: tuple[tuple[str, ...], ...] = ()
     cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
+    depths: tuple[int, ...] = ()
+
+    def deeper(self, depth: int) -> TwoDimensional:
+        """Not called."""
+        raise AssertionError(f"it has no loops in one another, and none of {depth} around copies")
 
     def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[TwoDimensional, int]:
         """Nobody asks."""

@@ -2,7 +2,9 @@
 
 The start plans of a search on an NVIDIA GPU are compiled by NVRTC and disassembled by nvdisasm (both from wheels; no
 GPU is needed). In the innermost loop with the most fused multiply-adds, it counts instructions: an SM issues one per
-cycle and partition, so the share of FFMA bounds the share of the device's peak that the kernel can reach.
+cycle and partition, so the share of FFMA bounds the share of the device's peak that the kernel can reach. The last
+column has the bytes of the sectors that a kernel loads from global memory per two operations (a multiply-add), as the
+static model counts them.
 """
 
 from __future__ import annotations
@@ -25,13 +27,17 @@ from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.suites.polybench import program_file
 from experiments.values.options import Budget, RunOptions
 from generator.errors import InputError
+from generator.facts import KernelFacts
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.target import Target
+from metrics.device_model import device_model
 from metrics.resources import parse_ptxas
+from metrics.transactions import traffic
 from runners.cuda.compiler import Capability, Nvrtc
 
 HOPPER = Target("sm_90", "cuda", 1024, (1024, 1024, 64), 227 * 1024, 132, True, False, 32, True, 1 << 27,
@@ -69,7 +75,7 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
          ) -> None:
     """Print a row per kernel and plan."""
     print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers shared  FFMA LDS.128 other LDS "
-          "share")
+          "share  bytes")
     for name in names or PROGRAMS:
         program = read(name)
         plans = start_plans(program, HOPPER)
@@ -77,10 +83,20 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
             variant = lower(program, plan, HOPPER)
             text, log = taken_apart(variant.source, (9, 0))
             registers, best = parse_ptxas(log), most_multiplied(inner_loops(text))
+            loaded = {facts.statements: loaded_bytes(facts) for facts in kernel_facts(program, plan, HOPPER)}
             for kernel in variant.kernels:
                 if kernel.name in best:
                     row = described(plan.kernel(kernel.statements), best[kernel.name])
-                    print(f"{name:12}{kernel.name:10}{row.format(needs=registers[kernel.name])}")
+                    print(f"{name:12}{kernel.name:10}{row.format(needs=registers[kernel.name])}"
+                          f"{loaded[kernel.statements]:7.3f}")
+
+
+def loaded_bytes(facts: KernelFacts) -> float:
+    """Return the bytes of the sectors that a kernel loads from global memory per two operations."""
+    device = device_model(HOPPER)
+    touched = sum(access.transfers * traffic(access, facts.block, device.warp, device.sector_bytes).touched
+                  for access in facts.accesses if access.space == "global" and access.mode == "read")
+    return 2 * touched / facts.block_threads / facts.operations.total
 
 
 def made_asynchronous(plan: Plan) -> Plan | None:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from generator.decisions.lane_room import LaneRoom
 from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.decisions.thread_loops import Loops, ThreadLoop
-
-
-@dataclass(frozen=True, slots=True)
-class LaneRoom:
-    """What a warp's tile partly in registers needs: live 32-bit registers of each lane, shared memory per warp."""
-
-    words: int
-    bytes: int
 
 
 class Shape(Protocol):
@@ -31,6 +23,10 @@ class Shape(Protocol):
     @property
     def shareable(self) -> tuple[str, ...]:
         """The arrays that may be copied to shared memory."""
+
+    @property
+    def depths(self) -> Sizes:
+        """The numbers of sequential loops, except 0, that may run around shared copies (generator.decisions.depth)."""
 
     @property
     def operated(self) -> tuple[str, ...]:
@@ -136,6 +132,9 @@ class Shape(Protocol):
 
     def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[Shape, int]:
         """Return the same kernel without boxes of `stages`; and the bytes of shared memory of these for a `tile`."""
+
+    def deeper(self, depth: int) -> Shape:
+        """Return the same kernel, whose blocks fill their copies inside so many more sequential loops."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile, and may copy what only their tile needs."""

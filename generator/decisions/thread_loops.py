@@ -19,6 +19,7 @@ class Loops:
     shared: bool
     uncopied: tuple[str, ...]
     whole: tuple[str, ...]
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)

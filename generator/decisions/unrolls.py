@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from generator.decisions.as_texts import TextsDecision
 from generator.decisions.base import Known, Offer, Row
+from generator.decisions.depth import DEPTH
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
@@ -55,12 +56,12 @@ def _offer(known: Known) -> Offer[Factors]:
         return Offer((none,))
     sizes = known[SIZES]
     loops = known.shape.loops(Loops(sizes.tile, sizes.block, known[RUN], known[INNER_TILE], known[POINTS_INSIDE],
-                                    known[SHARED], known[UNCOPIED], known[WHOLE]))
+                                    known[SHARED], known[UNCOPIED], known[WHOLE], known[DEPTH]))
     if len(loops) < 2:
         return Offer((none,))
     whole = _POINTS if known[REGISTERS] else frozenset[str]()
     waits = known[SHARED] or known.shape.computes  # barriers around what an inner tile copies or computes
-    fixed = whole | ({"tile"} if waits and not known.target.language.unrolled_barriers else set())
+    fixed = whole | ({"tile", "around"} if waits and not known.target.language.unrolled_barriers else set())
     offered = (none, *(((loop.name, factor),) for loop in loops if loop.kind not in fixed for factor in FACTORS
                        if factor != (1 if loop.inside - whole else known[UNROLL])))
     return Offer(offered, (("offered", "; ".join(map(_text, offered))),))

@@ -15,7 +15,7 @@ from generator.polyhedral.memory.mapping import Points
 from generator.polyhedral.schedules.kernels import dimension
 from generator.program import Program
 
-SHORT = {"neighbour": "next"}
+SHORT = {"neighbour": "next", "around": "value"}
 """Words for kinds of loops in names."""
 
 
@@ -27,21 +27,31 @@ class LoopKey:
     name: str
     kind: str
 
+    @property
+    def note(self) -> str:
+        """See `note_of`."""
+        return note_of(self.name.removesuffix(f"_{SHORT.get(self.kind, self.kind)}"), self.kind)
+
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
     """Return a name and a note per schedule dimension of `tree`, outermost first; no name is in `taken`."""
     used = set(taken) | {array.name for array in program.arrays}
     names: list[LoopName] = []
-    for depth, member, kind in _members(tree, 0):
-        if depth < len(names):
-            continue  # another branch of a sequence: one name is for both
+    for depth, member, kind in _one_per_depth(tree):
+        assert depth == len(names)
         base = iterator_of(member, program) or "c"
-        words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}",
-                 "neighbour": f"neighbours of this thread along {base}",
-                 "wavefront": "one wavefront of tiles", "step": f"steps of this block along {base}"}
         name = fresh_name(f"{base}_{SHORT.get(kind, kind)}" if kind else base, used)
-        names.append(LoopName(name, words.get(kind, "")))
+        names.append(LoopName(name, note_of(base, kind)))
     return tuple(names)
+
+
+def note_of(base: str, kind: str) -> str:
+    """Return the words for a loop along the iterator `base`, in the printed code."""
+    words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}",
+             "neighbour": f"neighbours of this thread along {base}",
+             "around": f"values of {base} around the copies",
+             "wavefront": "one wavefront of tiles", "step": f"steps of this block along {base}"}
+    return words.get(kind, "")
 
 
 def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict[tuple[str, int], LoopKey]:
@@ -100,6 +110,19 @@ def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], points: Se
             return point_loops(child, domain, names, points, depth)
         case Leaf() | Launch():
             return {statement: {} for statement in statements_of(domain)}
+
+
+def _one_per_depth(tree: Tree) -> list[tuple[int, Any, str]]:
+    """Return one of `_members` per depth: of several branches, that of the first one. If there are loops around copies,
+    loops over points come first, because registers are named after them (`branch_names` renames others).
+    """
+    found = list(_members(tree, 0))
+    if any(kind == "around" for _, _, kind in found):
+        found.sort(key=lambda one: one[2] not in ("point", "neighbour"))
+    first: dict[int, tuple[int, Any, str]] = {}
+    for one in found:
+        first.setdefault(one[0], one)
+    return [first[depth] for depth in sorted(first)]
 
 
 def _members(tree: Tree, depth: int) -> Iterator[tuple[int, Any, str]]:

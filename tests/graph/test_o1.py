@@ -55,6 +55,10 @@ class FakeShape:
     apart: tuple[tuple[str, ...], ...] = ()
     cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
+    depths: tuple[int, ...] = ()
+
+    def deeper(self, depth: int) -> FakeShape:
+        raise AssertionError(f"it has no loops in one another, but {depth} of them around copies are wanted")
 
     def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[FakeShape, int]:
         raise AssertionError(f"it computes no stages, not {stages}")

@@ -5,74 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
-from typing import TypeAlias
 
-from generator.decisions.shape import LaneRoom
+from generator.decisions.lane_room import LaneRoom
 from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
+from generator.lowering.analysis.block_copies import BlockCopies, Staged, inner_extents, may_wait
 from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
 from generator.lowering.analysis.staged_copy import StagedCopy
 from generator.lowering.analysis.thread_loops import ThreadLoops
 from generator.lowering.analysis.written import written_bytes
-from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
+from generator.lowering.core.kernel import Frame, frame_of
 from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
-from generator.lowering.memory.prologues import operation_on
 from generator.lowering.memory.sub_tiles import SubTiles
-from generator.plan import KernelPlan
-from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
-from generator.polyhedral.memory.footprint import FillPoint, fill_points
+from generator.polyhedral.memory.footprint import fill_points
+from generator.polyhedral.memory.loops_around import depths
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.levels import cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.whole import sets_of
-from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
+from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
-from generator.program import ELEMENT_BYTES, Program
+from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANGUAGES, Dialect
-
-TYPICAL_TILE = 32
-
-
-Staged: TypeAlias = tuple[StagedCopy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCopies:
-    """The shared copies of a kernel's blocks, which depend on the order of its parallel dimensions.
-
-    Reads that are adjacent for neighbours along x need no copy.
-    """
-
-    program: Program
-    part: KernelPart
-    frame: Frame
-    dialect: Dialect
-
-    def ordered(self, order: tuple[int, ...]) -> tuple[Staged, tuple[bool, ...]]:
-        """Return `staged` and `alone` of KernelShape with the dimensions in `order`."""
-        points = fill_points(self.program, reordered(self.part, order))
-        staged = tuple(
-            StagedCopy(a, ELEMENT_BYTES[self.program.array(a.array).type], _extents(point), point.first,
-                       operation_on(self.program, a) is not None)
-            for point in points
-            for a in point.arrays
-        )
-        if not staged or not _may_wait(self.program, self.part, self.frame, self.dialect):
-            return (), ()
-        return staged, tuple(not point.computed for point in points for _ in point.arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +178,20 @@ class KernelShape:
         apart = replace(self, blocks=replace(self.blocks, around=stages))
         return apart, self.blocks.tile_bytes(stages, tile, padding)
 
+    @property
+    def depths(self) -> Sizes:
+        """See Shape."""
+        plain = not (self.computes or self.skewed or self.coarse)
+        return depths(self.copies.part.tree) if plain and self.copies and self.extents else ()
+
+    def deeper(self, depth: int) -> KernelShape:
+        """See Shape."""
+        assert self.copies is not None
+        copies = replace(self.copies, depth=depth)
+        staged, alone = copies.ordered(self.order)
+        inner = tuple(map(inner_extents, copies.points(self.order)))
+        return replace(self, copies=copies, staged=staged, alone=alone, inner=inner)
+
     def along_diagonals(self) -> KernelShape:
         """See Shape. A copy is as large as the tile of the wavefront needs."""
         copied = self.waves.copied(self.order) if self.waves else ()
@@ -292,7 +273,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     staged, alone = copies.ordered(()) if copies else ((), ())
     points = fill_points(program, part)
     computes = any(point.computed for point in points)
-    if computes and not _may_wait(program, part, frame, dialect):
+    if computes and not may_wait(program, part, frame, dialect):
         raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
     blocks = BlockStages(program, part) if computes else None
     private = private_updates(program, part, frame.reductions) if part.parallel else ()
@@ -319,12 +300,8 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         threads=ThreadLoops(program, part),
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
         written=written_bytes(program, part, statements),
-        inner=tuple(map(_extents, points)),
+        inner=tuple(map(inner_extents, points)),
     )
-
-
-def _extents(point: FillPoint) -> Sizes:
-    return tuple(d.extent for d in point.tiled)
 
 
 def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:
@@ -339,31 +316,6 @@ def _is_skewed(part: KernelPart) -> bool:
     """Return whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are not a box."""
     members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
     return part.coarse or any(mixes(member) for member in members)
-
-
-@memoized(maxsize=1024)
-def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
-    """Return whether the barriers of a typical shared plan are legal: loops that are not boxes can put them under a
-    guard.
-    """
-    if runs_on_a_box(part):
-        return True
-    count = len(part.parallel)
-    plan = KernelPlan(
-        part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, shared=True, inner_tile=TYPICAL_TILE
-    )
-
-    def refusal() -> str:
-        try:
-            lower_exactly(program, part, frame, plan, dialect)
-        except IllegalPlan as error:
-            return str(error)
-        return ""
-
-    try:
-        return not limited(refusal, "generating a kernel")
-    except (IllegalPlan, ChildError):  # it would take too long, or isl fails
-        return False
 
 
 def _has_loop(tree: Tree) -> bool:

@@ -31,8 +31,8 @@ def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int,
     part = reordered(part, order)
     plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
                       points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied,
-                      whole=decided.whole)
-    tree = map_kernel(part, plan, plan_points(program, part, decided.whole)).tree
+                      whole=decided.whole, depth=decided.depth)
+    tree = map_kernel(part, plan, plan_points(program, part, decided.whole, depth=decided.depth)).tree
     keys = loop_keys(tree, part.domain, program)
     inside = dict[LoopKey, set[str]]()
     for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):

@@ -9,6 +9,7 @@ from math import prod
 
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.branch_names import with_branch_names
 from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.fitting import check_lanes, check_places, check_walk
@@ -19,18 +20,18 @@ from generator.lowering.core.jammed import jammed_loops, outer_dims
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
+from generator.lowering.core.staged import points_of_plan, staged_kernel
 from generator.lowering.core.streams import streamed_arrays
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.memory.alone import in_a_row, noted_alone, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
-from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
+from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.inlined import check_length
-from generator.lowering.memory.outer import OuterBoxes, Surrounding, Teams, surrounded, teams_of
+from generator.lowering.memory.outer import Surrounding, Teams, surrounded, teams_of
 from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
-from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.swizzle import with_swizzles
 from generator.lowering.memory.wavefront_copies import wavefront_copies, with_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
@@ -54,9 +55,8 @@ from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.contractions import contraction_of
-from generator.polyhedral.memory.copied import check_copied
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
-from generator.polyhedral.memory.footprint import FillPoint, fill_points, plan_points
+from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
 from generator.polyhedral.memory.mapping import (
@@ -140,7 +140,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     if plan.diagonals:
         return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
-    points, outer = plan_points(program, part, plan.whole, plan.stages_around), outer_dims(within)
+    points, outer = points_of_plan(program, part, plan), outer_dims(within)
     mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else outer)
     check_mapped(part, mapped.tree)
     if plan.in_registers:
@@ -189,21 +189,25 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
                 registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, kept.elements) if fill_up else None
-    staged = _staged(program, part, teams, taken, mapped) if whole is None else _staged(
-        whole.program, whole.part, teams, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
-                                                            tuple(points.dim for points in mapped.several)))
+    larger, inside, final = program, part, mapped
+    if whole:
+        larger, inside = whole.program, whole.part
+        final = map_kernel(inside, plan, points_of_plan(larger, inside, plan), tuple(p.dim for p in mapped.several))
+    staged = staged_kernel(larger, inside, teams, taken, final, frame.prefix)
     owned = jammed_loops(plan, loops, _owned(loops, kept))
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
-    nest = with_wanted(nest, names, Named(staged.program, staged.part, staged.mapped.tree), plan)
+    named = Named(staged.program, staged.part, staged.mapped.tree)
+    nest = with_wanted(nest, names, named, plan)
+    nest = with_branch_names(nest, names, named, taken) if plan.depth else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
-    inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
+    nodes = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     unrolled = plan.registers or plan.jam or bool(kept.variables)
     within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-              *(with_factors(node, plan.unroll, unrolled) for node in inside),
+              *(with_factors(node, plan.unroll, unrolled) for node in nodes),
               *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
@@ -234,34 +238,6 @@ def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, pl
     inside = [Binary("<", Name(block), Int(whole.full_tiles[d]))
               for d, block in enumerate(block_names(len(plan.tile))) if d in whole.full_tiles]
     return (If(reduce(lambda a, b: Binary("&&", a, b), inside), full, partial),)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Staged:
-    """A kernel during generation: its program and part (padded or not), its shared memory, its final tree."""
-
-    program: Program
-    part: KernelPart
-    points: tuple[FillPoint, ...]
-    mapped: MappedKernel
-    arrays: tuple[CopiedBox, ...]
-    computed: tuple[ComputedBox, ...]
-    around: OuterBoxes
-
-
-def _staged(program: Program, part: KernelPart, teams: Teams, taken: set[str], mapped: MappedKernel) -> _Staged:
-    """Return a kernel in blocks and threads with its shared copies and boxes, which are checked exactly.
-
-    New names are added to `taken`. Raises IllegalPlan.
-    """
-    plan = teams.plan
-    points = plan_points(program, part, plan.whole, plan.stages_around)
-    arrays = copied_boxes(program, part, plan, points, taken)
-    for local in arrays:
-        check_copied(program, part, plan, points[local.point], local.footprint, local.box)
-    computed = computed_boxes(program, part, plan, points, taken, teams.around)
-    around = OuterBoxes(teams, tuple(box for box in computed if box.around), len(points))
-    return _Staged(program, part, points, mapped, arrays, tuple(box for box in computed if not box.around), around)
 
 
 @dataclass(frozen=True, slots=True)

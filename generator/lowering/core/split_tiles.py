@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from generator.decisions.shape import LaneRoom
+from generator.decisions.lane_room import LaneRoom
 from generator.errors import IllegalPlan
 from generator.expr import Expr, Int, Load
 from generator.lowering.core.held_stages import (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from generator.decisions.shape import LaneRoom
+from generator.decisions.lane_room import LaneRoom
 from generator.lowering.memory.box import padded_rows
 from generator.lowering.memory.lane_room import room_of
 from generator.lowering.memory.sub_tiles import HeldStage, SubTiles

@@ -51,7 +51,7 @@ def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> Kern
     """Return `plan` without shared copies, and without factors of loops that there are only with copies: the statements
     of a kernel may then share loops that are named after one of them.
     """
-    plain = replace(plan, shared=False, swizzled=(), prologue=False)
+    plain = replace(plan, shared=False, swizzled=(), prologue=False, depth=0)
     if not plan.unrolls:
         return plain
     part = reordered(part, plan.order)

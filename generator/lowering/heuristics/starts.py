@@ -32,6 +32,7 @@ from typing import TypeAlias
 from generator.decisions.size_lists import MIN_THREADS, STEPS
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
+from generator.lowering.heuristics.depths import least_depth
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.neighbours import neighbours_along_x
 from generator.lowering.heuristics.row_sums import updates_neighbours
@@ -315,7 +316,8 @@ def _filling(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 def _later(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return `_filling` with asynchronous copies of the next tile, if two tiles fit."""
     made = _filling(shape, target, order)
-    size = shape.ordered(order).shared_bytes(made.tile, made.inner_tile, registers=True) if made.ahead else 0
+    shape = shape.ordered(order).deeper(made.depth) if made.depth else shape.ordered(order)
+    size = shape.shared_bytes(made.tile, made.inner_tile, registers=True) if made.ahead else 0
     return replace(made, asynchronous=0 < 2 * size <= target.local_bytes)
 
 
@@ -327,6 +329,8 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     usual = tuple(min(t, e) for t, e in zip(style.tiles[count], whole, strict=True))
     tile = fitting(shape, _grown(usual, whole, target), target)
     block = _threads(tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True)), tile, target)
+    depth = least_depth(shape, tile, INNER_TILE, target) if style.shared else 0
+    shape = shape.deeper(depth) if depth else shape
     shared = (
         style.shared
         and bool(shape.shareable)
@@ -345,6 +349,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         points_inside=inside,
         registers=registers,
         shared=shared,
+        depth=depth,
         prologue=shared and bool(shape.operated),
         inner_tile=INNER_TILE if shared and shape.sequential else 1,
         columns=style.columns and count > 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generator.decisions.shape import LaneRoom
+from generator.decisions.lane_room import LaneRoom
 from generator.errors import IllegalPlan
 from generator.lowering.memory.sub_tiles import HeldStage, SubTiles, most_words
 

@@ -17,7 +17,7 @@ from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import tile_names
 from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
 from generator.polyhedral.memory.mapping import block_names
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program
 
 
@@ -67,8 +67,11 @@ def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
 
 
 def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
-                 points: tuple[FillPoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
-    """Return the copies of a kernel, by fill point; () if the plan has none. Their names are added to `taken`."""
+                 points: tuple[FillPoint, ...], taken: set[str], prefix: tuple[str, ...]) -> tuple[CopiedBox, ...]:
+    """Return the copies of a kernel, by fill point; () if the plan has none. Their names are added to `taken`.
+
+    `prefix`: names of the host loops.
+    """
     if not plan.shared:
         if plan.prologue:
             raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: without shared memory nothing is "
@@ -86,7 +89,7 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
         here = sum(local.array == footprint.array for local in result)
         which = number if len(set(copies_of)) == len(copies_of) else here  # one per fill point, or several
         name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
-        result.append(_box(program, part, plan, point, footprint, name, number))
+        result.append(_box(program, part, plan, point, footprint, name, number, prefix))
     if plan.prologue and all(box.operation is None for box in result):
         raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: no copied array is used in one "
                           "operation with scalars and literals only; leave it out")
@@ -94,10 +97,10 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
 
 
 def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint, footprint: StagedArray, name: str,
-         number: int) -> CopiedBox:
+         number: int, prefix: tuple[str, ...]) -> CopiedBox:
     array = program.array(footprint.array)
     box = footprint.sizes(tile_sizes(part, plan), point.inside(plan.inner_tile))
-    corner = tuple(_corner(extent, part, plan, point) for extent in footprint.extents)
+    corner = tuple(_corner(extent, part, plan, point, prefix) for extent in footprint.extents)
     ranges = [_range(extent, part, plan, point) for extent in footprint.extents]
     below = tuple(low < 0 for low, _ in ranges)
     above = tuple(n if high + size > n else None for (_, high), size, n in zip(ranges, box, array.extents, strict=True))
@@ -120,9 +123,11 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint,
     )
 
 
-def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> Expr:
-    """Return the first index of the box in one array dimension, from block indices and the numbers of tiles."""
-    terms: dict[Expr, int] = {}
+def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint, prefix: tuple[str, ...]) -> Expr:
+    """Return the first index of the box in one array dimension, from host iterators, block indices and the numbers of
+    tiles.
+    """
+    terms: dict[Expr, int] = {Name(name): a for name, a in zip(prefix, extent.prefix, strict=False) if a}
     constant = extent.low
     outer = zip(
         extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), block_names(len(part.parallel)), strict=True
@@ -151,6 +156,10 @@ def _steps(point: FillPoint, plan: KernelPlan) -> tuple[int, ...]:
 def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> tuple[int, int]:
     """Return the least and the greatest value of `_corner` over all blocks and tiles."""
     low = high = extent.low
+    for coefficient, member in zip(extent.prefix, part.prefix, strict=False):
+        around = dimension(member, part.domain)
+        ends = [coefficient * around.low, coefficient * around.high]
+        low, high = low + min(ends), high + max(ends)
     outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), strict=True)
     inner = zip(extent.tiled, point.tiled, _steps(point, plan), point.inside(plan.inner_tile), strict=True)
     for coefficient, dim, step, size in (*outer, *inner):

@@ -62,6 +62,9 @@ def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, 
         least = dim.low * coefficient + min(0, coefficient * (min(size, dim.extent) - 1))
         corner = corner.add(first.scale_val(isl.Val(coefficient)))
         corner = corner.add(isl.PwAff.from_aff(zero.set_constant_val(isl.Val(least))))
+    for coefficient, member in zip(extent.prefix, part.prefix, strict=False):
+        value = member.extract_pw_aff(instances.get_space().from_domain().add_dims(isl.dim_type.out, 1))
+        corner = corner.add(value.scale_val(isl.Val(coefficient)))
     return corner
 
 

@@ -4,6 +4,9 @@ A *fill point* is below the tile loops of a kernel's sequential band (or at the 
 several bands in sequence need the same copies). There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q +
 rest`, so one tile of a block accesses a box whose corner is affine in block and tile indices and whose size is
 constant.
+
+With a `depth`, the fill point is inside so many sequential loops more, which have one value each there
+(`loops_around`).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, multi, statements_of
+from generator.polyhedral.memory.loops_around import Path, paths, tiled_members
 from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program, Statement
@@ -26,12 +30,15 @@ from generator.program import Program, Statement
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """One array dimension of a footprint: coefficients of parallel and tiled members, range of the rest."""
+    """One array dimension of a footprint: coefficients of parallel and tiled members and of host loops (`prefix`; none
+    if it depends on none of these), range of the rest.
+    """
 
     parallel: tuple[int, ...]
     tiled: tuple[int, ...]
     low: int
     high: int
+    prefix: tuple[int, ...] = ()
 
     def size(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> int:
         """Return the elements that a tile of these sizes accesses in this dimension."""
@@ -61,8 +68,9 @@ class StagedArray:
 class FillPoint:
     """A place for shared copies: the statements below it, the members tiled above it, the arrays that qualify.
 
-    `computed`: the stages that a block computes there. `whole`: it is before all loops of the block. `first`: the
-    number of the first of its tiled members among those of all fill points of the kernel.
+    `computed`: the stages that a block computes there. `whole`: it is before all loops of the block. `outer`: so many
+    of the tiled members, the first ones, run one value at a time around the fill point. `first`: the number of the
+    first of its other tiled members among those of all fill points of the kernel.
     """
 
     statements: tuple[str, ...]
@@ -72,17 +80,24 @@ class FillPoint:
     computed: frozenset[str] = frozenset()
     whole: bool = False
     first: int = 0
+    outer: int = 0
+
+    @property
+    def inner(self) -> tuple[Dimension, ...]:
+        """The tiled members with a tile size."""
+        return self.tiled[self.outer:]
 
     def tiles(self, inner_tile: InnerTiles) -> Sizes:
         """Return the tile sizes of `tiled` in a plan; () if none of them is tiled.
 
         Of several, one with size 1 in the plan is not tiled: it has a single tile.
         """
-        count = len(self.tiled)
+        count = len(self.inner)
         own = (inner_tile,) * count if isinstance(inner_tile, int) else inner_tile[self.first:self.first + count]
-        if max(own, default=1) == 1:
+        if max(own, default=1) == 1 and not self.outer:
             return ()
-        return tuple(d.extent if size == 1 else size for d, size in zip(self.tiled, own, strict=True))
+        sizes = (d.extent if size == 1 else size for d, size in zip(self.inner, own, strict=True))
+        return (*(1,) * self.outer, *sizes)
 
     def inside(self, inner_tile: InnerTiles) -> Sizes:
         """Return the number of values of each of `tiled` below the fill point."""
@@ -95,23 +110,25 @@ class FillPoint:
 
 
 @lru_cache(maxsize=1024)
-def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
-    """Return the fill points of a kernel, in tree order (one per path to its first sequential band)."""
+def fill_points(program: Program, part: KernelPart, depth: int = 0) -> tuple[FillPoint, ...]:
+    """Return the fill points of a kernel, in tree order (one per path to its first sequential band), each inside
+    `depth` loops, or inside all but the innermost of fewer.
+    """
     points, first = list[FillPoint](), 0
-    for point in _points(program, part, part.tree, part.domain):
+    for point in _points(program, part, depth):
         points.append(replace(point, first=first))
-        first += len(point.tiled)
+        first += len(point.inner)
     return tuple(points)
 
 
 @lru_cache(maxsize=1024)
-def plan_points(program: Program, part: KernelPart, whole: tuple[str, ...],
-                around: tuple[str, ...] = ()) -> tuple[FillPoint, ...]:
+def plan_points(program: Program, part: KernelPart, whole: tuple[str, ...], around: tuple[str, ...] = (),
+                depth: int = 0) -> tuple[FillPoint, ...]:
     """The same in a plan whose blocks compute the stages `whole` before all of their loops: at the last point, if any.
 
     The stages `around` are computed for several tiles together (`around_point`), at none of these points.
     """
-    points = fill_points(program, part)
+    points = fill_points(program, part, depth)
     if not whole and not around:
         return points
     inside = tuple(replace(point, computed=point.computed.difference(whole, around)) for point in points)
@@ -123,23 +140,20 @@ def around_point(part: KernelPart, stages: Collection[str]) -> FillPoint:
     return FillPoint(statements_of(part.domain), part.domain, (), (), frozenset(stages), whole=True)
 
 
-def tiled_members(band: Band) -> int:
-    """Return how many leading members may be tiled together: all of a permutable band, else only the first."""
-    return len(band.members) if band.permutable else 1
-
-
-def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[FillPoint]:
-    names = statements_of(domain)
+def _points(program: Program, part: KernelPart, depth: int) -> Iterator[FillPoint]:
     blocks = {stage.array for stage in program.stages if stage.where == "block"}
-    if isinstance(tree, Sequence) and not _computes_alike(program, tree, domain, blocks):
-        for filters, child in zip(tree.filters, tree.children, strict=True):
-            yield from _points(program, part, child, domain.intersect(filters))
-        return
-    tiled: tuple[Dimension, ...] = ()
-    if isinstance(tree, Band):
-        tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
-    arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
-    yield FillPoint(names, domain, tiled, arrays, reached(program, names) & blocks)
+
+    def together(tree: Sequence, domain: Any) -> bool:
+        return _computes_alike(program, tree, domain, blocks)
+
+    for path in paths(part.tree, part.domain, depth, together):
+        here, domain = path.tree, path.domain
+        names, members = statements_of(domain), here.members[:tiled_members(here)] if isinstance(here, Band) else ()
+        tiled = tuple(dimension(member, domain) for member in (*path.outer, *members))
+        copied = part.parallel and (members or not path.outer)  # nothing is read again inside loops with one value each
+        host = part.prefix if depth else ()  # copies at depth 0 are older, and stored plans have these
+        arrays = tuple(_arrays(program, part, path, tiled, host)) if copied else ()
+        yield FillPoint(names, domain, tiled, arrays, reached(program, names) & blocks, outer=len(path.outer))
 
 
 def _computes_alike(program: Program, tree: Sequence, domain: Any, blocks: Collection[str]) -> bool:
@@ -150,24 +164,25 @@ def _computes_alike(program: Program, tree: Sequence, domain: Any, blocks: Colle
     return any(needed.count(array) > 1 for array in blocks)
 
 
-def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
-            tiled: tuple[Dimension, ...]) -> Iterator[StagedArray]:
-    statements = [program.statement(name) for name in statements_of(domain)]
+def _arrays(program: Program, part: KernelPart, path: Path, tiled: tuple[Dimension, ...],
+            host: tuple[Any, ...]) -> Iterator[StagedArray]:
+    statements = [program.statement(name) for name in statements_of(path.domain)]
     written = {program.statement(name).body.target.array for name in part.statements}
     computed = {stage.array for stage in program.stages}
     names = sorted({a.array for s in statements for a in s.accesses} - written - computed)
-    loops = {s.name: _loops(s, part, tree, domain, tiled) for s in statements} if names else {}
+    loops = {s.name: _loops(s, part, path, tiled, host) for s in statements} if names else {}
     for name in names:
         if not program.array(name).extents:
             continue
-        rows = {(s.name, number): _rows(access.relation, loops[s.name], len(part.parallel), len(tiled))
+        counts = len(host), len(part.parallel), len(tiled)
+        rows = {(s.name, number): _rows(access.relation, loops[s.name], counts)
                 for s in statements for number, access in enumerate(s.accesses) if access.array == name}
         parts = _alike(rows)
         for alike in parts:
             merged = _merge(list(alike.values()))
             if len(parts) > 1 and _is_diagonal(merged):
                 continue
-            if _pays(merged, len(set(alike.values())), part, tiled):
+            if _pays(merged, len(set(alike.values())), part, tiled, len(path.outer)):
                 yield StagedArray(name, merged, tuple(alike))
 
 
@@ -179,16 +194,17 @@ class _Loops:
     order: Any
 
 
-def _loops(statement: Statement, part: KernelPart, tree: Tree, domain: Any, tiled: tuple[Dimension, ...]) -> _Loops:
-    instances = set_of(statement.domain).intersect(domain.extract_set(set_of(statement.domain).get_space()))
+def _loops(statement: Statement, part: KernelPart, path: Path, tiled: tuple[Dimension, ...],
+           host: tuple[Any, ...]) -> _Loops:
+    instances = set_of(statement.domain).intersect(path.domain.extract_set(set_of(statement.domain).get_space()))
     space = isl.UnionSet.from_set(instances)
-    outer = [d.member for d in (*part.parallel, *tiled)]
-    path = outer + _deeper(tree, space, len(tiled))
-    order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in path]))
+    outer = [*host, *(d.member for d in (*part.parallel, *tiled))]
+    loops = outer + _deeper(path.tree, space, len(tiled) - len(path.outer))
+    order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in loops]))
     return _Loops(instances, order.reverse())
 
 
-def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent, ...] | None:
+def _rows(access: str, loops: _Loops, counts: tuple[int, int, int]) -> tuple[Extent, ...] | None:
     """Return the access as Extents; None if it is not affine in the loops."""
     relation = map_of(access).intersect_domain(loops.instances)
     if relation.is_empty():
@@ -200,7 +216,7 @@ def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent
     result = []
     for dim in range(relation.dim(isl.dim_type.out)):
         row = index.get_pw_aff(dim).gist(by_loops.domain())
-        extent = _extent(row, by_loops.domain(), parallel, tiled)
+        extent = _extent(row, by_loops.domain(), counts)
         if extent is None:
             return None
         result.append(extent)
@@ -218,18 +234,19 @@ def _deeper(tree: Tree, space: Any, skip: int) -> list[Any]:
     return []
 
 
-def _extent(row: Any, loops: Any, parallel: int, tiled: int) -> Extent | None:
+def _extent(row: Any, loops: Any, counts: tuple[int, int, int]) -> Extent | None:
     if not row.isa_aff():
         return None
     affine = row.as_aff()
     if affine.dim(isl.dim_type.div) or not affine.get_denominator_val().is_one():
         return None
-    outer = parallel + tiled
+    prefix, parallel, outer = counts[0], counts[0] + counts[1], sum(counts)
     coefficients = [int(affine.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(outer)]
     for k in range(outer):
         affine = affine.set_coefficient_val(isl.dim_type.in_, k, 0)
     rest = isl.PwAff.from_aff(affine).intersect_domain(loops)
-    return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]), *value_range(rest))
+    return Extent(tuple(coefficients[prefix:parallel]), tuple(coefficients[parallel:]), *value_range(rest),
+                  tuple(coefficients[:prefix]))
 
 
 Rows: TypeAlias = tuple[Extent, ...]
@@ -239,17 +256,18 @@ Reads: TypeAlias = dict[tuple[str, int], Rows]
 
 def _alike(rows: dict[tuple[str, int], Rows | None]) -> list[Reads]:
     """Return groups of accesses that depend on block and tile alike; none at all if one of them is not affine."""
-    found: dict[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], Reads] = {}
+    found: dict[tuple[tuple[Sizes, Sizes, Sizes], ...], Reads] = {}
     for access, row in rows.items():
         if row is None:
             return []
-        found.setdefault(tuple((e.parallel, e.tiled) for e in row), {})[access] = row
+        found.setdefault(tuple((e.parallel, e.tiled, e.prefix) for e in row), {})[access] = row
     return list(found.values())
 
 
 def _merge(rows: list[Rows]) -> Rows:
     """Return one footprint for several accesses that depend on block and tile alike."""
-    return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same))
+    return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same),
+                        same[0].prefix)
                  for same in zip(*rows, strict=True))
 
 
@@ -258,13 +276,14 @@ def _is_diagonal(extents: tuple[Extent, ...]) -> bool:
     return any(sum(map(bool, moves)) > 1 for moves in zip(*((*e.parallel, *e.tiled) for e in extents), strict=True))
 
 
-def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:
+def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...],
+          outer: int) -> bool:
     """Return whether there is reuse (several accesses, or a loop that the element does not depend on), or strided
-    lanes.
+    lanes. The first `outer` tiled members have one value in a tile.
     """
     moving = [any(e.parallel[p] for e in extents) for p in range(len(part.parallel))]
     moving += [any(e.tiled[q] for e in extents) for q in range(len(tiled))]
-    wide = [d.extent > 1 for d in (*part.parallel, *tiled)]
+    wide = [d.extent > 1 for d in part.parallel] + [d.extent > 1 and q >= outer for q, d in enumerate(tiled)]
     reused = accesses > 1 or any(w and not m for w, m in zip(wide, moving, strict=True))
     lane = [e.parallel[-1] for e in extents]
     coalesced = not any(lane) or (not any(lane[:-1]) and abs(lane[-1]) == 1)

@@ -5,20 +5,21 @@ quotients of members and sizes, rounded down. So every mapping of a part is lega
 
 - Both ends of each dependence have the same parallel members. Then they run in one thread, at the same point, and the
   loops over steps and points order nothing.
-- No dependence decreases a member that may be tiled. Then none decreases the number of a tile, and the inner loops
-  order dependences within a tile as before.
+- No dependence decreases a member that may be tiled, unless the loops around it order its ends. Then none decreases the
+  number of a tile, and the inner loops order dependences within a tile as before.
 
 Both are tested exactly. If one does not hold, each mapped tree is checked separately.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, multi
-from generator.polyhedral.memory.footprint import tiled_members
+from generator.polyhedral.memory.loops_around import tiled_members
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import check_kernel, check_threads
 
@@ -48,9 +49,13 @@ def _tiles_in_order(tree: Tree, dependences: Any) -> bool:
     match tree:
         case Leaf():
             return True
-        case Band(members=members):
-            return all(dependences.lex_gt_at_multi_union_pw_aff(multi((member,))).is_empty()
-                       for member in members[:tiled_members(tree)])
+        case Band(members=members, child=child):
+            together = tiled_members(tree)
+            if not all(dependences.lex_gt_at_multi_union_pw_aff(multi((m,))).is_empty() for m in members[:together]):
+                return False
+            inside = dependences.eq_at_multi_union_pw_aff(multi((members[0],)))
+            inner = replace(tree, members=members[1:], coincident=tree.coincident[1:]) if members[1:] else child
+            return _tiles_in_order(inner, inside)
         case Sequence(filters, children):
             return all(_tiles_in_order(child, dependences.intersect_domain(part).intersect_range(part))
                        for part, child in zip(filters, children, strict=True))

@@ -13,6 +13,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.tree import Band, Fill, Mapping, Sequence, Tree, statements_of
 from generator.polyhedral.memory.footprint import FillPoint
+from generator.polyhedral.memory.loops_around import first_around
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 
 PointNote: TypeAlias = Literal["point", "neighbour"]
@@ -121,7 +122,7 @@ def _check_inner(plan: KernelPlan, points: tuple[FillPoint, ...]) -> None:
     """Raise IllegalPlan if sizes of single inner loops are not for this kernel."""
     if isinstance(plan.inner_tile, int):
         return
-    count, names = sum(len(point.tiled) for point in points), ", ".join(plan.statements)
+    count, names = sum(len(point.inner) for point in points), ", ".join(plan.statements)
     if len(plan.inner_tile) != count:
         raise IllegalPlan(f"{len(plan.inner_tile)} inner tile sizes of {names}: it has {count} inner loops that can be "
                           "tiled; give one size for each of them, or one number for all")
@@ -204,7 +205,7 @@ class _Mapper:
                  sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.points = {point.statements for point in points}
-        self.tiles = {point.statements: point.tiles(plan.inner_tile) for point in points}
+        self.tiles = {point.statements: point.tiles(plan.inner_tile)[point.outer:] for point in points}
         self.fills = {point.statements[0]: number for number, point in enumerate(points)
                       if point.needed(plan.shared, plan.uncopied)}
 
@@ -212,14 +213,17 @@ class _Mapper:
         """Return `tree` with the threads in their place: below fill points, else at the top."""
         if not self.fills:
             return self.threads(self.tiled(tree, domain, lambda child: child), domain)
-        return self.filled(tree, domain)
+        return self.filled(tree, domain, self.plan.depth)
 
-    def filled(self, tree: Tree, domain: Any) -> Tree:
-        """Return the tree with a fill point on every path, in the order of `fill_points`."""
+    def filled(self, tree: Tree, domain: Any, depth: int) -> Tree:
+        """Return the tree with a fill point on every path, in the order of `fill_points`, inside `depth` loops."""
         if isinstance(tree, Sequence) and statements_of(domain) not in self.points:
             parts = [domain.intersect(f) for f in tree.filters]
-            return Sequence(tuple(parts), tuple(self.filled(c, p)
+            return Sequence(tuple(parts), tuple(self.filled(c, p, depth)
                                                 for c, p in zip(tree.children, parts, strict=True)))
+        if depth and isinstance(tree, Band) and (inside := first_around(tree)):
+            value = tile_member(dimension(tree.members[0], domain), 1)
+            return Band((value,), (False,), False, self.filled(inside, domain, depth - 1), ("around",))
         return self.tiled(tree, domain, lambda child: self.fill(self.threads(child, domain), domain))
 
     def fill(self, tree: Tree, domain: Any) -> Tree:

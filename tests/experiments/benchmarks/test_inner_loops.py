@@ -10,7 +10,10 @@ from experiments.benchmarks import inner_loops
 from experiments.benchmarks.inner_loops import HOPPER, Loop, most_multiplied, taken_apart
 from generator.errors import InputError
 from generator.lowering import lower
+from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.starts import start_plans
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import translator
 from tests.support.suite import problem
@@ -51,3 +54,13 @@ def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
     wide = loop.named("LDS.128")
     assert wide == loop.named("LDS") and loop.named("FFMA") >= 16 * wide and loop.share > 0.9
     assert not loop.named("LDL", "STL", "LDG")
+
+
+def test_each_factor_of_a_tile_is_loaded_once() -> None:
+    """Of 128 x 128 results: 128 + 128 floats per 128 x 128 multiply-adds, and once the results themselves."""
+    program = problem("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT")).program
+    plan = Plan(ScheduleChoice(), (KernelPlan(("S0", "S1"), (128, 128), (16, 16), shared=True, inner_tile=16, run=4,
+                                              vector=4, points_inside=True, registers=True, prologue=True),))
+    [facts] = kernel_facts(program, plan, HOPPER)
+    assert facts.operations.total * facts.threads == pytest.approx(256 * 256 * (2 * 256 + 1), rel=0.02)
+    assert inner_loops.loaded_bytes(facts) == pytest.approx(4 * 2 / 128 + 4 / 256, rel=0.02)

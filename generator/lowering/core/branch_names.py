@@ -1,0 +1,66 @@
+"""Names of loops in one branch of a kernel, where loops of another branch at the same depth are of another kind.
+
+Loops are generated with one name per depth. With copies inside several loops (generator.decisions.depth), one branch
+may have a loop around its copies where another one has a loop over the points of a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from generator.expr import Expr, Name
+from generator.linear import substitute
+from generator.lowering.core.wanted_unrolls import Keys, Named
+from generator.lowering.naming import LoopKey, fresh_name, loop_keys
+from generator.nest import For, If, Instance, Node, map_expressions, walk
+from generator.polyhedral.kit.ast import LoopName
+
+_RENAMED = ("tile", "around")
+"""Kinds of loops with no registers named after them."""
+
+
+def with_branch_names(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Named,
+                      taken: set[str]) -> tuple[Node, ...]:
+    """Return generated loops, those over tiles and around copies with their own names and notes.
+
+    `names`: those of loops by depth. New names are added to `taken`.
+    """
+    keys = loop_keys(kernel.tree, kernel.part.domain, kernel.program)
+    return _Renamer({loop.name: depth for depth, loop in enumerate(names)}, keys, taken).nodes(nodes)
+
+
+class _Renamer:
+    """Renames loops. `depths`: by name; `taken`: names in use."""
+
+    def __init__(self, depths: dict[str, int], keys: Keys, taken: set[str]) -> None:
+        self.depths, self.keys, self.taken = depths, keys, taken
+
+    def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """Return the nodes with all their loops renamed."""
+        return tuple(self.node(node) for node in nodes)
+
+    def node(self, node: Node) -> Node:
+        """Return the node with its loops renamed."""
+        match node:
+            case For(iterator, body=body):
+                key = self.key(node)
+                if key is None or key.kind not in _RENAMED or key.note == node.note:
+                    return replace(node, body=self.nodes(body))
+                name = fresh_name(key.name, self.taken)
+
+                def renamed(expr: Expr) -> Expr:
+                    return substitute(expr, {iterator: Name(name)})
+
+                return replace(node, iterator=name, condition=renamed(node.condition), note=key.note,
+                               body=self.nodes(map_expressions(body, renamed)))
+            case If(condition, then, otherwise):
+                return If(condition, self.nodes(then), self.nodes(otherwise))
+            case _:
+                return node
+
+    def key(self, loop: For) -> LoopKey | None:
+        """Return the name of a loop in plans."""
+        depth = self.depths.get(loop.iterator, -1)
+        inside = (self.keys.get((one.name, depth)) for one in walk(loop.body) if isinstance(one, Instance))
+        return next(filter(None, inside), None)
