@@ -193,7 +193,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
         in_blocks = isinstance(shape.blocks, BlockStages)
         what = "computes stages in its blocks" if in_blocks else "runs its time steps in shared memory"
-        yield f"    {what}: {size} bytes of shared memory"
+        yield f"    {what}, of several levels" if plan.levels else f"    {what}: {size} bytes of shared memory"
     yield from _loops(plan)
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"

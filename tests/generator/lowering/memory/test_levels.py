@@ -180,8 +180,9 @@ def test_words_and_json() -> None:
     assert plan_from_json(found.to_json()) == found and found.digest != plan(THREAD, levels=()).digest
     assert "levels" not in plan(THREAD, levels=()).to_json(), "stored plans have no such field"
     assert any("stages with a level of their own one by the block" in line for line in describe_plan(found))
-    assert "the threads of a block compute one together, before each thread computes its tile" in explain(
-        chain(), found, SMALL)
+    text = explain(chain(), found, SMALL)
+    assert "the threads of a block compute one together, before each thread computes its tile" in text
+    assert "computes stages in its blocks, of several levels" in text, "one number would not be that of each"
     for wrong in ('[["one","thread"]]', '[["two","block"],["one","block"]]', '["one"]'):
         with pytest.raises(InputError, match=r"levels is .*; use a list of \[array, level\]"):
             plan_from_json(found.to_json().replace('[["one","block"]]', wrong, 1) if wrong != '["one"]' else
