@@ -29,7 +29,10 @@ def loop(bound: Expr, op: str = "<", start: int = 0, body: tuple[Node, ...] = (S
 def test_long_loops_stay(node: For) -> None:
     assert with_rolled_loops((node,)) == (replace(node, rolled=True),)
     around = If(Binary("<", Name("b"), Int(3)), (loop(Int(4), body=(node,)),))
-    assert with_rolled_loops((around,)) == (replace(around, then=(loop(Int(4), body=(replace(node, rolled=True),)),)),)
+    rolled = replace(loop(Int(4), body=(replace(node, rolled=True),)), rolled=True)
+    assert with_rolled_loops((around,)) == (replace(around, then=(rolled,)),), "unrolled, its rows are no vectors"
+    wanted = loop(Int(4), body=(node,), unroll=2)
+    assert with_rolled_loops((wanted,)) == (replace(wanted, body=(replace(node, rolled=True),)),)
 
 
 @pytest.mark.parametrize(
