@@ -23,7 +23,9 @@ from metrics.costs.learned.network import FIXED, Kinds, Weights, backward, forwa
 
 Array = NDArray[np.float64]
 THROUGHPUT, LOGARITHM, KERNELS, SHIFTED = 0.2, 0.3, 1.0, 0.9
-RATE, BETAS, EPSILON = 1e-2, (0.9, 0.999), 1e-5
+RATE, BETAS, EPSILON = 3e-3, (0.9, 0.999), 1e-5
+STEEPEST = 1.0
+"""The limit of a gradient's length: without it, a few pipelines with odd plans undo what the others taught."""
 CONTINUED = 1e-3
 """The rate for training a trained model on a few more plans: it should not forget the others."""
 LEAST_MS = 1e-3
@@ -91,6 +93,12 @@ def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
     return value, backward(weights, made, slope[batch.kernel][:, None] * batch.terms)
 
 
+def limited(slope: Weights) -> Weights:
+    """Return a gradient of the same direction whose length is at most STEEPEST (Pascanu et al. 2013)."""
+    length = float(np.sqrt(sum(float((one**2).sum()) for one in slope.values())))
+    return slope if length <= STEEPEST else {name: one * (STEEPEST / length) for name, one in slope.items()}
+
+
 def constants(batches: Sequence[Batch]) -> Array:
     """Return the constant coefficients, none negative, that fit the times of kernels best, relative to each.
 
@@ -125,7 +133,7 @@ def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start
         total = 0.0
         for place in rng.permutation(len(batches)):
             value, slope = loss(weights, batches[place])
-            weights |= adam.stepped(weights, slope, rate * (1.0 - 0.9 * epoch / epochs))
+            weights |= adam.stepped(weights, limited(slope), rate * (1.0 - 0.9 * epoch / epochs))
             total += value
         if judged is not None and (rating := judged(weights)) < least:
             best, least = dict(weights), rating
