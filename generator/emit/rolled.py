@@ -22,7 +22,8 @@ def with_rolled_loops(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return `nodes` with long innermost loops, and loops around them, marked against unrolling, except those that the
     plan unrolls.
 
-    A loop around rows that are unrolled completely (`generator.decisions.jam`) is innermost, too.
+    A loop around rows that are unrolled completely (`generator.decisions.jam`) is innermost, too. Marks that are there
+    (`streams.py`) stay.
     """
     return tuple(_rolled(node) for node in nodes)
 
@@ -34,7 +35,7 @@ def _rolled(node: Node) -> Node:
         case For(body=body) if any(isinstance(inner, For) for inner in walk(body)) and not _around_rows(node):
             inside = with_rolled_loops(body)
             around = node.unroll <= 1 and any(isinstance(inner, For) and inner.rolled for inner in walk(inside))
-            return replace(node, body=inside, rolled=around)
+            return replace(node, body=inside, rolled=node.rolled or around)
         case For(unroll=0 | 1) if (rounds(node) or 0) >= LEAST_ROUNDS:
             return replace(node, rolled=True)
         case _:

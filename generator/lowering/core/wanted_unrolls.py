@@ -84,7 +84,7 @@ def with_factors(node: Node, factor: int, whole: bool) -> Node:
             points = node.points if whole else 0
             if points and node.wanted:
                 raise IllegalPlan(f"unroll factor for {node.iterator}: results are kept in registers over its points, "
-                                  "so that it is unrolled completely; leave it out")
+                                  "or its rows are together, so that it is unrolled completely; leave it out")
             inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
             count = points or node.wanted or (1 if inner else factor)
             vector = points > 0 and is_vector(node, count)

@@ -44,6 +44,12 @@ def test_others_are_left_to_the_compiler(node: For) -> None:
     assert with_rolled_loops((node,)) == (node,)
 
 
+def test_marks_of_streamed_rows_stay_around_short_loops() -> None:
+    """A part of a row whose elements are sums of three: `emit/streams.py` has marked the loop over the part."""
+    part = replace(loop(Name("end"), "<=", body=(loop(Int(3)),)), rolled=True)
+    assert with_rolled_loops((part,)) == (part,)
+
+
 def test_only_where_a_thread_of_intels_runtime_is_alone() -> None:
     plan, intel = chain_plan("block", (8, 64), (1, 1)), replace(TARGET, intel_cpu=True)
     assert "#pragma unroll 1\n" in lower(chain(), plan, intel).source
