@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
 
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.branch_names import with_branch_names
@@ -148,7 +149,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     try:
         made = _generated(program, part, frame, teams, mapped, True)
     except MissingLoop:  # isl has put a condition in place of the loop over a thread's points
-        made = _generated(program, part, frame, teams, mapped, False)
+        made = _without_registers(program, part, frame, teams, mapped)
     return finished(program, plan, teams, made, dialect)
 
 
@@ -171,6 +172,16 @@ def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, m
     boxes, body = split_body(program, part, plan, frame.reductions, taken)
     return TeamKernel(mapped.blocks, frame.prefix, boxes,
                       tuple(with_factors(node, plan.unroll, False) for node in body))
+
+
+def _without_registers(program: Program, part: KernelPart, frame: Frame, teams: Teams,
+                       mapped: MappedKernel) -> TeamKernel:
+    """Return the loops without results in registers. Raises IllegalPlan as `_generated`, and for rows without loops."""
+    try:
+        return _generated(program, part, frame, teams, mapped, False)
+    except MissingLoop as missing:
+        raise IllegalPlan(f"rows together of {', '.join(part.statements)}: {missing}, because there is at most one row "
+                          "per thread; use other tile or block sizes, or leave out `jam`") from missing
 
 
 def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, mapped: MappedKernel,
