@@ -149,7 +149,7 @@ def _points(program: Program, part: KernelPart, depth: int) -> Iterator[FillPoin
     for path in paths(part.tree, part.domain, depth, together):
         here, domain = path.tree, path.domain
         names, members = statements_of(domain), here.members[:tiled_members(here)] if isinstance(here, Band) else ()
-        tiled = tuple(dimension(member, domain) for member in (*path.outer, *members))
+        tiled = (*path.outer, *(dimension(member, domain) for member in members))
         copied = part.parallel and (members or not path.outer)  # nothing is read again inside loops with one value each
         host = part.prefix if depth else ()  # copies at depth 0 are older, and stored plans have these
         arrays = tuple(_arrays(program, part, path, tiled, host)) if copied else ()

@@ -14,21 +14,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from generator.polyhedral.kit.tree import Band, Sequence, Tree
+from generator.polyhedral.schedules.kernels import Dimension, dimension
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A place of a kernel: the members of the sequential loops around it, the tree there, the instances that it runs.
+    """A place of a kernel: the sequential loops around it, the tree there, the instances that it runs.
+
+    Statements elsewhere may share these loops, and have other ranges in them: each Dimension has the range of all.
     """
 
-    outer: tuple[Any, ...]
+    outer: tuple[Dimension, ...]
     tree: Tree
     domain: Any
 
 
 def paths(tree: Tree, domain: Any, depth: int,
           together: Callable[[Sequence, Any], bool] = lambda tree, domain: False,
-          outer: tuple[Any, ...] = ()) -> Iterator[Path]:
+          outer: tuple[Dimension, ...] = ()) -> Iterator[Path]:
     """Yield a Path for each way from the top of `tree` to a loop inside `depth` others (or to the innermost one of
     fewer), in order. Sequences that need something `together` are not entered.
     """
@@ -36,7 +39,7 @@ def paths(tree: Tree, domain: Any, depth: int,
         for filters, child in zip(tree.filters, tree.children, strict=True):
             yield from paths(child, domain.intersect(filters), depth, together, outer)
     elif depth and isinstance(tree, Band) and (inside := first_around(tree)):
-        yield from paths(inside, domain, depth - 1, together, (*outer, tree.members[0]))
+        yield from paths(inside, domain, depth - 1, together, (*outer, dimension(tree.members[0], domain)))
     else:
         yield Path(outer, tree, domain)
 

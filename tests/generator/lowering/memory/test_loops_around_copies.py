@@ -57,6 +57,13 @@ SEQUENCE = program_of(scop(
     "int Y[7][9], W[3][6][9], X[7][3][6], U[5][9], V[15][5];"))
 """A loop around two sums, one after the other."""
 
+RANGES = program_of(scop(
+    "for (i = 0; i < 7; i++) for (j = 0; j < 9; j++) for (int p = 0; p < 4; p++) { "
+    "for (k = 0; k < 6; k++) Y[i][j] += W[p][k][j] * X[i][p][k]; "
+    "for (int l = 2; l <= p; l++) Y[i][j] += U[l][j] * V[2 * i + p][l]; }",
+    "int Y[7][9], W[4][6][9], X[7][4][6], U[5][9], V[16][5];"))
+"""The second sum has terms only from p = 2 on."""
+
 LAUNCHED = program_of(scop(
     "for (int t = 1; t < 4; t++) for (i = 0; i < 7; i++) for (j = 0; j < 9; j++) "
     "for (int p = 0; p < 3; p++) for (k = 0; k < 6; k++) "
@@ -64,7 +71,7 @@ LAUNCHED = program_of(scop(
     "int Y[4][7][9], W[3][6][9], X[15][6];"))
 """A launch per value of t, on which X depends."""
 
-PROGRAMS = {"convolution": CONVOLUTION, "mixed": MIXED, "sequence": SEQUENCE, "launched": LAUNCHED}
+PROGRAMS = {"convolution": CONVOLUTION, "mixed": MIXED, "sequence": SEQUENCE, "ranges": RANGES, "launched": LAUNCHED}
 DEFAULT = ScheduleChoice()
 TILES = KernelPlan(("S0", "S1"), (4, 8), (4, 8), shared=True, inner_tile=4)
 DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
@@ -116,7 +123,7 @@ def test_stages_in_blocks_are_refused() -> None:
 
 
 def test_it_is_on_offer_and_in_json() -> None:
-    assert [shape_of(program).depths for program in PROGRAMS.values()] == [(1, 2), (1,), (1,), (1,)]
+    assert [shape_of(program).depths for program in PROGRAMS.values()] == [(1, 2), (1,), (1,), (1,), (1,)]
     plan = inside(CONVOLUTION, 2)
     assert plan_from_json(plan.to_json()) == plan and '"depth"' not in inside(CONVOLUTION, 0).to_json()
     [kernel], shape = plan.kernels, shape_of(CONVOLUTION)
@@ -128,6 +135,15 @@ def test_it_is_on_offer_and_in_json() -> None:
     assert nearest(replace(kernel, depth=1), Known(shape, tight, True)) == kernel
     assert "values of p around the copies" in lower(CONVOLUTION, plan, HOPPER).source
     assert any("loops around copies 2" in line for line in explain(CONVOLUTION, plan, HOPPER).splitlines())
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_loops_of_different_ranges_share_one_around_their_copies(ahead: bool) -> None:
+    """V's copy begins at its row 2i + p, though its own values of p begin at 2, and those of the loop at 0."""
+    plan = inside(RANGES, 1, replace(TILES, ahead=ahead))
+    assert set(copies(RANGES, plan)) == {"U", "V", "W", "X"}
+    memory = run_plan(RANGES, plan, np.random.default_rng(1), target=HOPPER)
+    assert not differences(RANGES, memory, run_original(RANGES))
 
 
 def random_deep(program: Program, rng: np.random.Generator, choice: ScheduleChoice = DEFAULT) -> Plan:
