@@ -158,7 +158,7 @@ def random_deep(program: Program, rng: np.random.Generator, choice: ScheduleChoi
     return Plan(choice, tuple(kernels))
 
 
-@pytest.mark.parametrize(("name", "count"), counted(PROGRAMS, ("mixed", "launched"), 3, 60))
+@pytest.mark.parametrize(("name", "count"), counted(PROGRAMS, ("ranges", "launched"), 3, 60))
 def test_random_plans_in_python(name: str, count: int) -> None:
     """All threads in random order between barriers, with every read of a copy compared with what it should be."""
     program, found = PROGRAMS[name], Counter[str]()
