@@ -270,8 +270,9 @@ def test_results_of_random_plans(name: str, platform: str) -> None:
     assert not wrong(outcomes_of(device, found, plans), plans)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-@pytest.mark.parametrize("name", few(["", *NAMES], ("",)))
+@pytest.mark.parametrize("name", ["", *NAMES])
 def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found, plan = all_types(tmp_path, watched_gpu.target, "texture")
