@@ -21,7 +21,7 @@ from generator.lowering.core.jammed import jammed_loops, outer_dims
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.split_tiles import split_body
-from generator.lowering.core.staged import points_of_plan, staged_kernel
+from generator.lowering.core.staged import Staged, points_of_plan, staged_kernel
 from generator.lowering.core.streams import streamed_arrays
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
@@ -57,6 +57,7 @@ from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_
 from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
+from generator.polyhedral.memory.entries import entries_of
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
@@ -206,7 +207,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
         final = map_kernel(inside, plan, points_of_plan(larger, inside, plan), tuple(p.dim for p in mapped.several))
     staged = staged_kernel(larger, inside, teams, taken, final, frame.prefix)
     owned = jammed_loops(plan, loops, _owned(loops, kept))
-    nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
+    nest = _nest(staged, plan, frame.prefix, names, owned)
     named = Named(staged.program, staged.part, staged.mapped.tree)
     nest = with_wanted(nest, names, named, plan)
     nest = with_branch_names(nest, names, named, taken) if plan.depth else nest
@@ -298,12 +299,13 @@ def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,
     return loop_names(mapped.tree, program, (*prefix, *block_names(count), *thread_names(count)))
 
 
-def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-          names: tuple[LoopName, ...], points: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
+def _nest(staged: Staged, plan: KernelPlan, prefix: tuple[str, ...], names: tuple[LoopName, ...],
+          points: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
     """Return the loops of one thread, for given host iterators, block and thread indices.
 
     `points` (by statement): names of loops whose values must be those of the points, which is checked.
     """
+    part, mapped = staged.part, staged.mapped
     ranges = [dimension(member, part.domain) for member in part.prefix]
     bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
     count = len(part.parallel)
@@ -318,7 +320,7 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
               *(point_member(part.parallel[p.dim], step_tile(plan.tile, plan.walk)[p.dim], p) for p in numbers))
     checked = {name: tuple(loops[p] for p in numbers) for name, loops in points.items()}
     check_instances(nest, bounds, values_at(places, part.domain), checked,
-                    loop_values(mapped.tree, part.domain, names))
+                    loop_values(mapped.tree, part.domain, names), entries_of(part, plan, staged.points))
     return nest
 
 

@@ -10,6 +10,7 @@ from generator.lowering.memory.outer import OuterBoxes, Teams
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.copied import check_copied
+from generator.polyhedral.memory.entries import corner_values
 from generator.polyhedral.memory.footprint import FillPoint, plan_points
 from generator.polyhedral.memory.loops_around import deepest
 from generator.polyhedral.memory.mapping import MappedKernel
@@ -40,7 +41,8 @@ def staged_kernel(program: Program, part: KernelPart, teams: Teams, taken: set[s
     points = points_of_plan(program, part, plan)
     arrays = copied_boxes(program, part, plan, points, taken, prefix)
     for local in arrays:
-        check_copied(program, part, plan, points[local.point], local.footprint, local.box)
+        point = points[local.point]
+        check_copied(program, part, point, local.copied, corner_values(part, plan, point, mapped, prefix))
     computed = computed_boxes(program, part, plan, points, taken, teams.around)
     around = OuterBoxes(teams, tuple(box for box in computed if box.around), len(points))
     return Staged(program, part, points, mapped, arrays, tuple(box for box in computed if not box.around), around)

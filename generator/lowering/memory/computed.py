@@ -22,7 +22,8 @@ from generator.lowering.memory.cooperative import all_fill, all_lines
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.memory.boxes import STEP, Around, ring_rows, stage_boxes, tile_names
+from generator.polyhedral.memory.boxes import Around, ring_rows, stage_boxes
+from generator.polyhedral.memory.entries import STEP, tile_names
 from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart

@@ -14,7 +14,8 @@ from generator.lowering.memory.prologues import on_element, operation_on
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, If, Node, Wide, most_lanes
 from generator.plan import KernelPlan
-from generator.polyhedral.memory.boxes import tile_names
+from generator.polyhedral.memory.copied import Copied
+from generator.polyhedral.memory.entries import tile_names
 from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
 from generator.polyhedral.memory.mapping import block_names
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
@@ -36,6 +37,11 @@ class CopiedBox(LocalBox):
     above: tuple[int | None, ...]
     extent: int
     operation: Expr | None = field(default=None, kw_only=True)
+
+    @property
+    def copied(self) -> Copied:
+        """What its exact check needs: its corner is the one in the text."""
+        return Copied(self.footprint, self.corner, self.box, self.below, tuple(n is not None for n in self.above))
 
     def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False) -> Node:
         """Return the loops in which threads copy it, `width` neighbours at once if possible.

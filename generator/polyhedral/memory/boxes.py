@@ -18,22 +18,15 @@ from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
+from generator.polyhedral.memory.entries import tile_names, tile_numbers
 from generator.polyhedral.memory.footprint import FillPoint, around_point, fill_points, plan_points
-from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
+from generator.polyhedral.memory.mapping import block_names, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
 from generator.polyhedral.pipelines.joint import instances_by_element
 from generator.polyhedral.pipelines.stages import reached, reads_by_element
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program, Stage
-
-STEP = "w"
-"""The name of the step number in a block that walks."""
-
-
-def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
-    """Return names of the numbers of the steps and tiles around a fill point."""
-    return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
 
 
 def ring_rows(rows: int) -> int:
@@ -138,18 +131,15 @@ class _Place:
 
 def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int) -> _Tiles:
     """The blocks of a kernel, with the steps or tiles around a fill point."""
-    loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
-    if walk:
-        along = walked(len(tile))
-        step = step_member(part.parallel[along], tile[along], walk)
-        loops.append(_Loop(STEP, step, tile[along] // walk - 1))
-    if sizes := point.tiles(inner_tile):
-        loops += map(_loop, tile_names(point), point.tiled, sizes)
+    loops = [_Loop(name, tile_member(d, t), _last(d, t))
+             for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    lasts = (tile[walked(len(tile))] // walk - 1,) if walk else map(_last, point.tiled, point.tiles(inner_tile))
+    loops += map(_Loop, tile_names(point, walk), tile_numbers(part, point, tile, inner_tile, walk), lasts)
     return _Tiles(tuple(loops), walk > 0)
 
 
-def _loop(name: str, dim: Dimension, size: int) -> _Loop:
-    return _Loop(name, tile_member(dim, size), (dim.extent - 1) // size)
+def _last(dim: Dimension, size: int) -> int:
+    return (dim.extent - 1) // size
 
 
 @dataclass(frozen=True, slots=True, eq=False)

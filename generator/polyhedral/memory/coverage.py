@@ -1,14 +1,15 @@
 """The exact check of generated loops: they run the right instances, each once, in its block and thread.
 
 isl's AST generation simplifies conditions aggressively; as of isl 0.27 it loses instances of some domains with several
-strides. So the loops are read back as sets and compared with the expected ones.
+strides. So the loops are read back as sets and compared with the expected ones, and the numbers at which fill points
+are entered (`entries.py`) with those of the instances below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -19,7 +20,11 @@ from generator.nest import For, If, Instance, Node
 from generator.polyhedral.dependences.model import maps
 from generator.polyhedral.kit.affine import Iteration, affine, condition, loop_domain, stays_false, subtract, top
 from generator.polyhedral.kit.tree import multi
+from generator.polyhedral.memory.entries import Entries, check_entered
 from generator.polyhedral.memory.loop_values import LoopValues
+
+Entered: TypeAlias = Mapping[str, tuple[Expr, ...]]
+"""Arguments of instances, by name."""
 
 
 class MissingLoop(IllegalPlan):
@@ -32,8 +37,9 @@ def check_instances(
     expected: Any,
     loops: Mapping[str, tuple[str, ...]] | None = None,
     inner: LoopValues | None = None,
+    entries: Entries | None = None,
 ) -> None:
-    """Compare the instances that `nodes` run with `expected`.
+    """Compare the instances that `nodes` run with `expected`, and the tiles whose copies they use with `entries`.
 
     The loops are read as affine expressions, like the user's C. `bounds`: the parameters (host iterators, block and
     thread indices) with their least and greatest value. `expected`: the isl UnionMap from instances to the values of
@@ -42,17 +48,19 @@ def check_instances(
     right, which is not required, the check is much faster.
 
     Raises:
-        IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.
+        IllegalPlan: an instance is missing, is too many, runs at other indices, runs twice, or uses other copies.
         MissingLoop: one of `loops` is not around its statement.
     """
     # otherwise repeated intersections would repeat the same integer divisions
     wanted = {m.get_tuple_name(isl.dim_type.in_): m.compute_divs() for m in maps(expected)}
     runs: dict[str, list[_Run]] = {name: [] for name in wanted}
-    for instance, at in _executed(nodes, _start(bounds)):
+    for instance, at, entered in _executed(nodes, _start(bounds), {}):
         if instance.name in wanted:
             if missing := set((loops or {}).get(instance.name, ())) - set(at.iterators):
                 raise MissingLoop(f"isl made no loop {min(missing)} around {instance.name}")
-            runs[instance.name].append(_Run(at.iterators, _run_at(instance, at)))
+            run = _Run(at.iterators, _run_at(instance, at))
+            runs[instance.name].append(run)
+            check_entered(instance.name, run.places, entered, at, (entries or {}).get(instance.name, {}))
     for name, places in wanted.items():
         kept = (*(name for name, _, _ in bounds), *(loops or {}).get(name, ()))
         values = {loop: _coordinate(places, k) for k, loop in enumerate(kept)}
@@ -137,18 +145,23 @@ def _start(bounds: Sequence[tuple[str, int, int]]) -> Iteration:
     return at
 
 
-def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance, Iteration]]:
-    """Yield every instance node with the iterations in which it is reached."""
+def _executed(nodes: tuple[Node, ...], at: Iteration,
+              entered: dict[str, tuple[Expr, ...]]) -> Iterator[tuple[Instance, Iteration, Entered]]:
+    """Yield every instance node with the iterations in which it is reached, and the instances that have been `entered`
+    there before, in nodes that are around it as well.
+    """
+    entered = dict(entered)
     for node in nodes:
         match node:
             case For(iterator, start, test, step, body):
-                yield from _executed(body, _inside(at.enter(iterator), floors(start), floors(test), step))
+                yield from _executed(body, _inside(at.enter(iterator), floors(start), floors(test), step), entered)
             case If(test, then, otherwise):
                 region = condition(floors(test), at)
-                yield from _executed(then, at.restrict(region))
-                yield from _executed(otherwise, subtract(at, region))
-            case Instance():
-                yield node, at
+                yield from _executed(then, at.restrict(region), entered)
+                yield from _executed(otherwise, subtract(at, region), entered)
+            case Instance(name, arguments):
+                yield node, at, entered
+                entered[name] = tuple(map(floors, arguments))
             case _:
                 raise AssertionError("statements are filled in later")
 

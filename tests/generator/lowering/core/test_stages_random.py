@@ -16,7 +16,8 @@ from generator.errors import IllegalPlan
 from generator.expr import names_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Band, Sequence
-from generator.polyhedral.memory.boxes import STEP, stage_boxes
+from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.entries import STEP
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached

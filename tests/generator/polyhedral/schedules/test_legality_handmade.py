@@ -10,12 +10,14 @@ import pytest
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
 from generator.lowering.memory.barriers import check_barriers
+from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.nest import Barrier, For, If, Instance
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Tree, from_isl
-from generator.polyhedral.memory.copied import check_copied
-from generator.polyhedral.memory.footprint import Extent, StagedArray, fill_points
+from generator.polyhedral.memory.copied import Copied, check_copied
+from generator.polyhedral.memory.entries import corner_values
+from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray, fill_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
@@ -132,31 +134,52 @@ def gemm_part() -> KernelPart:
     return part
 
 
+def copies_of(part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...]) -> list[CopiedBox]:
+    return list(copied_boxes(GEMM, part, plan, points, set(), ()))
+
+
+def check(part: KernelPart, plan: KernelPlan, point: FillPoint, copied: Copied) -> None:
+    mapped = map_kernel(part, plan, fill_points(GEMM, part))
+    check_copied(GEMM, part, point, copied, corner_values(part, plan, point, mapped, ()))
+
+
 def test_a_shared_copy_of_an_array_written_in_the_launch() -> None:
     part, points = gemm_part(), fill_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=4)
-    copied = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)), ())
+    corner = (Binary("*", Int(4), Name("b0")), Binary("*", Int(4), Name("b1")))
+    staged = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)), ())
     with pytest.raises(IllegalPlan, match=r"`A` has a shared copy but S\d writes it in the same launch"):
-        check_copied(GEMM, part, plan, points[-1], copied, (4, 4))
+        check(part, plan, points[-1], Copied(staged, corner, (4, 4), (False, False), (False, False)))
 
 
 @pytest.mark.parametrize("inner_tile", [1, 4])
 def test_a_shared_copy_that_is_too_small(inner_tile: int) -> None:
     part, points = gemm_part(), fill_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=inner_tile)
-    for point in points:
-        inner = tuple(d.extent if inner_tile == 1 else inner_tile for d in point.tiled)
-        for staged in point.arrays:
-            sizes = staged.sizes((4, 4), inner)
-            check_copied(GEMM, part, plan, point, staged, sizes)
-            for dim in range(2):
-                less = tuple(size - (d == dim) for d, size in enumerate(sizes))
-                with pytest.raises(IllegalPlan, match=rf"reads `{staged.array}` outside its shared copy: local "
-                                                      rf"subscript {dim} goes from 0 to {less[dim]}"):
-                    check_copied(GEMM, part, plan, point, staged, less)
-            moved = replace(staged, extents=tuple(replace(e, low=e.low + 1) for e in staged.extents))
-            with pytest.raises(IllegalPlan, match="outside its shared copy: local subscript 0 goes from -1"):
-                check_copied(GEMM, part, plan, point, moved, sizes)
+    found = copies_of(part, plan, points)
+    assert found
+    for box in found:
+        point, copied = points[box.point], box.copied
+        check(part, plan, point, copied)
+        for dim in range(2):
+            less = tuple(size - (d == dim) for d, size in enumerate(copied.sizes))
+            with pytest.raises(IllegalPlan, match=rf"reads `{box.array}` outside its shared copy: local subscript "
+                                                  rf"{dim} goes from 0 to {less[dim]}"):
+                check(part, plan, point, replace(copied, sizes=less))
+        moved = replace(copied, corner=tuple(Binary("+", first, Int(1)) for first in copied.corner))
+        with pytest.raises(IllegalPlan, match="outside its shared copy: local subscript 0 goes from -1"):
+            check(part, plan, point, moved)
+
+
+def test_a_shared_copy_that_leaves_its_array() -> None:
+    """Of 16 x 16 elements, blocks copy those at 0 or 4 at first; longer boxes reach 20."""
+    part, points = gemm_part(), fill_points(GEMM, gemm_part())
+    plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=4)
+    box = copies_of(part, plan, points)[0]
+    longer = replace(box.copied, sizes=(16, 16))
+    with pytest.raises(IllegalPlan, match=f"the shared copy of `{box.array}` leaves it: subscript 0 goes from 0 to 19"):
+        check(part, plan, points[box.point], longer)
+    check(part, plan, points[box.point], replace(longer, above=(True, True)))
 
 
 def loop(iterator: str, end: Binary | Int | Name, *body: For | If | Barrier | Instance) -> For:
