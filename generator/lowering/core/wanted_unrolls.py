@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from generator.decisions.size_lists import smallest_inner
 from generator.errors import IllegalPlan
 from generator.lowering.core.vectors import is_vector
 from generator.lowering.naming import LoopKey, loop_keys
@@ -14,7 +15,7 @@ from generator.plan import KernelPlan
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.tree import Tree
 from generator.polyhedral.memory.footprint import plan_points
-from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.memory.mapping import map_kernel, sized_one_by_one
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import Program
 from generator.target import LANGUAGES, Dialect
@@ -48,14 +49,16 @@ def with_wanted(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Name
 
 
 def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> KernelPlan:
-    """Return `plan` without shared copies, and without factors of loops that there are only with copies: the statements
-    of a kernel may then share loops that are named after one of them.
+    """Return `plan` without shared copies, and without sizes and factors of loops that there are only with copies: the
+    statements of a kernel may then share loops that are named after one of them.
     """
     plain = replace(plan, shared=False, swizzled=(), prologue=False, depth=0)
-    if not plan.unrolls:
-        return plain
     part = reordered(part, plan.order)
     points = plan_points(program, part, plan.whole, plan.stages_around)
+    if not sized_one_by_one(plain, points):
+        plain = replace(plain, inner_tile=smallest_inner(plan.inner_tile))
+    if not plan.unrolls:
+        return plain
     keys = loop_keys(map_kernel(part, plain, points).tree, part.domain, program)
     there = {key.name for key in keys.values()}
     return replace(plain, unrolls=tuple((loop, factor) for loop, factor in plan.unrolls if loop in there))

@@ -118,17 +118,30 @@ def check_fits(part: KernelPart, plan: KernelPlan) -> None:
     check_sizes(plan)
 
 
+def sized_one_by_one(plan: KernelPlan, points: tuple[FillPoint, ...]) -> bool:
+    """Return whether there are as many inner loops as the plan has sizes for, if it has one for each, and all are
+    tiled: loops one after the other are only if something is copied or computed inside them.
+    """
+    if isinstance(plan.inner_tile, int):
+        return True
+    filled = len(points) < 2 or any(point.needed(plan.shared, plan.uncopied) for point in points)
+    return filled and len(plan.inner_tile) == _inner_loops(points)
+
+
+def _inner_loops(points: tuple[FillPoint, ...]) -> int:
+    return sum(len(point.inner) for point in points)
+
+
 def _check_inner(plan: KernelPlan, points: tuple[FillPoint, ...]) -> None:
     """Raise IllegalPlan if sizes of single inner loops are not for this kernel."""
-    if isinstance(plan.inner_tile, int):
+    if isinstance(plan.inner_tile, int) or sized_one_by_one(plan, points):
         return
-    count, names = sum(len(point.inner) for point in points), ", ".join(plan.statements)
+    count, names = _inner_loops(points), ", ".join(plan.statements)
     if len(plan.inner_tile) != count:
         raise IllegalPlan(f"{len(plan.inner_tile)} inner tile sizes of {names}: it has {count} inner loops that can be "
                           "tiled; give one size for each of them, or one number for all")
-    if len(points) > 1 and not any(point.needed(plan.shared, plan.uncopied) for point in points):
-        raise IllegalPlan(f"inner tile sizes of {names}: loops one after the other are tiled only if something is "
-                          "copied or computed inside them; give one number for all")
+    raise IllegalPlan(f"inner tile sizes of {names}: loops one after the other are tiled only if something is copied "
+                      "or computed inside them; give one number for all")
 
 
 def check_besides(plan: KernelPlan, what: str, honoured: tuple[str, ...]) -> None:

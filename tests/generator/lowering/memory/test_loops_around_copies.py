@@ -146,6 +146,15 @@ def test_loops_of_different_ranges_share_one_around_their_copies(ahead: bool) ->
     assert not differences(RANGES, memory, run_original(RANGES))
 
 
+@pytest.mark.parametrize("inner_tile", [2, (2, 4), (4, 2)])
+def test_plans_fall_back_to_no_copies(inner_tile: int | tuple[int, int]) -> None:
+    """Not all threads would reach the barriers in OpenCL. Without copies, the kernel has one loop that can be tiled."""
+    plan = inside(RANGES, 1, replace(TILES, tile=(6, 3), block=(2, 3), registers=True, inner_tile=inner_tile))
+    [kernel] = lowered_kernels(RANGES, plan)
+    assert not any(isinstance(box, CopiedBox) for box in kernel.shared)
+    assert not differences(RANGES, run_plan(RANGES, plan, np.random.default_rng(1)), run_original(RANGES))
+
+
 def random_deep(program: Program, rng: np.random.Generator, choice: ScheduleChoice = DEFAULT) -> Plan:
     """A plan with copies inside loops, if the kernel has these, with any other decisions."""
     kernels = []
