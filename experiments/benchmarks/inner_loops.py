@@ -22,18 +22,25 @@ from typing import Annotated
 
 import typer
 
-from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.suites.polybench import program_file
-from experiments.values.options import Budget, RunOptions
 from generator.errors import InputError
 from generator.facts import KernelFacts
+from generator.frontend_c.extract import extract
+from generator.frontend_c.parse import read_scop
+from generator.frontend_c.preprocess import macro_value
+from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
+from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
+from generator.reading import read_program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
 from generator.target import Target
 from metrics.device_model import device_model
 from metrics.resources import parse_ptxas
@@ -74,11 +81,11 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
          asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, asynchronously")] = False
          ) -> None:
     """Print a row per kernel and plan."""
-    print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers shared  FFMA LDS.128 other LDS "
-          "share  bytes")
+    print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector depth registers shared  FFMA LDS.128 "
+          "other LDS share  bytes")
     for name in names or PROGRAMS:
         program = read(name)
-        plans = start_plans(program, HOPPER)
+        plans = dict.fromkeys(plan for choice in schedules(name) for plan in start_plans(program, HOPPER, choice))
         for plan in filter(None, map(made_asynchronous, plans)) if asynchronous else plans:
             variant = lower(program, plan, HOPPER)
             text, log = taken_apart(variant.source, (9, 0))
@@ -105,22 +112,38 @@ def made_asynchronous(plan: Plan) -> Plan | None:
     return replace(plan, kernels=kernels) if kernels != plan.kernels else None
 
 
-def read(name: str) -> Program:
-    """Return a program of PolyBench in floats at LARGE, or a pipeline at its full size."""
-    if name in {one.name for one in PIPELINES}:
+def read(name: str, dataset: str = "LARGE") -> Program:
+    """Return a program of PolyBench in floats, or a pipeline at its full size, without running anything.
+
+    The sizes of a PolyBench program are macros with the names of its parameters, and it accesses all of its arrays.
+    """
+    if is_pipeline(name):
         given = pipeline(name)
-        options = RunOptions(str(given.file), Compilation(), Budget(1), parameters=given.parameters_at("full"))
-    else:
-        defines = ("LARGE_DATASET", "DATA_TYPE_IS_FLOAT")
-        options = RunOptions(str(program_file(name)), Compilation(defines=defines), Budget(1))
-    return PARTS.read_problem(options, print).program
+        return read_program(given.file, Compilation(), dict(given.parameters_at("full")))
+    file, compilation = program_file(name), Compilation(defines=(f"{dataset}_DATASET", "DATA_TYPE_IS_FLOAT"))
+    source = read_scop(file, compilation)
+    values = {one: macro_value(file, compilation, one.upper()) for one in source.parameters}
+    sizes = {one: value for one, value in values.items() if value is not None}
+    behind = (replace(one, extents=(None, *one.extents[1:])) if one.extents else one for one in source.variables)
+    source = replace(source, variables=tuple(behind))  # as if all arrays were behind pointers of unknown size
+    return expand(extract(source, sizes, needed_extents(source, sizes, {})))
+
+
+def schedules(name: str) -> tuple[Schedule, ...]:
+    """Return the schedules of start plans: of pipelines also that with the outermost of four loops around launches."""
+    return (ScheduleChoice(), *((Stages(launches=True),) if is_pipeline(name) else ()))
+
+
+def is_pipeline(name: str) -> bool:
+    """Return whether a program is a pipeline."""
+    return name in {one.name for one in PIPELINES}
 
 
 def described(plan: KernelPlan, loop: Loop) -> str:
     """Return its part of a row, with placeholders for the compiler's values, `needs`."""
     wide, shared = loop.named("LDS.128", "LDS.U.128"), loop.named("LDS")
     tile, block = ("x".join(map(str, sizes)) for sizes in (plan.tile, plan.block))
-    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{needs.registers:10}}{{needs.shared:7}}"
+    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{plan.depth:6}{{needs.registers:10}}{{needs.shared:7}}"
             f"{loop.named('FFMA'):6}{wide:8}{shared - wide:10}{loop.share:6.0%}")
 
 

@@ -40,6 +40,13 @@ def test_only_loops_without_loops_inside_count() -> None:
     assert (loop.count, loop.share, loop.named("LDS")) == (4, 0.5, 1)
 
 
+@pytest.mark.parametrize("name", inner_loops.PROGRAMS[:3])
+def test_programs_are_read_without_running_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = problem(name, ("MINI_DATASET", "DATA_TYPE_IS_FLOAT")).program
+    monkeypatch.setattr("generator.capture.record.execute", None)
+    assert inner_loops.read(name, "MINI") == right
+
+
 def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
     """Eight by eight points per thread on sm_90: 128-bit loads from shared memory, and no others."""
     translator(Nvrtc)
