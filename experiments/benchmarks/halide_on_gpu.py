@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.search.parts import PARTS, find_device
-from experiments.studies.side_by_side.halide_peer import CHILD, LIMIT_S, PeerTime, aim_of, time_of, write_request
+from experiments.studies.side_by_side.halide_peer import CHILD, LIMIT_S, aim_of, time_of, write_request
+from experiments.studies.side_by_side.peer_rounds import PeerTime
 from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
 from experiments.suites.image_pipelines import SIZES, SizeName
 from experiments.values.options import Budget
@@ -43,6 +44,11 @@ def kernels_of(lines: Iterable[str], runs: int) -> Kernels:
     return Kernels(len(seconds) / runs, 1e3 * sum(seconds) / runs)
 
 
+def answer_in(lines: Iterable[str]) -> dict[str, Any] | None:
+    """Return what `halide_child.py` answered, between the lines of ncu; None if nothing."""
+    return next((json.loads(line) for line in lines if line.startswith("{")), None)
+
+
 def measured(name: str, scheduler: str, size: SizeName, device: DeviceInfo) -> tuple[PeerTime, Kernels | None]:
     """Return the wall-clock time under the profiler (which is only of use for errors), and the kernels of a run."""
     setting = Pipelines(size)
@@ -50,17 +56,16 @@ def measured(name: str, scheduler: str, size: SizeName, device: DeviceInfo) -> t
     problem, aim = PARTS.read_problem(options, lambda text: None), aim_of(device.target)
     assert aim is not None, "main has checked the device"
     with tempfile.TemporaryDirectory(prefix="antune-halide-") as folder:
-        request = write_request(setting.file(name), options.parameters, problem, replace(aim, schedulers=(scheduler,)),
-                                Path(folder), 0.0, timing_lock(device.key, device.target))
+        request = write_request(setting.file(name), options.parameters, problem, aim, Path(folder), 0.0,
+                                timing_lock(device.key, device.target))
         command = [str(find_ncu()), "--csv", "--metrics", TIME, "--clock-control", "none", "--cache-control", "none",
-                   sys.executable, str(CHILD), str(request)]
+                   sys.executable, str(CHILD), str(request), scheduler]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                                  timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
             return PeerTime(scheduler, None, f"more than {LIMIT_S:g} s"), None
-        told = request.with_name("answers")
-        failure = {"failure": done.stderr.strip()[-300:]}
-        answer: dict[str, Any] = json.loads(told.read_text()) if told.exists() else failure
+        answer = answer_in(done.stdout.splitlines()) or {"failure": done.stderr.strip()[-300:]}
         time = time_of(answer, scheduler, problem, Path(folder))
     return time, kernels_of(done.stdout.splitlines(), answer["runs"]) if time.ms is not None else None
 

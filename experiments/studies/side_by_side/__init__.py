@@ -9,6 +9,6 @@ and added to.
 Read `wanted.py` (what is asked for) with `polybench.py` and `pipelines.py` (what differs between the two), `lanes.py`
 (the runs of an entry), `measured.py` (the best of each, in turns), `sequential.py` (the original C program),
 `entries.py` (what is stored), `placing.py` (how near that is to the device's ceilings), `halide_peer.py` (what
-Halide makes of the same pipelines, by `halide_child.py`, a program of its own), `table.py` (the tables) with
-`paper.py` (what others report), `suite.py` (one after the other).
+Halide makes of the same pipelines, by `halide_child.py`, a program of its own) with `peer_rounds.py` (measured in turns
+with our best plan), `table.py` (the tables) with `paper.py` (what others report), `suite.py` (one after the other).
 """

@@ -13,9 +13,9 @@ from typing import Any
 
 from experiments.files import write_atomically
 from experiments.store import utc_now
-from experiments.studies.side_by_side.halide_peer import PeerTime
 from experiments.studies.side_by_side.lanes import Lane
 from experiments.studies.side_by_side.measured import DEFAULT, Measured, time_ms
+from experiments.studies.side_by_side.peer_rounds import PeerTime
 from experiments.studies.side_by_side.polybench import TILES
 from experiments.studies.side_by_side.sequential import SequentialTimes
 from experiments.studies.side_by_side.wanted import BEST, GPU_DEFAULT, Setting, SuiteOptions, setting_data, take_setting

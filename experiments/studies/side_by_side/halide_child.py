@@ -1,10 +1,10 @@
-"""Run a pipeline file with Halide's own Python package and its autoschedulers. This is a separate program.
+"""Run a pipeline file with Halide's own Python package and one of its autoschedulers. This is a separate program.
 
-    python halide_child.py REQUEST.json
+    python halide_child.py REQUEST.json SCHEDULER
 
-It imports nothing of antune: `from antune import halide` in the file means Halide. The pipeline is built again for each
-scheduler, which receives the extents of the output and the inputs; its code is run on the given inputs. The file
-`answers` in the output folder receives a JSON line with the result of each scheduler.
+It imports nothing of antune: `from antune import halide` in the file means Halide. The scheduler receives the extents
+of the output and the inputs; its code is run on the given inputs for some time, and again for each line on stdin. Each
+time, stdout receives a JSON line with the result, after the outputs are in the output folder.
 
 On a GPU, inputs and output stay in its memory, and runs are queued in groups, so that Halide's host code is hidden
 where the kernels take longer. `lock`, if given, is held during runs.
@@ -15,20 +15,22 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import json
+import os
 import statistics
 import sys
 import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import halide as hl
 import numpy as np
 
-WARM, LEAST, MOST = 2, 5, 200
-"""The number of warm-up runs, and the fewest and the most samples."""
+WARM, LEAST = 2, 5
+"""The number of warm-up runs, and the fewest samples."""
 QUEUED = 20
 """The number of runs of a sample on a GPU."""
 
@@ -89,8 +91,19 @@ def in_order(inputs: list[Any], arrays: dict[str, Any]) -> list[Any]:
     return [arrays[param.name() if param.name() in arrays else next(unnamed)] for param in inputs]
 
 
-def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) -> tuple[list[float], int, list[Any]]:
-    """Return the times of a run in ms, the number of all runs, and the outputs."""
+@dataclass(frozen=True)
+class Ready:
+    """A compiled pipeline and its outputs; the inputs are kept because Buffers do not keep them alive."""
+
+    pipeline: Any
+    inputs: Any
+    outputs: list[Any]
+    buffers: list[Any]
+    queued: int
+
+
+def compiled(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) -> Ready:
+    """Return the code of a scheduler."""
     outputs, inputs = built(request)
     pipeline, sizes, given = hl.Pipeline(outputs), request["sizes"], in_order(inputs, arrays)
     for param, array, corner in zip(inputs, given, corners(request, given), strict=True):
@@ -106,13 +119,20 @@ def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) ->
     pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, parallelism))
     pipeline.compile_jit(target)
     found = [np.zeros(list(reversed(sizes)), type_) for type_ in request["types"]]
-    buffers = [hl.Buffer(array) for array in found]
+    queued = QUEUED if target.has_gpu_feature() else 1
+    return Ready(pipeline, (inputs, given), found, [hl.Buffer(array) for array in found], queued)
+
+
+def measured(request: dict[str, Any], scheduler: str, ready: Ready) -> dict[str, Any]:
+    """Run the code; store its outputs and return the median and the lowest time of a run, and the number of runs."""
+    for array in ready.outputs:
+        array.fill(0)  # on a GPU, its memory is not affected
     with alone(request["lock"]):
-        queued = QUEUED if target.has_gpu_feature() else 1
-        times = timed(pipeline, buffers, request["seconds"], queued)
-    for buffer in buffers:
+        times = timed(ready.pipeline, ready.buffers, request["seconds"], ready.queued)
+    for buffer in ready.buffers:
         buffer.copy_to_host()
-    return times, (WARM + len(times)) * queued, found
+    np.savez(Path(request["outputs"]) / f"{scheduler}.npz", *ready.outputs)
+    return {"ms": statistics.median(times), "low_ms": min(times), "runs": (WARM + len(times)) * ready.queued}
 
 
 @contextmanager
@@ -127,41 +147,43 @@ def alone(lock: str | None) -> Iterator[None]:
 
 
 def timed(pipeline: Any, buffers: list[Any], seconds: float, runs: int) -> list[float]:
-    """Return the times of a run in ms, each the mean of `runs`, without the warm-up."""
+    """Return the times of a run in ms within `seconds`, each the mean of `runs`, without the warm-up."""
     into = buffers[0] if len(buffers) == 1 else buffers
     times: list[float] = []
     end_s = time.perf_counter() + seconds
-    for number in range(WARM + MOST):
+    while len(times) < WARM + LEAST or time.perf_counter() < end_s:
         begin_s = time.perf_counter()
         for _ in range(runs):
             pipeline.realize(into)
         if runs > 1:
             buffers[0].device_sync()
-        if number >= WARM:
-            times.append(1000 * (time.perf_counter() - begin_s) / runs)
-        if len(times) >= LEAST and time.perf_counter() > end_s:
-            break
-    return times
+        times.append(1000 * (time.perf_counter() - begin_s) / runs)
+    return times[WARM:]
 
 
-def main(request: dict[str, Any]) -> None:
-    """Record the result of each scheduler."""
+def answers(request: dict[str, Any], scheduler: str) -> Iterator[dict[str, Any]]:
+    """Yield the result of the scheduler's code, once and for each line of stdin, or its failure."""
+    begin_s = time.perf_counter()
+    try:
+        (plugin,) = Path(hl.__file__).parent.glob(f"lib*/libautoschedule_{scheduler.lower()}.so")
+        hl.load_plugin(str(plugin))
+        ready = compiled(request, scheduler, dict(np.load(request["inputs"])))
+        compile_s = time.perf_counter() - begin_s
+        yield measured(request, scheduler, ready) | {"compile_s": compile_s}
+        for _ in sys.stdin:
+            yield measured(request, scheduler, ready) | {"compile_s": compile_s}
+    except Exception as error:  # noqa: BLE001  # whatever Halide says is an answer
+        yield {"failure": f"{type(error).__name__}: {str(error).strip()[:300]}"}
+
+
+def main(request: dict[str, Any], scheduler: str) -> None:
+    """Print the results; what Halide prints goes to stderr."""
     sys.path.insert(0, str(Path(request["file"]).parent))
-    arrays = dict(np.load(request["inputs"]))  # a Buffer does not keep its array alive
-    folder = Path(hl.__file__).parent
-    for scheduler in request["schedulers"]:
-        answer: dict[str, Any] = {"scheduler": scheduler}
-        try:
-            (plugin,) = folder.glob(f"lib*/libautoschedule_{scheduler.lower()}.so")
-            hl.load_plugin(str(plugin))
-            times, runs, outputs = measured(request, scheduler, arrays)
-            np.savez(Path(request["outputs"]) / f"{scheduler}.npz", *outputs)
-            answer |= {"ms": statistics.median(times), "low_ms": min(times), "runs": runs}
-        except Exception as error:  # noqa: BLE001  # whatever Halide says is an answer
-            answer["failure"] = f"{type(error).__name__}: {str(error).strip()[:300]}"
-        with (Path(request["outputs"]) / "answers").open("a") as file:  # stdout may contain Halide's own output
-            file.write(json.dumps(answer) + "\n")
+    told = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for answer in answers(request, scheduler):
+        print(json.dumps(answer), file=told, flush=True)
 
 
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text()))
+    main(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2])

@@ -1,19 +1,21 @@
 """Halide's own autoschedulers on the pipelines of a suite: `antune suite pipelines --peers halide`.
 
-Halide's Python package (the extra `peers`) runs in a process of its own (`halide_child.py`) with the same definitions,
+Halide's Python package (the extra `peers`) runs in processes of its own (`halide_child.py`) with the same definitions,
 extents and inputs: on a CPU with as many threads as this process has cores, on an NVIDIA GPU through CUDA. Its outputs
 are compared with the reference like those of our plans. All times, ours too, are wall-clock times of one run, measured
-within the same minute: the sum of kernel times on the device would omit the time between kernels.
+in turns (`peer_rounds.py`): the sum of kernel times on the device would omit the time between kernels.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.files import write_atomically
+from experiments.studies.side_by_side.peer_rounds import SECONDS, PeerTime, Turn
 from generator.errors import InputError
 from generator.frontend_py.load import SIZES
 from generator.problem import Problem
@@ -36,18 +39,9 @@ SCHEDULERS, GPU_SCHEDULERS = ("Mullapudi2016", "Adams2019"), ("Li2018", "Anderso
 CAPABILITIES = (30, 32, 35, 50, 61, 70, 75, 80, 86)
 """The compute capabilities that Halide 21 knows. Its code is PTX, which the driver compiles for newer GPUs."""
 PEERS_FILE = "peers.json"
-SECONDS, LIMIT_S = 2.0, 600.0
-"""The run time of a scheduler's code, and the time limit of the whole process, in seconds."""
+LIMIT_S, LONG_S = 600.0, 10.0
+"""The time limit of an answer of a process, and the time of compiling from which a process is kept for all rounds."""
 CHILD = Path(__file__).with_name("halide_child.py")
-
-
-@dataclass(frozen=True, slots=True)
-class PeerTime:
-    """The median wall-clock time of a run in ms; None if there is none, and `detail` then says why."""
-
-    name: str
-    ms: float | None
-    detail: str = ""
 
 
 def check_peers(names: Sequence[str]) -> None:
@@ -79,54 +73,102 @@ def aim_of(target: Target) -> Aim | None:
     return Aim(f"host-cuda-cuda_capability_{known}", GPU_SCHEDULERS, target.compute_units)
 
 
-def halide_times(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem,
-                 target: Target, lock: Path | None = None) -> tuple[PeerTime, ...]:
-    """Return the times of the code of Halide's autoschedulers for `problem`, which `file` and `parameters` define.
+@contextmanager
+def halide_turns(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem, target: Target,
+                 lock: Path | None = None, seconds: float = SECONDS) -> Iterator[Mapping[str, Turn]]:
+    """Yield, by name, what measures the code of Halide's autoschedulers for `problem`, which `file` and `parameters`
+    define. Its processes end with the context.
 
     `lock`: held during runs, so that no other process of antune compiles or measures meanwhile (`runners.locks`).
     """
     aim = aim_of(target)
     if aim is None:
-        return (PeerTime("Halide", None, "is measured on CPUs and with CUDA only"),)
-    with tempfile.TemporaryDirectory(prefix="antune-halide-") as name:
-        request = write_request(file, parameters, problem, aim, Path(name), lock=lock)
-        answers = _answers(request, aim.schedulers)
-        return tuple(time_of(answers[one], one, problem, Path(name))
-                     for one in aim.schedulers)
+        yield {"Halide": lambda _: "is measured on CPUs and with CUDA only"}
+        return
+    with tempfile.TemporaryDirectory(prefix="antune-halide-") as name, ExitStack() as stack:
+        request = write_request(file, parameters, problem, aim, Path(name), seconds, lock)
+        peers = {f"Halide {one}": _Scheduler(one, request, problem) for one in aim.schedulers}
+        for peer in peers.values():
+            stack.callback(peer.end)
+        yield {words: peer.turn for words, peer in peers.items()}
+
+
+@dataclass(slots=True)
+class _Scheduler:
+    """Measures the code of a scheduler: each time in a new process, or in the same one if it compiles for long."""
+
+    name: str
+    request: Path
+    problem: Problem
+    _child: subprocess.Popen[bytes] | None = None
+
+    def turn(self, number: int) -> float | str:
+        """Return the median time of a run in ms, or why there is none."""
+        del number
+        if self._child is None:
+            self._child = self._begun()
+        else:
+            _ask(self._child)
+        answer = self._answer(self._child)
+        if answer.get("compile_s", 0.0) < LONG_S:
+            self.end()
+        time = time_of(answer, self.name, self.problem, self.request.parent)
+        return time.detail if time.ms is None else time.ms
+
+    def end(self) -> None:
+        """End the process if there is one."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
+
+    def _begun(self) -> subprocess.Popen[bytes]:
+        threads = str(len(os.sched_getaffinity(0)))
+        with self._errors.open("wb") as errors:
+            return subprocess.Popen([sys.executable, str(CHILD), str(self.request), self.name], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=errors,
+                                    env={**os.environ, "HL_NUM_THREADS": threads})
+
+    def _answer(self, child: subprocess.Popen[bytes]) -> Mapping[str, Any]:
+        assert child.stdout is not None, "it is a pipe"
+        if not select.select([child.stdout], [], [], LIMIT_S)[0]:
+            return {"failure": f"more than {LIMIT_S:g} s"}
+        if line := child.stdout.readline():
+            answer: Mapping[str, Any] = json.loads(line)
+            return answer
+        last = self._errors.read_text(errors="replace").strip()[-200:]
+        return {"failure": f"Halide ended with {child.wait()}: {last}"}
+
+    @property
+    def _errors(self) -> Path:
+        return self.request.with_name(f"{self.name}.stderr")
+
+
+def _ask(child: subprocess.Popen[bytes]) -> None:
+    """Ask for another round; if the process has ended, reading its answer says so."""
+    assert child.stdin is not None, "it is a pipe"
+    with suppress(BrokenPipeError):
+        child.stdin.write(b"\n")
+        child.stdin.flush()
 
 
 def write_request(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem, aim: Aim, folder: Path,
                   seconds: float = SECONDS, lock: Path | None = None) -> Path:
-    """Write the request of a process and its inputs into `folder`, which also receives its answers. Returns its file.
+    """Write the request of a process and its inputs into `folder`, which also receives its outputs. Returns its file.
 
-    `seconds` of runs per scheduler; `lock`: see `runners.locks`.
+    `seconds` of runs each time; `lock`: see `runners.locks`.
     """
     outputs = problem.program.outputs
     arrays = {name: np.asarray(problem.reference.inputs[name]) for name in problem.reference.inputs
               if problem.program.array(name).extents}
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]  # numpy takes names of arrays only
-    request = {"file": str(file), "function": "build", "schedulers": aim.schedulers, "target": aim.target,
+    request = {"file": str(file), "function": "build", "target": aim.target,
                "arguments": {key: value for key, value in parameters if key not in SIZES},
                "sizes": list(reversed(outputs[0].extents)), "parallelism": aim.parallelism,
                "lock": str(lock) if lock else None, "seconds": seconds, "inputs": str(folder / "inputs.npz"),
                "outputs": str(folder), "types": [str(problem.reference.outputs[a.name].dtype) for a in outputs]}
     (folder / "request.json").write_text(json.dumps(request))
     return folder / "request.json"
-
-
-def _answers(request: Path, schedulers: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the process's answers by scheduler; schedulers that it did not reach have a reason."""
-    threads = str(len(os.sched_getaffinity(0)))
-    try:
-        done = subprocess.run([sys.executable, str(CHILD), str(request)], capture_output=True, text=True, check=False,
-                              timeout=LIMIT_S, env={**os.environ, "HL_NUM_THREADS": threads})
-        fault = f"Halide ended with {done.returncode}: {done.stderr.strip()[-200:]}"
-    except subprocess.TimeoutExpired:
-        fault = f"more than {LIMIT_S:g} s"
-    told = request.with_name("answers")
-    lines = told.read_text().splitlines() if told.exists() else []
-    found = {answer["scheduler"]: answer for answer in map(json.loads, lines)}
-    return {name: found.get(name, {"failure": fault}) for name in schedulers}
 
 
 def time_of(answer: Mapping[str, Any], scheduler: str, problem: Problem, folder: Path) -> PeerTime:
@@ -148,10 +190,11 @@ def write_peers(times: Sequence[PeerTime], folder: Path) -> None:
 def read_peers(folder: Path) -> tuple[PeerTime, ...]:
     """Return the stored times; empty if there are none. Raises InputError if the file is damaged."""
     try:
-        return tuple(PeerTime(**one) for one in json.loads((folder / PEERS_FILE).read_text(encoding="utf-8")))
+        stored = json.loads((folder / PEERS_FILE).read_text(encoding="utf-8"))
+        return tuple(PeerTime(**one | {"rounds": tuple(one.get("rounds", ()))}) for one in stored)
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / PEERS_FILE} cannot be read: {error}; remove it") from None
 
 

@@ -17,16 +17,10 @@ from experiments.search.parts import PARTS, Parts, ReadProblem, find_device, lim
 from experiments.store import read_store
 from experiments.studies.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
 from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
-from experiments.studies.side_by_side.halide_peer import (
-    OURS,
-    PeerTime,
-    beside,
-    halide_times,
-    read_peers,
-    write_peers,
-)
+from experiments.studies.side_by_side.halide_peer import OURS, beside, halide_turns, read_peers, write_peers
 from experiments.studies.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.studies.side_by_side.measured import Measured, measure
+from experiments.studies.side_by_side.peer_rounds import SECONDS, PeerTime, Turn, hold_rounds
 from experiments.studies.side_by_side.placing import placed
 from experiments.studies.side_by_side.polybench import TILES
 from experiments.studies.side_by_side.sequential import sequential_times
@@ -39,7 +33,7 @@ from generator.errors import AntuneError
 from generator.plan import Plan
 from generator.problem import Problem
 from metrics.outcome import Failed, Timed
-from runners.base import DeviceInfo, Job, Runner
+from runners.base import DeviceInfo, Job, Runner, Sitting
 from runners.locks import timing_lock
 from runners.registry import is_deterministic
 
@@ -172,17 +166,14 @@ class _Suite:
 
     def _peers(self, program: str, problem: Problem, info: RunInfo, runner: Runner,
                measured: Measured) -> tuple[PeerTime, ...]:
-        """Return the times of the best plan by the wall clock, and of the peers right after it."""
-        self.show.note(f"{program}: measuring Halide's autoschedulers")
+        """Return the times of the best plan and of the peers by the wall clock, measured in turns."""
+        self.show.note(f"{program}: measuring the best plan and Halide's autoschedulers in turns")
         number = next((n for n in measured.teams if n is not None), None)
-        ours = PeerTime(OURS, None, "nothing valid")
-        if number is not None:
-            ((_, outcome),) = runner.evaluate([Job(number, measured.plans[number])])
-            ms = outcome.host_ms if isinstance(outcome, Timed) else None
-            ours = PeerTime(OURS, ms, "" if ms else kind_of(outcome))
+        ours = _no_plan if number is None else _turn_of(runner, Job(number, measured.plans[number]))
         device = runner.device
-        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem, device.target,
-                                   timing_lock(device.key, device.target))
+        with halide_turns(self.wanted.setting.file(program), info.options.parameters, problem, device.target,
+                          timing_lock(device.key, device.target)) as theirs:
+            return hold_rounds({OURS: ours, **theirs})
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
         """Return the guests by name: the rival if it is not a search, and on CPUs the default plan of GPUs."""
@@ -197,6 +188,21 @@ class _Suite:
             return ()
         seeds = dict.fromkeys(lane.seed for lane in lanes)
         return [[number for number, lane in enumerate(lanes) if lane.seed == seed] for seed in seeds]
+
+
+def _no_plan(number: int) -> str:
+    """Return why there is no time."""
+    del number
+    return "nothing valid"
+
+
+def _turn_of(runner: Runner, job: Job) -> Turn:
+    """Return what measures a plan in a new process, by the wall clock."""
+    def turn(number: int) -> float | str:
+        ((_, outcome),) = runner.remeasure([job], Sitting(0, number, SECONDS))
+        return outcome.host_ms if isinstance(outcome, Timed) else kind_of(outcome)
+
+    return turn
 
 
 def _words(failure: Failed) -> str:

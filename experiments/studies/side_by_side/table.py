@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from experiments.search.result_table import C_TIME, PLAN_TIME
 from experiments.studies.side_by_side.entries import Entry, entry_data
 from experiments.studies.side_by_side.paper import PAPER, PAPER_LEVELS, PAPER_WORDS, RANDOM, RANDOM_LEVEL
+from experiments.studies.side_by_side.peer_rounds import SECONDS, over_peers
 from experiments.studies.side_by_side.wanted import BEST, GPU_DEFAULT, Setting
 from experiments.words import describe_ms, describe_percent, describe_ratio
 from metrics.finals import Ratio
@@ -31,6 +32,8 @@ WIDEST = 120
 GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of "
              "threads, shared memory), generated for this CPU")
 TILE_WORDS = f"the best tile size is that of all loops of {GPU_DEFAULT}"
+PEER_WORDS = (f"wall-clock times are medians of rounds that run our plan and Halide's code for {SECONDS:g} s each, "
+              "in turns, in new processes (Halide's is kept if it compiles for long); ratios are those of a round")
 PARTS = 5
 """The number of points at which the progress of searches is reported."""
 ROOFLINE = "of the roofline"
@@ -205,11 +208,11 @@ def peers(section: Section) -> tuple[Table, ...]:
     """Return the best plan compared with other systems by the wall clock; no table if none was measured."""
     entries = [entry for entry in section.entries if entry.peers]
     names = tuple(dict.fromkeys(peer.name for entry in entries for peer in entry.peers))
-    ratios = [_over_peers(entry) for entry in entries]
-    mean = _mean("", ratios)
+    ratios = [over_peers(entry.peers) for entry in entries]
+    mean = _mean("", [_middle(ratio) for ratio in ratios])
     if mean is None:
         return ()
-    rows = [(entry.program, *(_peer(entry, name) for name in names), describe_ratio(ratio))
+    rows = [(entry.program, *(_peer(entry, name) for name in names), _in_rounds(entry, ratio))
             for entry, ratio in zip(entries, ratios, strict=True)]
     last = ("geometric mean", *("" for _ in names), describe_ratio(mean.mean))
     return ((("wall-clock time", *names, "ours : better of them"), [*rows, last]),)
@@ -220,11 +223,9 @@ def _peer(entry: Entry, name: str) -> str:
     return "-" if found is None else describe_ms(found.ms) if found.ms else f"- ({found.detail[:40]})"
 
 
-def _over_peers(entry: Entry) -> float | None:
-    """Return the speedup of the best plan over the fastest of the peers."""
-    ours, *others = entry.peers
-    fastest = min((peer.ms for peer in others if peer.ms), default=None)
-    return fastest / ours.ms if fastest and ours.ms else None
+def _in_rounds(entry: Entry, ratio: Ratio | None) -> str:
+    """Return the ratio to the peers; older versions measured only once, without an interval."""
+    return describe_interval(ratio) if ratio and entry.peers[0].rounds else describe_ratio(_middle(ratio))
 
 
 def _time(entry: Entry, name: str) -> str:
@@ -351,7 +352,9 @@ def notes(section: Section) -> tuple[str, ...]:
     clock = f"plans: {PLAN_TIME}; C: {C_TIME}, 1 thread" + (f", {compilers}" if compilers else "")
     gpu = any(entry.way(GPU_DEFAULT) for entry in section.entries)
     defaults = f"on this CPU, {GPU_WORDS}" + (f"; {TILE_WORDS}" if section.setting.rival_is_searched else "")
-    mentioned = ((defaults, gpu), (ROOFLINE_WORDS, shares(section)), (PAPER_WORDS, section.levels))
+    rounds = any(peer.rounds for entry in section.entries for peer in entry.peers)
+    mentioned = ((defaults, gpu), (PEER_WORDS, rounds), (ROOFLINE_WORDS, shares(section)),
+                 (PAPER_WORDS, section.levels))
     return (clock, *(words for words, wanted in mentioned if wanted))
 
 

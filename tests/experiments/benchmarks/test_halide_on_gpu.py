@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.benchmarks.halide_on_gpu import kernels_of
+from experiments.benchmarks.halide_on_gpu import answer_in, kernels_of
 from experiments.studies.side_by_side.halide_peer import GPU_SCHEDULERS, SCHEDULERS, aim_of
 from tests.support.targets import CPU, HOPPER, RDNA
 
@@ -20,6 +20,11 @@ TABLE = ['==PROF== Connected', '"ID","Kernel Name","Metric Name","Metric Unit","
 def test_a_run_is_the_sum_of_its_kernels() -> None:
     found = kernels_of(TABLE, RUNS)
     assert found.launches == 2 and found.ms == pytest.approx(0.0035)
+
+
+def test_the_answer_is_between_the_lines_of_ncu() -> None:
+    assert answer_in([TABLE[0], '{"ms": 2.5, "runs": 7}', *TABLE[1:]]) == {"ms": 2.5, "runs": 7}
+    assert answer_in(TABLE) is None
 
 
 def test_halide_compiles_for_the_greatest_capability_that_it_knows() -> None:
