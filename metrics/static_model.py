@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
+from typing import Protocol
 
 from generator.facts import Access, KernelFacts
 from metrics.device_model import DeviceModel, occupancy, resident_blocks
@@ -121,7 +122,19 @@ def _efficiency(accesses: Iterable[Access], facts: KernelFacts, device: DeviceMo
     return useful / touched if touched else None
 
 
-def shared_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
+class Accessing(Protocol):
+    """A kernel's accesses, and the threads of a block, x first."""
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """In text order."""
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Sizes."""
+
+
+def shared_efficiency(facts: Accessing, device: DeviceModel) -> float | None:
     """Return 1 / the mean number of passes per access to shared memory: 1 = no bank conflicts, 1/32 = all in one bank.
 
     Passes beyond what the element size needs anyway (see `transactions.passes`), weighted by executions; accesses with

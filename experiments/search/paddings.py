@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeAlias
 
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.facts import shared_use
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
@@ -123,15 +124,15 @@ def _of_plan(program: Program, plan: Plan, target: Target, model: DeviceModel,
     Left out: kernels that make the plan illegal, kernels without known accesses to shared memory.
     """
     try:
-        facts = kernel_facts(program, _with(plan, chosen), target)
+        facts = shared_use(program, _with(plan, chosen), target, chosen)
     except IllegalPlan:  # as `plan` is, or a padding takes too much room
         alone = [{name: kernel} for name, kernel in chosen.items()] if len(chosen) > 1 else []
         return ChainMap(*(dict(_of_plan(program, plan, target, model, one)) for one in alone))
     found = dict[Statements, Counted]()
     for one in facts:
-        share = shared_efficiency(one, model) if one.statements in chosen else None
+        share = shared_efficiency(one, model)
         if share is not None:
-            blocks = resident_blocks(one.block_threads, one.local_bytes, None, model)
+            blocks = resident_blocks(prod(one.block), one.local_bytes, None, model)
             found[one.statements] = Counted(chosen[one.statements], share, blocks)
     return found
 

@@ -7,10 +7,12 @@ once; the facts ignore all other compiler optimizations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from generator.lowering.analysis.counting import Counts, Grounds, NodePath, chil
 from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.analysis.sampling import samples, trips, values
 from generator.lowering.core.assemble import lowered_program
-from generator.nest import Assign, Atomic, Declare, For, Fragments, If, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, Fragments, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.mapping import block_names, thread_names
@@ -46,6 +48,99 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
     runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
     return tuple(_facts(kernel_name(number), kernel, kernel_plan, [r for r in runs if r[0] == kernel_name(number)])
                  for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedUse:
+    """A kernel's accesses to shared memory, as in KernelFacts, with the threads and bytes of a block."""
+
+    statements: tuple[str, ...]
+    block: tuple[int, ...]
+    local_bytes: int
+    accesses: tuple[Access, ...]
+
+
+def shared_use(program: Program, plan: Plan, target: Target,
+               wanted: Collection[tuple[str, ...]]) -> tuple[SharedUse, ...]:
+    """Return the SharedUse of the kernels of `plan` with the statements `wanted`, in launch order: much less work than
+    all facts, above all for several plans whose kernels differ only in their subscripts.
+
+    Raises IllegalPlan as `kernel_facts`.
+    """
+    lowered = lowered_program(program, plan, target.dialect)
+    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
+    return tuple(_shared_use(kernel, tuple(run for run in runs if run[0] == kernel_name(number)))
+                 for number, kernel in enumerate(lowered.kernels) if kernel.statements in wanted)
+
+
+def _shared_use(kernel: LoweredKernel, runs: tuple[Run, ...]) -> SharedUse:
+    layouts = {name: layout for name, layout in _layouts(kernel).items() if layout.space == "shared"}
+    study = _Study(_types(kernel), layouts)
+    body = _pruned(_as_loops(with_index_values(kernel.body)), study)
+    accesses = tuple(study.accesses(body, _middle(kernel, body, runs), _counts(
+        _Skeleton(_skeleton(body), kernel.block, kernel.grid, kernel.iterators, runs)))) if body else ()
+    return SharedUse(kernel.statements, kernel.block, kernel.local_bytes, accesses)
+
+
+def _pruned(nodes: tuple[Node, ...], study: _Study) -> tuple[Node, ...]:
+    """Return the nodes that `study` counts, and loops and conditions around them."""
+    result: list[Node] = []
+    for node in nodes:
+        match node:
+            case For(body=body):
+                inside = _pruned(body, study)
+                result += [replace(node, body=inside)] if inside else []
+            case If(condition, then, otherwise):
+                parts = _pruned(then, study), _pruned(otherwise, study)
+                result += [If(condition, *parts)] if any(parts) else []
+            case _:
+                result += [node] if study.touches(node) else []
+    return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Skeleton:
+    """All that the executions in a kernel depend on: its `body` has no assignments, but barriers in their places."""
+
+    body: tuple[Node, ...]
+    block: tuple[int, ...]
+    grid: tuple[int, ...]
+    iterators: tuple[str, ...]
+    runs: tuple[Run, ...]
+
+
+def _skeleton(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    result: list[Node] = []
+    for node in nodes:
+        match node:
+            case For(body=body):
+                result.append(replace(node, body=_skeleton(body), note=""))
+            case If(condition, then, otherwise):
+                result.append(If(condition, _skeleton(then), _skeleton(otherwise)))
+            case _:
+                result.append(Barrier())
+    return tuple(result)
+
+
+@lru_cache(maxsize=64)
+def _counts(kernel: _Skeleton) -> Counts:
+    return count(kernel.body, grounds(kernel, kernel.runs), lambda _: 0.0)
+
+
+class Launched(Protocol):
+    """A kernel with its sizes, x first, and the names of the host loops around its launches."""
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Threads of a block."""
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Blocks of a launch."""
+
+    @property
+    def iterators(self) -> tuple[str, ...]:
+        """Names of host loops."""
 
 
 def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
@@ -128,7 +223,7 @@ def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
             yield Assign(store, "", value)
 
 
-def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
+def grounds(lowered: Launched, runs: Sequence[Run]) -> Grounds:
     """Return sampled launches and blocks with all threads."""
     block = tuple(reversed(lowered.block))
     grid = tuple(reversed(lowered.grid))
@@ -202,6 +297,10 @@ class _Study:
         if id(node) not in self.costs:
             self.costs[id(node)] = (node, len(self._touched(node)) + self.operations(node).total)
         return self.costs[id(node)][1]
+
+    def touches(self, node: Node) -> bool:
+        """Return whether it accesses memory."""
+        return bool(self._touched(node))
 
     def operations(self, node: Node) -> Operations:
         """Return the operations of one execution."""

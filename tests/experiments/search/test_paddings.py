@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
-from experiments.search.paddings import LEAST_GAIN, Counted, conflicts, with_fewest_conflicts
+from experiments.search.paddings import LEAST_GAIN, Counted, Statements, conflicts, with_fewest_conflicts
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
-from generator.facts import KernelFacts
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.facts import SharedUse, kernel_facts, shared_use
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
@@ -77,6 +77,17 @@ def test_what_is_counted_is_listed() -> None:
     assert found[0].share < found[1].share < found[2].share and found[2].blocks == found[0].blocks
 
 
+@pytest.mark.parametrize("name", ["syrk", "gemm"])
+def test_only_accesses_to_shared_memory_are_counted(name: str) -> None:
+    """With the same result as all facts; the loops of syrk are a triangle."""
+    program, model = program_of(name), device_model(HOPPER)
+    plan = next(plan for plan in start_plans(program, HOPPER) if plan.kernels[0].shared)
+    for one in (padded(plan, 0), padded(plan, 4), swizzled(plan, ("A",))):
+        [use] = shared_use(program, one, HOPPER, {plan.kernels[0].statements})
+        assert shared_efficiency(use, model) == pytest.approx(shares(program, one)[0])
+        assert {access.space for access in use.accesses} == {"shared"}
+
+
 @pytest.mark.parametrize("refused", [None, 0, 1, 2])
 def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three kernels, of which threads of two read down the columns of a copy. A `refused` one has to stay."""
@@ -88,13 +99,13 @@ def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monk
               and {kernel.level for kernel in plan.kernels} == {"block"}][:1]
     calls = list[Plan]()
 
-    def counted(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
+    def counted(program: Program, plan: Plan, target: Target, wanted: Collection[Statements]) -> tuple[SharedUse, ...]:
         calls.append(plan)
         if refused is not None and (plan.kernels[refused].padding or plan.kernels[refused].swizzled):
             raise IllegalPlan("too much room")
-        return kernel_facts(program, plan, target)
+        return shared_use(program, plan, target, wanted)
 
-    monkeypatch.setattr("experiments.search.paddings.kernel_facts", counted)
+    monkeypatch.setattr("experiments.search.paddings.shared_use", counted)
     made = with_fewest_conflicts(program, plan, HOPPER, True)
     changed = [bool(kernel.padding or kernel.swizzled) for kernel in made.kernels]
     assert changed == [n > 0 and n != refused for n in range(3)]
