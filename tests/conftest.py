@@ -26,6 +26,7 @@ os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short r
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
 os.environ["ANTUNE_WISDOM"] = "off"  # what tests find is not what users want to know
 KERNELS = "POCL_CACHE_DIR"
+QUICKLY = ("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")  # PoCL's options of its compiler
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 8 << 30  # of which a session takes less than one
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in runs; pytest has a process per core, and waiting costs too
@@ -38,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     that one of them has captured.
     """
     _keep_in_memory(config)
+    _compile_quickly(config)
     if KERNELS not in os.environ:
         os.environ[KERNELS] = folder = tempfile.mkdtemp(prefix="antune-tests-pocl-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
@@ -64,6 +66,15 @@ def _keep_in_memory(config: pytest.Config) -> None:
     os.environ["TMPDIR"] = folder = tempfile.mkdtemp(prefix="antune-tests-", dir=MEMORY)
     tempfile.tempdir = None  # it was asked before
     config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+
+
+def _compile_quickly(config: pytest.Config) -> None:
+    """PoCL does not optimize, which takes a sixth of the time: most tests ask what a kernel computes, not how fast.
+
+    Slow tests get the code that users get, and so do tests with the fixture `optimized`.
+    """
+    if "slow" not in config.option.markexpr.replace("not slow", ""):
+        os.environ.setdefault(*QUICKLY)
 
 
 def _take_time() -> None:
@@ -111,6 +122,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(), f"{path} differs; if that is meant: pytest --update-golden"
 
     return check
+
+
+@pytest.fixture(scope="module")
+def optimized() -> Iterator[None]:
+    """PoCL optimizes, as it does for users, in all processes that begin now."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get(QUICKLY[0]) == QUICKLY[1]:
+            patch.delenv(QUICKLY[0])
+        yield
 
 
 @pytest.fixture(scope="module")

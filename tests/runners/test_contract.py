@@ -33,6 +33,8 @@ from tests.support.runners import (
 )
 from tests.support.slow import few
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
 OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
 LIKE_OTHERS = (OVERLAPPING, "a double of HIP")  # by default tests/runners/test_overlap.py and hip/ try them

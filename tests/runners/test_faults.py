@@ -18,6 +18,8 @@ from runners.limits import COMPILE_FLOOR_S
 from tests.support import runners as support
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 LIMITS = Limits(compile_s=8.0, run_s=4.0, half_width=0.0, min_repeats=5, max_repeats=8, time_s=0.5)
 
 

@@ -5,6 +5,7 @@ runner takes longer than most plans. Runners themselves are tested in tests/runn
 from __future__ import annotations
 
 import atexit
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from runners.tasks import Compile, Compiled, Generate, Generated, Measure, Worke
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
 """High enough for a busy machine."""
 PLAN_S = 300.0
+POCL_FLAGS = "POCL_EXTRA_BUILD_FLAGS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class Bench:
 
 
 @lru_cache
-def _pool() -> tuple[WorkerPool, Path, Iterator[int]]:
+def _pool(flags: str | None) -> tuple[WorkerPool, Path, Iterator[int]]:
+    """The process that compiles with these options of PoCL."""
     folder = tempfile.TemporaryDirectory(prefix="antune-bench-")
     path = Path(folder.name)
     pool = WorkerPool("bench", 1, Startup(Bench, ()), driver_environment(path), path)
@@ -74,7 +77,7 @@ def _pool() -> tuple[WorkerPool, Path, Iterator[int]]:
 
 def outcomes_of(device: DeviceInfo, found: Problem, plans: Iterable[Plan], limits: Limits = LIMITS) -> list[Outcome]:
     """Return the outcomes of `plans` on an OpenCL device, in their order."""
-    pool, folder, numbers = _pool()
+    pool, folder, numbers = _pool(os.environ.get(POCL_FLAGS))
     number, reference = next(numbers), folder / "reference.npz"
     save_reference(found.reference, reference)
     setup = WorkerSetup(found.program, reference, device.key, device.target, limits,

@@ -11,6 +11,8 @@ from tests.support.slow import few
 from tests.support.space_plans import failures
 from tests.support.suite import ALL_NAMES, NAMES, ODD_SIZES, problem
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 SIZES: dict[str, dict[str, tuple[str, ...]]] = {"odd": ODD_SIZES, "mini": dict.fromkeys(NAMES, ("MINI_DATASET",)),
          "float": {name: (*sizes, "DATA_TYPE_IS_FLOAT") for name, sizes in ODD_SIZES.items()}}
 

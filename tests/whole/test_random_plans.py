@@ -28,6 +28,8 @@ from tests.support.space_plans import random_plans
 from tests.support.suite import ODD_SIZES, large_program, problem
 from tests.support.targets import CPU
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 PER_LEVEL = 34
 """Plans of a program at a level: more than 3,000 of the 30 programs."""
 LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")

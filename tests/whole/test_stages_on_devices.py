@@ -38,6 +38,8 @@ from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 TYPICAL = ("harris", "histogram_equalize", "iir_blur")
 """A stencil, a histogram and scans: in every run of the tests; the others are slow."""
 QUICK = ("blur", "histogram_equalize")

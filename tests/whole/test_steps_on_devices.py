@@ -29,6 +29,8 @@ from tests.support.runners import device_of, needed_device
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 PROGRAMS = ("harris", "unsharp")
 
 
