@@ -167,11 +167,7 @@ def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 
 
 def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
-    shape = shape.ordered(plan.order)
-    shape = shape.walking(plan.walk) if plan.walk else shape
-    shape = shape.holding(plan.whole) if plan.whole else shape
-    shape = shape.along_diagonals() if plan.diagonals else shape
-    shape = shape.deeper(plan.depth) if plan.depth else shape
+    shape = _turned(shape.ordered(plan.order), plan)
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
@@ -187,7 +183,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
         for one in shape.staged:
-            box = one.box.sizes(plan.tile, one.inside(plan.inner_tile))
+            box = one.sizes(plan.tile, plan.inner_tile)
             yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {one.box.array}"
     if shape.computes:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
@@ -206,6 +202,15 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
         yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
     yield f"    decided: {', '.join(kernel_words(plan))}"
+
+
+def _turned(shape: KernelShape, plan: KernelPlan) -> KernelShape:
+    """Return the kernel as changed by its decisions."""
+    shape = shape.walking(plan.walk) if plan.walk else shape
+    shape = shape.holding(plan.whole) if plan.whole else shape
+    shape = shape.along_diagonals() if plan.diagonals else shape
+    shape = shape.deeper(plan.depth) if plan.depth else shape
+    return shape.aligned(plan.aligned) if plan.aligned else shape
 
 
 def _loops(plan: KernelPlan) -> Iterator[str]:

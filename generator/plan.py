@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.decisions.ahead import AHEAD
+from generator.decisions.aligned import ALIGNED
 from generator.decisions.asynchronous import ASYNCHRONOUS
 from generator.decisions.base import KernelDecision
 from generator.decisions.cache import CACHE, Cache
@@ -101,6 +102,7 @@ class KernelPlan:
     levels: Levels = LEVELS.default
     jam: bool = JAM.default
     depth: int = DEPTH.default
+    aligned: int = ALIGNED.default
 
     @property
     def stages_around(self) -> tuple[str, ...]:
@@ -136,6 +138,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     VECTOR,
     INNER_TILE,
     UNROLLS,
+    ALIGNED,
     AHEAD,
     PADDING,
     SWIZZLED,

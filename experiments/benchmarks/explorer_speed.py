@@ -56,6 +56,10 @@ class TwoDimensional:
         """Not called."""
         raise AssertionError(f"it has no loops in one another, and none of {depth} around copies")
 
+    def aligned(self, elements: int) -> TwoDimensional:
+        """Its copies are aligned."""
+        return self
+
     def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[TwoDimensional, int]:
         """Nobody asks."""
         raise AssertionError(f"it computes no stages, not {stages}")

@@ -104,15 +104,12 @@ class Shape(Protocol):
         """
 
     def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the element size in bytes of each shared copy that is renewed for each tile of a sequential loop.
-
-        The next tile of these copies can be loaded ahead. Those of `uncopied` arrays are left out.
-        """
+        """Return the bytes of an element of each copy, not `uncopied`, of which the next tile can be loaded ahead."""
 
     def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
                    uncopied: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the arrays (sorted) with copies whose rows can all be swizzled if accesses transfer up to `vector`
-        elements. Those of `uncopied` arrays are left out.
+        """Return the arrays, sorted, whose copies can be swizzled for accesses of up to `vector` elements, except those
+        `uncopied`.
         """
 
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
@@ -135,6 +132,9 @@ class Shape(Protocol):
 
     def deeper(self, depth: int) -> Shape:
         """Return the same kernel, whose blocks fill their copies inside so many more sequential loops."""
+
+    def aligned(self, elements: int) -> Shape:
+        """Return the same kernel, where possible with rows of copies that begin and end at such multiples."""
 
     def along_diagonals(self) -> Shape:
         """Return the same kernel, whose blocks run the diagonals of a tile, and may copy what only their tile needs."""

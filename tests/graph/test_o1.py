@@ -60,6 +60,9 @@ class FakeShape:
     def deeper(self, depth: int) -> FakeShape:
         raise AssertionError(f"it has no loops in one another, but {depth} of them around copies are wanted")
 
+    def aligned(self, elements: int) -> FakeShape:
+        return self  # its copies are aligned
+
     def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[FakeShape, int]:
         raise AssertionError(f"it computes no stages, not {stages}")
 

@@ -42,7 +42,9 @@ class BlockCopies:
         staged = tuple(
             StagedCopy(a, ELEMENT_BYTES[self.program.array(a.array).type], inner_extents(point), point.first,
                        operation_on(self.program, a) is not None,
-                       tuple(d.extent for d in point.tiled[:point.outer]))
+                       tuple(d.extent for d in point.tiled[:point.outer]),
+                       self.program.array(a.array).extents[-1],
+                       tuple(d.low for d in (*reordered(self.part, order).parallel, *point.tiled)))
             for point in points
             for a in point.arrays
         )

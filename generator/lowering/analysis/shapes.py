@@ -139,7 +139,7 @@ class KernelShape:
         """See Shape. With results in registers, copies may be whole where a tile is partial."""
         tiles = tile, tuple(map(min, tile, self.extents))
         refused = {one.box.array for one in self.staged for outer in tiles
-                   if not one.has_swizzle(outer, inner_tile, vector)}
+                   if not one.has_swizzle(outer, inner_tile, vector, tile)}
         return tuple(array for array in self.shareable if array not in refused and array not in uncopied)
 
     def inner_extents(self, filled: bool) -> Sizes:
@@ -192,6 +192,10 @@ class KernelShape:
         inner = tuple(map(inner_extents, copies.points(self.order)))
         return replace(self, copies=copies, staged=staged, alone=alone, inner=inner)
 
+    def aligned(self, elements: int) -> KernelShape:
+        """See Shape."""
+        return replace(self, staged=tuple(replace(one, aligned=elements) for one in self.staged))
+
     def along_diagonals(self) -> KernelShape:
         """See Shape. A copy is as large as the tile of the wavefront needs."""
         copied = self.waves.copied(self.order) if self.waves else ()
@@ -234,7 +238,7 @@ class KernelShape:
         for one in self.staged if copies else ():
             if one.box.array in uncopied:
                 continue
-            *rows, row = one.box.sizes(outer, one.inside(inner_tile))
+            *rows, row = one.sizes(outer, inner_tile, tile)
             total += prod(rows) * (row + padding) * one.element
         return total
 

@@ -52,7 +52,7 @@ def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> Kern
     """Return `plan` without shared copies, and without sizes and factors of loops that there are only with copies: the
     statements of a kernel may then share loops that are named after one of them.
     """
-    plain = replace(plan, shared=False, swizzled=(), prologue=False, depth=0)
+    plain = replace(plan, shared=False, swizzled=(), prologue=False, depth=0, aligned=0)
     part = reordered(part, plan.order)
     points = plan_points(program, part, plan.whole, plan.stages_around)
     if not sized_one_by_one(plain, points):

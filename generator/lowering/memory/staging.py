@@ -7,7 +7,7 @@ from functools import reduce
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name
-from generator.linear import combination, residue
+from generator.linear import combination, residue, simplify
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.cooperative import all_fill
 from generator.lowering.memory.prologues import on_element, operation_on
@@ -16,7 +16,7 @@ from generator.nest import Assign, If, Node, Wide, most_lanes
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.copied import Copied
 from generator.polyhedral.memory.entries import tile_names
-from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
+from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray, widened
 from generator.polyhedral.memory.mapping import block_names
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program
@@ -79,9 +79,7 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
     `prefix`: names of the host loops.
     """
     if not plan.shared:
-        if plan.prologue:
-            raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: without shared memory nothing is "
-                              "copied; leave it out")
+        _check_nothing(plan)
         return ()
     known = {a.array for point in points for a in point.arrays}
     if unknown := sorted(set(plan.uncopied) - known):
@@ -96,10 +94,28 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
         which = number if len(set(copies_of)) == len(copies_of) else here  # one per fill point, or several
         name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
         result.append(_box(program, part, plan, point, footprint, name, number, prefix))
-    if plan.prologue and all(box.operation is None for box in result):
-        raise IllegalPlan(f"prologue of copies of {', '.join(plan.statements)}: no copied array is used in one "
-                          "operation with scalars and literals only; leave it out")
+    _check_used(part, plan, points, result)
     return tuple(result)
+
+
+def _check_nothing(plan: KernelPlan) -> None:
+    """Raise IllegalPlan for what only copies have."""
+    for key, what in (("prologue", "prologue of copies"), ("aligned", "aligned copies")):
+        if getattr(plan, key):
+            raise IllegalPlan(f"{what} of {', '.join(plan.statements)}: without shared memory nothing is copied; leave "
+                              "it out")
+
+
+def _check_used(part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...], boxes: list[CopiedBox]) -> None:
+    """Raise IllegalPlan for what none of the copies has."""
+    names = ", ".join(plan.statements)
+    if plan.prologue and all(box.operation is None for box in boxes):
+        raise IllegalPlan(f"prologue of copies of {names}: no copied array is used in one operation with scalars and "
+                          "literals only; leave it out")
+    needed = (box.footprint.sizes(tile_sizes(part, plan), points[box.point].inside(plan.inner_tile)) for box in boxes)
+    if plan.aligned and all(box.box == sizes for box, sizes in zip(boxes, needed, strict=True)):
+        raise IllegalPlan(f"aligned copies of {names}: no copy has other rows if these begin and end at multiples of "
+                          f"{plan.aligned} elements; leave it out")
 
 
 def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint, footprint: StagedArray, name: str,
@@ -108,6 +124,11 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint,
     box = footprint.sizes(tile_sizes(part, plan), point.inside(plan.inner_tile))
     corner = tuple(_corner(extent, part, plan, point, prefix) for extent in footprint.extents)
     ranges = [_range(extent, part, plan, point) for extent in footprint.extents]
+    shift = residue(corner[-1], plan.aligned, {}) if plan.aligned and array.extents[-1] % plan.aligned == 0 else None
+    if shift is not None:
+        box = (*box[:-1], widened(box[-1], shift, plan.aligned))
+        corner = (*corner[:-1], simplify(Binary("-", corner[-1], Int(shift))))
+        ranges[-1] = (ranges[-1][0] - shift, ranges[-1][1] - shift)
     below = tuple(low < 0 for low, _ in ranges)
     above = tuple(n if high + size > n else None for (_, high), size, n in zip(ranges, box, array.extents, strict=True))
     return CopiedBox(

@@ -45,6 +45,23 @@ class Extent:
         steps = zip((*self.parallel, *self.tiled), (*tile, *inner), strict=True)
         return 1 + self.high - self.low + sum(abs(a) * (t - 1) for a, t in steps)
 
+    def shift(self, lows: Sizes, sizes: Sizes, steps: Sizes, elements: int) -> int | None:
+        """Return by how many elements boxes begin behind a multiple of `elements`; None if they differ in that.
+
+        Of parallel and tiled members: the least values, the sizes of a tile, and the distances of tiles.
+        """
+        factors = (*self.parallel, *self.tiled)
+        moves = (*self.prefix, *(a * step for a, step in zip(factors, steps, strict=True)))
+        if any(move % elements for move in moves):
+            return None
+        firsts = (a * low + min(0, a * (size - 1)) for a, low, size in zip(factors, lows, sizes, strict=True))
+        return (self.low + sum(firsts)) % elements
+
+
+def widened(size: int, shift: int, elements: int) -> int:
+    """Return the size of a box that begins `shift` elements earlier, and ends at a multiple of `elements`."""
+    return -(-(size + shift) // elements) * elements
+
 
 @dataclass(frozen=True, slots=True)
 class StagedArray:
