@@ -18,6 +18,7 @@ from generator.emit.cstyle import Printer
 from generator.emit.dialects import WORDS
 from generator.emit.images import fetch_name, parameter, symbols
 from generator.emit.inlined import OWN, own_name
+from generator.emit.merged import with_merged_loops
 from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
@@ -51,6 +52,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
     body = for_compiler(loops_for_compiler(kernel, target), target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
+    body = with_merged_loops(body) if alone and target.intel_cpu else body
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
     if in_rows:
         others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
