@@ -11,7 +11,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.nest import Declare, walk
 from generator.program import Program
 from tests.support.memory import Element, Memory
-from tests.support.values import Number, wrap
+from tests.support.values import Number, converter, wrap
 
 Names: TypeAlias = dict[str, int]
 Step: TypeAlias = Callable[[Names, "DeviceMemory"], None]
@@ -26,7 +26,12 @@ class Uses:
 
     def note(self, element: Element, mode: str, thread: int) -> None:
         """Record that `thread` reads, writes, exchanges or updates (`mode` is the operator) an element."""
-        uses = self.elements.setdefault(element, {})
+        uses = self.elements.get(element)
+        if uses is None:
+            self.elements[element] = {mode: thread}
+            return
+        if len(uses) == 1 and uses.get(mode) == thread:
+            return
         for other, who in uses.items():
             together = mode == other and mode not in ("write", "=")
             assert together or who == thread, f"{element}: {mode} by thread {thread} beside {other} by thread {who}"
@@ -67,8 +72,11 @@ class DeviceMemory(Memory):
             self._note_array(array, index, mode)
             return super().load(array, index)
         self._note(array, index, mode)
-        found = held.get(self.check(array, index))
-        return self.garbage(self.types[array]) if found is None else found
+        found = held.get((array, index))
+        if found is None:
+            self.check(array, index)
+            return self.garbage(self.types[array])
+        return found
 
     def store(self, array: str, index: tuple[int, ...], value: Number, mode: str = "write") -> None:
         """Overwrite an element."""
@@ -78,7 +86,7 @@ class DeviceMemory(Memory):
             super().store(array, index, value)
             return
         self._note(array, index, mode)
-        held[self.check(array, index)] = wrap(self.types[array], value)
+        held[self.check(array, index)] = converter(self.types[array])(value)
 
     def _note(self, array: str, index: tuple[int, ...], mode: str) -> None:
         """Record a use; sub-groups that synchronize separately never see each other's shared memory in order."""

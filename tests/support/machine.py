@@ -261,11 +261,21 @@ def _choice(test: Any, yes: list[Step], no: list[Step]) -> Step:
 def _assign(target: Load, op: str, value: tuple[str, Any], memory: DeviceMemory) -> Step:
     array, index = target.array, [memory.function(i) for i in target.index]
     kind, function = common(memory.types[target.array], value[0]), value[1]
+    if not op:
+        return _store(array, index, function)
 
     def run(names: Names, memory: DeviceMemory) -> None:
         result = function(names, memory)
         at = tuple([i(names, memory) for i in index])
-        memory.store(array, at, operate(kind, op, memory.load(array, at), result) if op else result)
+        memory.store(array, at, operate(kind, op, memory.load(array, at), result))
+
+    return run
+
+
+def _store(array: str, index: list[Any], function: Any) -> Step:
+    def run(names: Names, memory: DeviceMemory) -> None:
+        result = function(names, memory)
+        memory.store(array, tuple([i(names, memory) for i in index]), result)
 
     return run
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from generator.expr import Expr
 from generator.nest import Assign
 from generator.program import Assignment, Program
-from tests.support.values import PRIME, Compiled, Function, Names, Number, common, compiled, operate, wrap
+from tests.support.values import PRIME, Compiled, Function, Names, Number, common, compiled, converter, operate, wrap
 
 Element: TypeAlias = tuple[str, tuple[int, ...]]
 
@@ -19,6 +19,7 @@ class Memory:
         self.extents = {array.name: array.extents for array in program.arrays}
         self.types: dict[str, str] = {array.name: array.type for array in program.arrays}
         self.values: dict[Element, Any] = {}
+        self._unwritten: dict[Element, Number] = {}
         self._functions: dict[int, tuple[Expr, Compiled]] = {}
 
     def check(self, array: str, index: tuple[int, ...]) -> Element:
@@ -26,21 +27,28 @@ class Memory:
         extents = self.extents[array]
         assert len(index) == len(extents), (array, index)
         for i, n in zip(index, extents, strict=True):
-            assert 0 <= i < n, f"{array}{list(index)} is outside of {extents}"
+            if not 0 <= i < n:
+                raise AssertionError(f"{array}{list(index)} is outside of {extents}")
         return array, index
 
     def load(self, array: str, index: tuple[int, ...]) -> Number:
         """Return the value of an element."""
-        element = self.check(array, index)
-        found = self.values.get(element)
+        found = self.values.get((array, index))
+        return self._first(array, index) if found is None else found
+
+    def _first(self, array: str, index: tuple[int, ...]) -> Number:
+        """Return the value of an element that nothing has written."""
+        found = self._unwritten.get((array, index))
         if found is None:
+            element = self.check(array, index)
             code = sum((7 * k + 3) * (i + 11) for k, i in enumerate(index)) + sum(map(ord, array))
             found = wrap(self.types[array], code * code % PRIME | 1)  # odd: integer products do not become 0 soon
+            self._unwritten[element] = found
         return found
 
     def store(self, array: str, index: tuple[int, ...], value: Number) -> None:
         """Overwrite an element."""
-        self.values[self.check(array, index)] = wrap(self.types[array], value)
+        self.values[self.check(array, index)] = converter(self.types[array])(value)
 
     def global_values(self, program: Program) -> dict[Element, Any]:
         """Return the contents of the program's arrays, without temporary ones."""

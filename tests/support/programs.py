@@ -101,9 +101,10 @@ def pairs(union: Any) -> set[Pair]:
     for index in range(listed.n_map()):
         one = listed.get_at(index)
         left, right = one.get_tuple_name(isl.dim_type.in_), one.get_tuple_name(isl.dim_type.out)
-        size = one.dim(isl.dim_type.in_)
-        for _, values in instances(isl.UnionSet.from_set(one.wrap().flatten())):
-            found.add(((left or "", values[:size]), (right or "", values[size:])))
+        size, both = one.dim(isl.dim_type.in_), one.dim(isl.dim_type.in_) + one.dim(isl.dim_type.out)
+        points: list[tuple[int, ...]] = []
+        one.wrap().flatten().foreach_point(lambda point, both=both, points=points: points.append(_values(point, both)))
+        found |= {((left or "", values[:size]), (right or "", values[size:])) for values in points}
     return found
 
 
@@ -115,9 +116,14 @@ def access_pairs(program: Program, kind: str) -> set[Pair]:
 
 def original_order(program: Program) -> list[Instance]:
     """Return all instances, in the order of the original schedule."""
-    times = {source: time for source, (_, time) in pairs(flat_schedule(isl.Schedule(program.schedule)))}
+    return list(_ordered(program.schedule))
+
+
+@lru_cache(maxsize=16)
+def _ordered(schedule: str) -> tuple[Instance, ...]:
+    times = {source: time for source, (_, time) in pairs(flat_schedule(isl.Schedule(schedule)))}
     assert len(set(times.values())) == len(times), "the original schedule leaves instances unordered"
-    return sorted(times, key=lambda instance: times[instance])
+    return tuple(sorted(times, key=times.__getitem__))
 
 
 def flat_schedule(schedule: Any) -> Any:
@@ -128,8 +134,11 @@ def flat_schedule(schedule: Any) -> Any:
 def _instance(point: Any) -> Instance:
     space = point.get_space()
     name = space.get_tuple_name(isl.dim_type.set) if space.has_tuple_name(isl.dim_type.set) else ""
-    dims = range(space.dim(isl.dim_type.set))
-    return name or "", tuple(int(point.get_coordinate_val(isl.dim_type.set, d).to_python()) for d in dims)
+    return name or "", _values(point, space.dim(isl.dim_type.set))
+
+
+def _values(point: Any, size: int) -> tuple[int, ...]:
+    return tuple([point.get_coordinate_val(isl.dim_type.set, d).get_num_si() for d in range(size)])
 
 
 def _number(text: str, values: Mapping[str, int]) -> int:

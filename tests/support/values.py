@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Protocol, TypeAlias, assert_never
 
 from generator.arithmetic import BIT_FUNCTIONS
@@ -60,12 +61,39 @@ def common(*kinds: str) -> str:
 
 def operate(kind: str, op: str, left: Number, right: Number) -> Number:
     """Return `left op right` in the arithmetic of `kind`."""
-    a, b = wrap(kind, left), wrap(kind, right)
+    return _operation(kind, op)(left, right)
+
+
+@cache
+def converter(kind: str) -> Callable[[Number], Number]:
+    """Return `wrap` for one type."""
+    if kind in FLOATING:
+        return lambda value: value % PRIME if type(value) is int else wrap(kind, value)
+    bits = _BITS[kind.removeprefix("unsigned ")]
+    low, high = (0, (1 << bits) - 1) if kind.startswith("unsigned") else (-1 << (bits - 1), (1 << (bits - 1)) - 1)
+    return lambda value: value if type(value) is int and low <= value <= high else wrap(kind, value)
+
+
+@cache
+def _operation(kind: str, op: str) -> Callable[[Any, Any], Number]:
+    """Return a function of two values of any type."""
+    convert = converter(kind)
     if op in _COMPARISONS:
-        return int(_COMPARISONS[op](a, b))
+        compare = _COMPARISONS[op]
+        return lambda left, right: int(compare(convert(left), convert(right)))
     if op in ("/", "%"):
-        return _divide(kind, op, a, b)
-    return wrap(kind, _ARITHMETIC[op](a, b))
+        return lambda left, right: _divide(kind, op, convert(left), convert(right))
+    function = _ARITHMETIC[op]
+    if op in ("+", "-", "*") and kind in FLOATING:
+        def residue(left: Any, right: Any) -> Number:
+            if type(left) is type(right) is int:
+                return function(left, right) % PRIME  # type: ignore[no-any-return]  # a residue of integers
+            return wrap(kind, function(convert(left), convert(right)))  # infinity has a sign
+
+        return residue
+    if op in ("+", "-", "*"):  # what wraps around in the end wraps around
+        return lambda left, right: convert(function(left, right))
+    return lambda left, right: convert(function(convert(left), convert(right)))
 
 
 def _divide(kind: str, op: str, a: Any, b: Any) -> Number:
@@ -99,8 +127,8 @@ def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
         case Select(condition, then, otherwise):
             return _chosen(compiled(condition, types)[1], compiled(then, types), compiled(otherwise, types))
         case Cast(kind, operand):
-            _, inner = compiled(operand, types)
-            return kind, lambda names, memory: wrap(kind, inner(names, memory))
+            inner, convert = compiled(operand, types)[1], converter(kind)
+            return kind, lambda names, memory: convert(inner(names, memory))
         case Call(function, arguments):
             return _call(function, [compiled(a, types) for a in arguments])
         case Fold():
@@ -134,6 +162,15 @@ def _folding(fold: Fold, types: Mapping[str, str]) -> Function:
 
 
 def _loading(array: str, index: tuple[Function, ...]) -> Function:
+    if not index:
+        return lambda _names, memory: memory.load(array, ())
+    if len(index) == 1:
+        only = index[0]
+        return lambda names, memory: memory.load(array, (only(names, memory),))
+    if len(index) == 2:
+        row, column = index
+        return lambda names, memory: memory.load(array, (row(names, memory), column(names, memory)))
+
     def load(names: Names, memory: Elements) -> Number:
         return memory.load(array, tuple([i(names, memory) for i in index]))
 
@@ -146,7 +183,8 @@ def _unary(op: str, kind: str, inner: Function) -> Compiled:
     kind = common(kind)
     sign = {"-": -1, "+": 1, "~": -1}[op]
     less = 1 if op == "~" else 0
-    return kind, lambda names, memory: wrap(kind, sign * inner(names, memory) - less)
+    convert = converter(kind)
+    return kind, lambda names, memory: convert(sign * inner(names, memory) - less)
 
 
 def _logical(op: str, left: Function, right: Function) -> Function:
@@ -158,16 +196,15 @@ def _logical(op: str, left: Function, right: Function) -> Function:
 def _binary(op: str, left: Compiled, right: Compiled) -> Compiled:
     kind = common(left[0], *(() if op in ("<<", ">>") else (right[0],)))
     one, other = left[1], right[1]
-    if kind == "int" and op in ("+", "-", "*") and left[0] == right[0] == "int":
-        function = _ARITHMETIC[op]
-        return kind, lambda names, memory: wrap("int", function(one(names, memory), other(names, memory)))
+    function = _operation(kind, op)
     return ("int" if op in _COMPARISONS else kind,
-            lambda names, memory: operate(kind, op, one(names, memory), other(names, memory)))
+            lambda names, memory: function(one(names, memory), other(names, memory)))
 
 
 def _chosen(condition: Function, then: Compiled, otherwise: Compiled) -> Compiled:
     kind = common(then[0], otherwise[0])
-    return kind, lambda names, memory: wrap(kind, (then if condition(names, memory) else otherwise)[1](names, memory))
+    convert, yes, no = converter(kind), then[1], otherwise[1]
+    return kind, lambda names, memory: convert((yes if condition(names, memory) else no)(names, memory))
 
 
 def _call(function: str, arguments: list[Compiled]) -> Compiled:
