@@ -133,6 +133,9 @@ class Kernel:
     `cache`: a preference that a CUDA runner sets before the first launch: "shared" prefers shared memory
     (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the smallest carve-out that
     the block needs).
+
+    `vectors`: arrays whose elements are loaded or stored in vectors, with the bytes of a vector. In CUDA and HIP, the
+    address of such an array has to be a multiple.
     """
 
     name: str
@@ -148,6 +151,7 @@ class Kernel:
     preamble: str | None = None
     launch_bytes: int = 0
     order: tuple[str, ...] = ()
+    vectors: tuple[tuple[str, int], ...] = ()
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -34,11 +34,12 @@ from generator.variant import KernelText, Placed, Texture
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A kernel's text, the definitions that it needs, and the arrays that are its arguments."""
+    """A kernel's text, the definitions that it needs, the arrays that are its arguments, and `Kernel.vectors`."""
 
     text: KernelText
     needs: Needs
     arguments: tuple[str, ...]
+    vectors: tuple[tuple[str, int], ...]
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +76,9 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
              *writer.lines(body, 1), "}", ""]
     before = f"{_comment(kernel)}\n{_attributes(kernel, found, words)}\nvoid "
-    return Printed(KernelText(before, "\n".join(after)), needs, tuple(array.name for array in arguments))
+    called = tuple(array.name for array in arguments)
+    vectors = tuple((name, found.aligned[name]) for name in called if name in found.aligned and name not in placed)
+    return Printed(KernelText(before, "\n".join(after)), needs, called, vectors)
 
 
 def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) -> dict[str, str]:

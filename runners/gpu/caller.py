@@ -28,7 +28,7 @@ from runners.calls import ArgumentError, Code, Parameter, overlap, wrong
 from runners.driver import Compiler, LaunchError
 from runners.gpu.api import Api, DeviceAttribute
 from runners.gpu.device import configured, loaded_module
-from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given, named_stream
+from runners.gpu.given import DEFAULT_STREAM, Given, check_address, given, handle_of, is_given, named_stream
 from runners.gpu.keys import device_keys
 from runners.gpu.textures import texture_memory, texture_over
 from runners.gpu.units import Binary, unpacked
@@ -96,6 +96,8 @@ class GpuCaller:
         self._fixed = [*self._own.values(), *self._textures.values()]
         """Addresses and texture objects that are not the caller's, as `_Bound.sources` counts them."""
         self._staged: dict[str, int] = {}
+        self._vectors = {name: max(dict(kernel.vectors).get(name, 1) for kernel in code.variant.kernels)
+                         for kernel in code.variant.kernels for name, _ in kernel.vectors}
         self._steps = [(self._kernels[launch.kernel], _grid(launch.items, launch.block), _three(launch.block),
                         launch.iterators) for launch in launches(code.variant)]
         self._streams: dict[int, Any] = {}
@@ -165,11 +167,14 @@ class GpuCaller:
         return list(values)
 
     def _check_place(self, parameter: Parameter, found: Given) -> None:
-        """Raise ArgumentError unless an array is on the device that the code is for."""
+        """Raise ArgumentError unless an array is on the device that the code is for, at an address for its vectors.
+        """
         device = self._api.ordinal_of(found.address) if found.device is None else found.device
         if device != self._ordinal:
             there = "outside of the memory of all devices" if device is None else f"on device {device}"
             raise wrong(parameter, f"one {there}", f"the code is for device {self._ordinal}")
+        if not parameter.padded:  # of which kernels get a copy
+            check_address(parameter, found.address, self._vectors.get(parameter.array.name, 1))
 
     def _allocate(self, size: int) -> int:
         self._held.addresses.append(self._api.allocate(size))

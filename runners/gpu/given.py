@@ -61,6 +61,15 @@ def is_given(value: object, dialect: str) -> bool:
     return device is not None and int(device()[0]) in GPUS[dialect]
 
 
+def check_address(parameter: Parameter, address: int, multiple: int) -> None:
+    """Raise ArgumentError for an array that does not begin at a multiple of the bytes of a kernel's vectors: a GPU
+    fails there, and all later calls in the same process with it.
+    """
+    if address % multiple:
+        raise wrong(parameter, f"one that begins {address % multiple} bytes behind a multiple of {multiple}",
+                    "kernels access it in vectors; give a copy of this part of an array")
+
+
 def named_stream(value: object) -> int | None:
     """Return the stream that an array names, in whose order its contents are complete; None if it names none."""
     return (getattr(value, "__cuda_array_interface__", None) or {}).get("stream")

@@ -15,7 +15,7 @@ from generator.errors import InputError
 from runners.base import DeviceInfo
 from runners.calls import ArgumentError, Code, code_folder, contract_of
 from runners.function import TunedFunction
-from runners.gpu.given import given, handle_of, is_given
+from runners.gpu.given import check_address, given, handle_of, is_given
 from tests.support.calling import ByDlpack, OnGpu, ran_calls
 from tests.support.cuda_double import UNUSABLE, pretended, probing_for_host
 from tests.support.runners import GOOD, lower_by_hand, needed_device, plan, scale_program
@@ -165,6 +165,15 @@ def test_arrays_of_other_libraries_are_addresses(recorder: Recorder) -> None:
         wanted = scale(recorder).contract.parameters[3]
         with pytest.raises(ArgumentError, match="B must be"):
             given(wanted, OnGpu(A, 4096, more), 1)
+
+
+def test_arrays_that_are_accessed_in_vectors_begin_at_a_multiple(recorder: Recorder) -> None:
+    parameter = scale(recorder).contract.parameters[1]
+    check_address(parameter, 4096, 16)
+    check_address(parameter, 4100, 1)
+    with pytest.raises(ArgumentError, match=r"^A must be .*, not one that begins 4 bytes behind a multiple of 16: "
+                                            r"kernels access it in vectors; give a copy of this part of an array$"):
+        check_address(parameter, 4100, 16)
 
 
 def test_streams_of_other_libraries_are_handles() -> None:

@@ -258,6 +258,7 @@ def on_gpu(device: DeviceInfo, several: Sequence[Case]) -> None:
     one.function(**{n: ByDlpack(v) if isinstance(v, OnGpu) else v for n, v in dlpack.items()}, inplace=True)
     assert one.wrong(get(output)) is None
     _refused_by_gpu(one, given(), put)
+    _refused_in_vectors(one.found, device, put)
     _given_back(device)
 
 
@@ -292,6 +293,22 @@ def _refused_by_gpu(one: Case, given: dict[str, Any], put: Callable[..., OnGpu])
                            ({"inplace": False}, "say inplace=True")):
         with pytest.raises(ArgumentError, match=words):
             one.function(**{**given, "inplace": True, **changes})
+
+
+def _refused_in_vectors(found: Problem, device: DeviceInfo, put: Callable[..., OnGpu]) -> None:
+    """Rows of A are accessed in vectors, those of B, of odd length, are not."""
+    one = case(found, device, lambda plan: replace(plan, kernels=tuple(
+        replace(kernel, tile=(16, 16), block=(4, 4), shared=True, inner_tile=8, vector=4) for kernel in plan.kernels)))
+    given: dict[str, Any] = {n: put(v) if v.shape else v for n, v in one.values().items()}
+
+    def part(name: str) -> OnGpu:
+        value: NDArray[Any] = given[name].value
+        whole = put(np.concatenate([np.zeros(1), value.ravel()]))
+        return OnGpu(value, whole.address + value.itemsize, {})
+
+    one.function(**{**given, "B": part("B"), "inplace": True})
+    with pytest.raises(ArgumentError, match=r"A must be .* begins 8 bytes behind a multiple of 16"):
+        one.function(**{**given, "A": part("A"), "inplace": True})
 
 
 def _fetched(results: Any) -> Any:

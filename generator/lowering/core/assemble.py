@@ -54,6 +54,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
                 here,
                 kernel_plan.cache,
                 preamble(program, code.needs, target.dialect),
+                vectors=code.vectors,
             )
         )
     check_used(placed, made.placed, needs.placements)

@@ -154,7 +154,7 @@ def _row(index: Sequence[Expr], sizes: Sequence[int], modulus: int = 0) -> Expr:
         if not modulus or place % modulus:
             number.append(one if place == 1 else Binary("*", one, Int(place)))
         place *= size
-    total = number[0]
+    total = number[0] if number else Int(0)  # a box of one dimension has one row
     for more in number[1:]:
         total = Binary("+", more, total)
     return plain_form(total) or total  # data-dependent subscripts stay as they are

@@ -122,6 +122,15 @@ def test_arrays_whose_rows_are_no_multiples_stay() -> None:
         copies(program, KERNEL)
 
 
+def test_addresses_of_arrays_in_vectors_are_known() -> None:
+    """A runner has to give CUDA such addresses; elements of a texture are read one by one."""
+    program = PROGRAMS["left"]
+    for changes, placement, found in (({}, (), (("A", 16),)), ({"aligned": 0, "vector": 2}, (), (("A", 8),)),
+                                      ({"aligned": 0}, (), ()), ({}, (("A", "texture"),), ())):
+        plan = replace(plan_of(replace(KERNEL, **changes)), placement=placement)  # type: ignore[arg-type]  # any fields
+        assert lower(program, plan, HOPPER).kernels[0].vectors == found
+
+
 def test_without_copies_it_is_refused() -> None:
     with pytest.raises(IllegalPlan, match=r"^aligned copies of S0: without shared memory nothing is copied; leave "
                                           r"it out$"):

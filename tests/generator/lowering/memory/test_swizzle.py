@@ -226,6 +226,13 @@ def test_refused(changed: dict[str, object], words: str) -> None:
         lower(transposed(96, 64), plan_of(kernel), CUDA)
 
 
+def test_refused_for_one_row() -> None:
+    program = program_of(scop("for (i = 2; i < 16; i++) y[i] = x[i - 2] + x[i + 1];"))
+    kernel = KernelPlan(("S0",), (8,), (4,), shared=True, swizzled=("x",))
+    with pytest.raises(IllegalPlan, match="x_shared has 1 rows of 11 elements"):
+        lower(program, plan_of(kernel), CUDA)
+
+
 def test_not_on_tensor_cores() -> None:
     kernel = KernelPlan(("S0", "S1"), (64, 64), (4, 32), inner_tile=32, products="tf32", swizzled=("A",))
     with pytest.raises(IllegalPlan, match="leave out `swizzled`"):
