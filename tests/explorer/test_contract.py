@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import get_args
 
 import numpy as np
@@ -26,15 +27,14 @@ from graph.space import Chooser, Decision, Space
 from graph.walk import Choice, Walk, choices_from_json, walk_to_json
 from metrics.outcome import Outcome
 from tests.support.paths import ROOT
-from tests.support.searches import always_failed, by_digest, mostly_failed, plans
+from tests.support.searches import DISTINCT, always_failed, by_digest, mostly_failed, plans
 from tests.support.slow import few
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, NoWayOut, Staircase, chosen, failed, plan_of, timed
 
 Judge = Callable[[Plan], Outcome]
 
-SIBLINGS = {"as", "elitist", "rank", "mmas", "coding-ants-base", "coding-ants-metrics"}
-"""Each is one of the others but for a rule of its own (tests/explorer/test_ant_systems.py)."""
-MOST = few(EXPLORERS, [name for name in EXPLORERS if name not in SIBLINGS])
+MOST = few(EXPLORERS, DISTINCT)
+SPACES = ((Kernels(2), 4), (DeadEnds(7), 4), (Kernels(2), 6), (Staircase(6), 6), (DeadEnds(7), 6))
 SEEDLESS = {"exhaustive"}  # an enumeration has one order
 HINTLESS = {"exhaustive", "random", "coding-ants-base", "coding-ants-metrics", "coding-ants", *ANT_SYSTEMS}
 """These follow their own order and chance, or do what was published, whatever is known beforehand."""
@@ -59,9 +59,9 @@ def advance(explorer: Explorer, judge: Judge, counts: Sequence[int]) -> list[lis
 
 @pytest.mark.parametrize("name", MOST)
 class TestEveryExplorer:
-    @pytest.mark.parametrize("space", [Kernels(2), Staircase(6), DeadEnds(7)], ids=["kernels", "stairs", "dead ends"])
-    def test_proposes_only_legal_walks(self, name: str, space: Space) -> None:
-        for walks in advance(make_explorer(name, space, 1), by_digest, [10] * 6):
+    @pytest.mark.parametrize(("space", "iterations"), few(SPACES, 2), ids=lambda case: type(case).__name__)
+    def test_proposes_only_legal_walks(self, name: str, space: Space, iterations: int) -> None:
+        for walks in advance(make_explorer(name, space, 1), by_digest, [10] * iterations):
             for walk in walks:
                 assert OptimizationGraph().walk(space, prefer(preferences(walk.choices), first)) == walk
 
@@ -109,11 +109,11 @@ class TestEveryExplorer:
         judge = first_failed(25, Kernels(2).outcome)
         assert len(set(plans(advance(make_explorer(name, Kernels(2), 1), judge, [10] * 15)))) == 150
 
+    @pytest.mark.parametrize("counts", few([[10, 4, 10, 9], [10, 4, 10, 10, 9, 10, 10, 10]], 1), ids=len)
     @pytest.mark.parametrize("judge", few([mostly_failed, Kernels(3).outcome, by_digest], 1))
-    def test_state_is_a_function_of_the_history(self, name: str, judge: Judge) -> None:
+    def test_state_is_a_function_of_the_history(self, name: str, judge: Judge, counts: list[int]) -> None:
         """An explorer that is told stored outcomes of walks read back from JSON goes on like the first."""
         explorer, resumed = make_explorer(name, Kernels(3), 7), make_explorer(name, Kernels(3), 7)
-        counts = [10, 4, 10, 10, 9, 10, 10, 10]
         stored = [[(walk_to_json(walk), walk.plan.to_json(), judge(walk.plan)) for walk in walks]
                   for walks in advance(explorer, judge, counts)]
         for entries in stored:
@@ -164,8 +164,8 @@ class TestEveryExplorer:
         with pytest.raises(ValueError, match="belong"):
             explorer.tell(walk, timed(1.0))
 
-    @pytest.mark.parametrize("judge", [by_digest, always_failed])
-    @pytest.mark.parametrize("count", few([3, 1000, 1, 10], 2))
+    @pytest.mark.parametrize(("count", "judge"), few(product((3, 1000, 1, 10), (by_digest, always_failed)),
+                                                     ((3, by_digest), (1000, always_failed))))
     def test_uses_up_a_small_space_and_then_asks_nothing(self, name: str, judge: Judge, count: int) -> None:
         for space, total in ((Staircase(4), 35), (FlatSpace((5, 1, 4, 2)), 40), (DeadEnds(4), 22)):
             explorer = make_explorer(name, space, 1)
@@ -207,11 +207,11 @@ class TestEveryExplorer:
 
 HASHES = """
 import sys
-from explorer.registry import EXPLORERS, make_explorer
+from explorer.registry import make_explorer
 from tests.support.spaces import Kernels
-for name in EXPLORERS:
+for name in sys.argv[2].split():
     explorer = make_explorer(name, Kernels(3), 1)
-    for count in map(int, sys.argv[1:]):
+    for count in map(int, sys.argv[1].split()):
         walks = explorer.ask(count)
         print(name, *(walk.identity for walk in walks))
         for walk in walks:
@@ -219,13 +219,13 @@ for name in EXPLORERS:
 """
 
 
-@pytest.mark.parametrize("counts", few(["10 5", "10 10 5"], 1))
-def test_no_explorer_depends_on_the_order_of_sets(counts: str) -> None:
+@pytest.mark.parametrize(("counts", "names"), few([("7 3", DISTINCT), ("10 5", EXPLORERS), ("10 10 5", EXPLORERS)], 1))
+def test_no_explorer_depends_on_the_order_of_sets(counts: str, names: tuple[str, ...]) -> None:
     """Python orders sets of texts differently in every process."""
-    runs = {subprocess.run([sys.executable, "-c", HASHES, *counts.split()], cwd=ROOT, text=True, check=True,
+    runs = {subprocess.run([sys.executable, "-c", HASHES, counts, " ".join(names)], cwd=ROOT, text=True, check=True,
                            capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in "12"}
     [output] = runs
-    assert len(output.splitlines()) == len(counts.split()) * len(EXPLORERS)
+    assert len(output.splitlines()) == len(counts.split()) * len(names)
 
 
 def test_an_unknown_name_is_an_input_error_that_lists_the_names() -> None:

@@ -30,6 +30,7 @@ from graph.space import Chooser, Decision, Space
 from graph.stage_graph import StageGraph, StageNode, stage_graph_of
 from graph.walk import Walk
 from metrics.outcome import Outcome
+from tests.support.slow import few
 from tests.support.spaces import FlatSpace, Kernels, failed, plan_of, timed
 from tests.support.suite import TARGET, small_problem
 
@@ -292,10 +293,12 @@ def test_modes_of_mutation_have_their_weights_where_they_can_do_something() -> N
         assert names[name] / 4 == pytest.approx(float(expected[name]), abs=12), name
 
 
-def test_a_mutation_changes_one_stage_unless_it_fuses() -> None:
+@pytest.mark.parametrize("count", few([20, 40], 1))
+def test_a_mutation_changes_one_stage_unless_it_fuses(count: int) -> None:
+    changing = mutants(pipeline("harris"), count)
     for name in ("consts", "copy", "add", "remove", "edit", "template"):
         some = 0
-        for seed, mutant in enumerate(mutants(pipeline("harris"), 40)):
+        for seed, mutant in enumerate(changing):
             child = MODES[name](mutant, rng(seed))
             if child is not None:
                 before = mutant.lists
@@ -368,13 +371,18 @@ def test_without_stages_neighbours_are_fused_and_starts_are_templates() -> None:
     assert max(map(len, changed)) > 1
 
 
-def test_a_pipeline_goes_on_from_a_checkpoint_as_if_it_had_never_stopped() -> None:
+@pytest.mark.parametrize(("before", "after", "options"), few([
+    ([10, 10], [8, 8, 3], HalideGaOptions(population=20, top=5, seeds=8)),
+    ([10, 10, 50], [40, 40, 7], PUBLISHED),
+], 1), ids=["small", "published"])
+def test_a_pipeline_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(before: list[int], after: list[int],
+                                                                         options: HalideGaOptions) -> None:
     space = pipeline("harris")
-    explorer = HalideGa(space, 3)
-    advance(explorer, judged, [10, 10, 50])
+    explorer = HalideGa(space, 3, options)
+    advance(explorer, judged, before)
     again = thaw(freeze(explorer, space, {}), space, {})
     assert isinstance(again, HalideGa)
-    following = [[walk.identity for walk, _ in advance(one, judged, [40, 40, 7])] for one in (explorer, again)]
+    following = [[walk.identity for walk, _ in advance(one, judged, after)] for one in (explorer, again)]
     assert following[0] == following[1] and explorer.generation == again.generation == 2
 
 

@@ -16,6 +16,7 @@ from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision
 from graph.walk import Walk
 from tests.support.searches import best_found, mean_found
+from tests.support.slow import few
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, Staircase, failed, options_of, plan_of, timed
 
 
@@ -26,15 +27,16 @@ def at(space: FlatSpace, *options: int) -> tuple[OptimizationGraph, Walk]:
     return graph, walk
 
 
-@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 100), (3, 200)])
+@pytest.mark.parametrize(("kernels", "budget"), few([(3, 50), (6, 100), (3, 200)], 1))
 def test_local_search_beats_random_search_by_far(kernels: int, budget: int) -> None:
     space = Kernels(kernels)
     assert mean_found(Local, space, budget) < 0.85 * mean_found(RandomWalk, space, budget)
 
 
-def test_the_size_of_iterations_matters_little() -> None:
+@pytest.mark.parametrize("sizes", few([[1, 50], [1, 7, 50]], 1), ids=str)
+def test_the_size_of_iterations_matters_little(sizes: list[int]) -> None:
     space = Kernels(3)
-    for ants in (1, 7, 50):
+    for ants in sizes:
         found = [best_found(Local(space, seed), space, 150, ants) for seed in range(5)]
         assert float(np.mean(found)) < 0.85 * mean_found(RandomWalk, space, 150)
 

@@ -129,10 +129,18 @@ def check(steps: list[Step], kind: Type, names: bool) -> None:
             assert not differences(program, memory, original), choice
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(graphs())
 @pytest.mark.parametrize("kind", [hl.UInt(8), hl.UInt(32)])
 def test_graphs_of_integers_have_the_values_of_their_trees(kind: Type, steps: list[Step]) -> None:
+    check(steps, kind, True)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(graphs())
+@pytest.mark.parametrize("kind", [hl.UInt(8), hl.UInt(32)])
+def test_many_graphs_of_integers_have_the_values_of_their_trees(kind: Type, steps: list[Step]) -> None:
     check(steps, kind, True)
 
 

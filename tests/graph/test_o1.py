@@ -202,7 +202,7 @@ def test_the_papers_sizes(extents: tuple[int, ...]) -> None:
             assert size in offered
 
 
-@pytest.mark.parametrize(("extent", "x"), few([(20, (8, 16, 32)), (40, (8, 16, 32, 64))], 1))
+@pytest.mark.parametrize(("extent", "x"), few([(10, (8, 16)), (20, (8, 16, 32)), (40, (8, 16, 32, 64))], 1))
 def test_all_sizes_that_fit_are_reached(extent: int, x: tuple[int, ...]) -> None:
     shape = FakeShape(("S",), (6, extent), shareable=(), sequential=False)
     space = make_o1_space(lambda choice: (shape,), GPU)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.size_lists import TILES, WIDE, CandidateSizes, Sizes
 from generator.lowering.analysis.shapes import kernel_shapes
+from tests.support.slow import counted
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program
 from tests.support.targets import HOPPER
@@ -20,10 +21,10 @@ from tests.support.targets import HOPPER
 SMALL_GPU = replace(HOPPER, local_bytes=48 * 1024)
 
 
-@pytest.mark.parametrize("name", ["conv_layer", "bilateral_grid"])
-def test_the_stages_of_random_plans_fit(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(["conv_layer", "bilateral_grid"], 2, 6, 12))
+def test_the_stages_of_random_plans_fit(name: str, count: int) -> None:
     program, tested = pipeline_program(name, "full"), 0
-    for plan in offered_plans(program, SMALL_GPU, 12, 0):
+    for plan in offered_plans(program, SMALL_GPU, count, 0):
         assert plan.schedule is not None
         shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule, "cuda")}
         for kernel in plan.kernels:

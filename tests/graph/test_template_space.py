@@ -27,6 +27,7 @@ from graph.walk import choices_from_json, walk_to_json
 from runners.replay.reading import read_recording
 from runners.replay.t1 import read_t1
 from tests.support.recordings import all_plans, all_walks, recorded_space
+from tests.support.slow import few
 
 CONDITIONS = ("{} * {} <= 12", "{} % 2 == 0 or {} > 2", "{} != {}", "{} + {} > 4", "min({}, {}) == 1",
               "{} in (1, 3) or {} == 2", "not ({} == 2 and {} < 3)")
@@ -53,9 +54,7 @@ def legal(parameters: Sequence[Parameter], restrictions: Sequence[str]) -> set[P
     return found
 
 
-@settings(max_examples=150)
-@given(templates(), st.sampled_from([1, 3, 4000]))
-def test_the_walks_are_the_legal_configurations(template: tuple[list[Parameter], list[str]], look_ahead: int) -> None:
+def check_walks(template: tuple[list[Parameter], list[str]], look_ahead: int) -> None:
     expected = legal(*template)
     if not expected:
         try:
@@ -66,6 +65,21 @@ def test_the_walks_are_the_legal_configurations(template: tuple[list[Parameter],
     walks = [walk.plan for walk in all_walks(TemplateSpace(*template, look_ahead))]
     assert len(walks) == len(expected)
     assert set(walks) == expected
+
+
+@settings(max_examples=40)
+@given(templates(), st.sampled_from([1, 3, 4000]))
+def test_the_walks_are_the_legal_configurations(template: tuple[list[Parameter], list[str]], look_ahead: int) -> None:
+    check_walks(template, look_ahead)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(templates(), st.sampled_from([1, 3, 4000]))
+def test_the_walks_of_many_templates_are_the_legal_configurations(
+    template: tuple[list[Parameter], list[str]], look_ahead: int
+) -> None:
+    check_walks(template, look_ahead)
 
 
 def test_parameters_without_common_restrictions_are_independent() -> None:
@@ -169,10 +183,10 @@ def test_bad_templates_are_refused(parameters: list[Parameter], restrictions: li
     assert essence in str(caught.value)
 
 
-@pytest.mark.parametrize(("recorded", "described", "count"), [
+@pytest.mark.parametrize(("recorded", "described", "count"), few([
     ("convolution_A100.json.gz", "convolution_milo.T1.json", 4362),
     ("dedispersion_W6600.json.gz", "dedispersion_milo.T1.json", 11130),
-])
+], 1))
 def test_both_spaces_of_a_hub_file_are_the_same(recorded: str, described: str, count: int) -> None:
     recording, t1 = read_recording(recorded_space(recorded)), read_t1(recorded_space(described))
     trie = RecordedSpace((row.choices, plan) for row, plan in zip(recording.rows, recording.plans, strict=True))

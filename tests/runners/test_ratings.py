@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,11 @@ def check_ratings(name: str, count: int, target: Target) -> None:
             assert metrics and all(0 <= value <= 1 for _, value in metrics)
 
 
-@pytest.mark.parametrize("target", [TARGET, replace(TARGET, shares_host_cores=True)], ids=["gpu", "cpu"])
-@pytest.mark.parametrize("name", ["gemm", "mvt", "jacobi-2d"])
+CPU = replace(TARGET, shares_host_cores=True)
+
+
+@pytest.mark.parametrize(("name", "target"), few(product(("gemm", "mvt", "jacobi-2d"), (TARGET, CPU)), (
+    ("gemm", TARGET), ("mvt", CPU), ("jacobi-2d", TARGET))))
 def test_ratings_are_of_the_kernels_that_run(name: str, target: Target) -> None:
     check_ratings(name, 6, target)
 

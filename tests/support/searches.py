@@ -7,11 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 from explorer.base import Explorer
+from explorer.registry import EXPLORERS
 from generator.plan import Plan
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome
 from tests.support.spaces import Kernels, failed, timed
+
+SIBLINGS = {"as", "elitist", "rank", "mmas", "elitist-hcf", "rank-hcf", "coding-ants-base", "coding-ants-metrics",
+            "sioutas", "polymage-dp"}  # fmt: skip
+"""Each is one of the others but for a rule of its own (tests/explorer/test_ant_systems.py), or for its starts."""
+DISTINCT = tuple(name for name in EXPLORERS if name not in SIBLINGS)
 
 
 def best_found(explorer: Explorer, space: Kernels, budget: int, ants: int = 10) -> float:

@@ -24,6 +24,7 @@ from experiments.values.options import Budget
 from generator.errors import InputError
 from runners.base import Job
 from tests.support.runs import Log, ToyRunner, history, toy_options, toy_parts
+from tests.support.slow import few
 
 KIB = 1024
 needs_root = pytest.mark.skipif(
@@ -226,8 +227,13 @@ def all_commands(run: Path) -> dict[str, Callable[[], object]]:
             "resume": lambda: resume(run, Budget(evaluations=14), Log(), toy_parts(ToyRunner()))}
 
 
-@pytest.mark.parametrize("name", ["run.sqlite", "run.sqlite-wal", "reference.npz", "search.checkpoint", "run.lock"])
-def test_whatever_is_damaged_every_command_works_or_gives_one_error(name: str, source: Path, tmp_path: Path,
+FILES = ("run.sqlite", "run.sqlite-wal", "reference.npz", "search.checkpoint", "run.lock")
+
+
+@pytest.mark.parametrize(("name", "times"), few([
+    ("run.sqlite", 12), *((name, 3) for name in FILES[1:]), ("run.sqlite", 40), *((name, 8) for name in FILES[1:]),
+], len(FILES)))
+def test_whatever_is_damaged_every_command_works_or_gives_one_error(name: str, times: int, source: Path, tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.search.checkpoints.LEAST_S", 0.0)
     sound, rng = tmp_path / "sound", np.random.default_rng(7)
@@ -236,7 +242,7 @@ def test_whatever_is_damaged_every_command_works_or_gives_one_error(name: str, s
         store.begin_session(Budget(evaluations=12), "1.0")
         shutil.copytree(tmp_path / "first", sound)
     worked = 0
-    for number in range(40 if name == "run.sqlite" else 8):
+    for number in range(times):
         run = tmp_path / f"damaged-{number}"
         shutil.copytree(sound, run)
         damage(run / name, rng) if (run / name).stat().st_size else None

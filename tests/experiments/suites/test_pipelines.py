@@ -29,7 +29,7 @@ from tests.support.camera import camera
 from tests.support.lens_blur import lens_blur
 from tests.support.pipelines import REFERENCES as OTHERS
 from tests.support.pipelines import Array
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.suite import small_problem
 
 CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
@@ -71,8 +71,8 @@ def test_programs_as_deep_as_they_are_tuned_agree_with_numpy(program: Pipeline) 
     check_against_numpy(replace(program, parameters=()))
 
 
-@pytest.mark.parametrize("name", few(["histogram_equalize", "bilateral_grid"], 1))
-def test_walks_of_one_graph_agree_on_what_is_offered(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(["histogram_equalize", "bilateral_grid"], 1, 60, 200))
+def test_walks_of_one_graph_agree_on_what_is_offered(name: str, count: int) -> None:
     """A kernel of the same statements may hold copies of what its blocks update in one schedule and not in another, and
     is then offered other tiles: which these are is a part of the decision. A graph refuses a decision with two sets of
     options.
@@ -81,7 +81,7 @@ def test_walks_of_one_graph_agree_on_what_is_offered(name: str) -> None:
     program = program_of(load_pipeline(found.file, None, sizes), list(sizes.values()))
     options = RunOptions(str(found.file), Compilation(), Budget(1), space="pipeline")
     space, graph = PARTS.make_space(program, CPU, options), OptimizationGraph()
-    for seed in range(200):
+    for seed in range(count):
         graph.walk(space, uniform(np.random.default_rng(seed)))
 
 

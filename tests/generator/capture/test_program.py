@@ -12,6 +12,7 @@ from generator.capture import Captured, capture
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
+from tests.support.slow import few
 
 AXPY = """\
 #include <stdio.h>
@@ -151,10 +152,10 @@ int main(void) {
     assert not reference.outputs["A"].any()
 
 
-@pytest.mark.parametrize(("c_type", "dtype"), [
-    ("char", "int8"), ("unsigned char", "uint8"), ("short", "int16"), ("unsigned short", "uint16"), ("int", "int32"),
-    ("unsigned", "uint32"), ("long", "int64"), ("unsigned long", "uint64"), ("float", "float32"),
-    ("double", "float64")])
+@pytest.mark.parametrize(("c_type", "dtype"), few([
+    ("char", "int8"), ("unsigned short", "uint16"), ("unsigned", "uint32"), ("long", "int64"), ("float", "float32"),
+    ("unsigned char", "uint8"), ("short", "int16"), ("int", "int32"), ("unsigned long", "uint64"),
+    ("double", "float64")], 5))
 def test_element_types(tmp_path: Path, c_type: str, dtype: str) -> None:
     text = f"""\
 typedef {c_type} element;

@@ -92,7 +92,7 @@ def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", few(PROGRAMS, 2))
+@pytest.mark.parametrize("name", few(PROGRAMS, ["cuda"]))
 def test_nvcc_accepts_them(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
     program = program_of(scop(body, declarations))

@@ -14,7 +14,7 @@ from generator.program import Program
 from tests.support.nests import Event, nest_texts, run_logged
 from tests.support.programs import Instance, Pair, access_pairs, instances, original_order, pairs, program_of
 
-QUICK = settings(max_examples=12, derandomize=True, database=None,
+QUICK = settings(max_examples=5, derandomize=True, database=None,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 MAX_EVENTS = 250
 SEEDS = st.integers(0, 2**32 - 1)

@@ -24,6 +24,7 @@ from tests.support.costs import CPU, GTX_1080_TI, blur
 from tests.support.lanes import split_plan, three_stages
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
+from tests.support.slow import few
 from tests.support.suite import pipeline_program
 
 PUBLISHED = PolyMage(WEIGHTS, "sub-group", published=True)
@@ -59,7 +60,7 @@ def test_half_of_the_tile_in_registers_leaves_full_occupancy() -> None:
     assert half.terms[0][0] == whole.terms[0][0], "and the same loads"
 
 
-@pytest.mark.parametrize("tenths", range(11))
+@pytest.mark.parametrize("tenths", few(range(11), (0, 3, 5, 10)))
 def test_fractions_take_what_their_kernel_takes(tenths: int) -> None:
     """Of a chain that reads two earlier stages, to the byte and the register."""
     program = three_stages(4096, 512).program

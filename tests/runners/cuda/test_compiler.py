@@ -32,6 +32,7 @@ from runners.gpu.texture_object import ResourceDescription, TextureDescription
 from runners.gpu.units import unpacked
 from tests.support import runners as support
 from tests.support.cuda_compiler import ELF, translator
+from tests.support.slow import counted
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
@@ -52,11 +53,11 @@ def variants(program: Program, target: Target, count: int) -> list[Variant]:
     return [lower(program, default_plan(program, target), target), *random]
 
 
-@pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in ALL_NAMES])
-def test_generated_text_becomes_device_code(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, FEW, 1, 2))
+def test_generated_text_becomes_device_code(name: str, count: int) -> None:
     """Complete code for the asked architecture, with resources for every kernel."""
     nvrtc = translator(Nvrtc)
-    for variant in variants(problem(name, ODD_SIZES[name]).program, HOPPER, 2):
+    for variant in variants(problem(name, ODD_SIZES[name]).program, HOPPER, count):
         cubin, log = nvrtc.translate(variant.source, (9, 0))
         assert cubin.startswith(ELF)
         needs = parse_ptxas(log)

@@ -174,10 +174,12 @@ def headers(nvrtc: Translator) -> None:
         pytest.skip("the headers of CUDA are not installed")
 
 
-@pytest.mark.parametrize(("name", "precision", "capability"), [
+@pytest.mark.parametrize(("name", "precision", "capability"), few([
     (name, precision, capability)
     for capability in ((7, 5), (8, 0), (9, 0)) for precision, least in LEAST_CAPABILITY.items() if capability >= least
-    for name in ("gemm", "syr2k")])
+    for name in ("gemm", "syr2k")], [
+    ("gemm", "fp16", (7, 5)), ("syr2k", "fp16", (8, 0)), ("gemm", "bf16", (8, 0)), ("syr2k", "bf16", (9, 0)),
+    ("gemm", "tf32", (9, 0)), ("syr2k", "tf32", (8, 0)), ("syr2k", "fp16", (7, 5))]))
 def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capability: Capability) -> None:
     nvrtc = translator(Nvrtc)
     headers(nvrtc)

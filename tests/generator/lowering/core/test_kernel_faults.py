@@ -28,7 +28,7 @@ from tests.support.interpreter import Device, run_original
 from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, lowered_kernels
 from tests.support.programs import Pair, isl_schedule, program_of, scop
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.trees import faulty, places, respects
 
 
@@ -94,7 +94,8 @@ def test_faults_in_kernels(name: str) -> None:
 
 
 def test_every_kind_of_fault_is_tried() -> None:
-    kinds = {fault.kind for name in PLANS for fault, _ in studied(name)}
+    kinds = {fault.kind for name, plan in PLANS.values() for kernel in lowered_kernels(program(name), plan)
+             for fault in faults(kernel)}
     assert kinds == {*NEVER_HARMLESS, "barrier dropped", "number changed", "element shifted", "first value changed",
                      "choice dropped"}
 
@@ -153,9 +154,9 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_faults_in_schedules_of_reductions(name: str) -> None:
-    counts = check_trees(program_of(scop(SMALL[name])), 7, 25)
+@pytest.mark.parametrize(("name", "count"), counted(SMALL, SMALL, 8, 25))
+def test_faults_in_schedules_of_reductions(name: str, count: int) -> None:
+    counts = check_trees(program_of(scop(SMALL[name])), 7, count)
     assert counts[True] >= 5
     assert counts[False] >= 5
 

@@ -43,7 +43,7 @@ def wrong_in(program: Program, plan: Plan, kernels: tuple[LoweredKernel, ...], s
     return list(map(str, differences(program, device.memory, run_original(program))))
 
 
-@pytest.mark.parametrize("seed", few(range(COUNT), (3, 5, 40)))
+@pytest.mark.parametrize("seed", few(range(COUNT), (3, 40)))
 def test_random_sweeps_are_right(seed: int) -> None:
     """Warps of 32, 16 and 8 lanes along x, sides, shifted sweeps, arrays of other sizes, elements nobody writes."""
     rng = np.random.default_rng(seed)

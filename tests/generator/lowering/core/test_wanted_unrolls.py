@@ -20,6 +20,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.target import Target
 from tests.support.programs import program_of, scop
+from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, problem
 from tests.support.targets import CPU, HOPPER, RDNA
 from tests.support.tensor_cores import float_problem
@@ -173,7 +174,7 @@ def test_what_is_offered() -> None:
     assert offered(program, GEMM, CPU) == ()
 
 
-@pytest.mark.parametrize("name", ["gemm", "2mm", "jacobi-2d", "correlation"])
+@pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
 def test_all_that_is_offered_can_be_lowered(name: str) -> None:
     program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(3), 0
     for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 4:
@@ -186,7 +187,7 @@ def test_all_that_is_offered_can_be_lowered(name: str) -> None:
     assert count
 
 
-@pytest.mark.parametrize("name", ["gemm", "2mm", "jacobi-2d", "correlation"])
+@pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
 def test_all_that_is_offered_changes_the_text(name: str) -> None:
     program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(5), 0
     for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 2:

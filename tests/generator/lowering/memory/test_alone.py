@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from generator.plan import Plan
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
+from tests.support.slow import few
 from tests.support.suite import TARGET
 from tests.support.teams import chain, chain_plan
 
@@ -21,9 +23,9 @@ def text_of(plan: Plan) -> str:
     return lower(chain(), plan, TARGET).source
 
 
-@pytest.mark.parametrize("level", ["block", "thread"])
-@pytest.mark.parametrize("tile", [(8, 64), (2, 8), (16, 128), (1, 1)])
-@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize(("level", "tile", "padding"), few(
+    product(("block", "thread"), ((8, 64), (2, 8), (16, 128), (1, 1)), (0, 1)),
+    [("block", (8, 64), 0), ("thread", (2, 8), 1), ("thread", (16, 128), 0), ("block", (1, 1), 1)]))
 def test_what_one_thread_computes_is_right(level: Level, tile: tuple[int, int], padding: int) -> None:
     plan = chain_plan(level, tile, (1, 1))
     plan = replace(plan, kernels=(replace(plan.kernels[0], padding=padding),))

@@ -47,7 +47,7 @@ from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.runners import device_of
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
 
@@ -120,11 +120,11 @@ def test_a_copy_holds_what_a_block_may_update(target: str) -> None:
     assert shape.shared_bytes((4, 8), 1, private=True) == prod(copy.sizes) * 4 == copy.bytes
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_random_sizes_and_orders(target: str) -> None:
+@pytest.mark.parametrize(("target", "count"), counted(TARGETS, TARGETS, 2, 4))
+def test_random_sizes_and_orders(target: str, count: int) -> None:
     program, rng = histogram(target), np.random.default_rng(5)
     schedule = ScheduleChoice(reductions=("S0",))
-    for number in range(4):
+    for number in range(count):
         kernel = replace(random_kernel(("S0",), 2, rng), combine="private", exchange=False)
         assert check(program, Plan(schedule, (kernel,)), number)
 
@@ -166,15 +166,15 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_whole_programs(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(SEVERAL, SEVERAL, 1, 3))
+def test_whole_programs(name: str, count: int) -> None:
     """The statements around it, in the order that isl finds; then as many copies as there should be."""
     body, expected = SEVERAL[name]
     declarations = "int h[16], g[9], s, t, v[13][21], x[13], w[3][16]; unsigned char b[13][21], c[16];"
     program = program_of(scop(body, declarations))
     wide = tuple(n for n in reducible(program) if program.statement(n).body.target.array != "c")
     schedule = ScheduleChoice(reductions=wide)
-    for tile, block in (((4, 8, 8), (2, 4, 1)), ((8, 32, 4), (8, 4, 2)), ((16, 16, 16), (1, 1, 1))):
+    for tile, block in (((4, 8, 8), (2, 4, 1)), ((8, 32, 4), (8, 4, 2)), ((16, 16, 16), (1, 1, 1)))[:count]:
         kernels = tuple(KernelPlan(s.statements, tile[:len(s.extents)], block[:len(s.extents)], combine="private",
                                    shared=bool(s.shareable), registers=True) for s in kernel_shapes(program, schedule))
         assert len(check(program, Plan(schedule, kernels))) == expected

@@ -39,6 +39,7 @@ from tests.support.edits import edited, replaced
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
+from tests.support.slow import few
 from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
@@ -77,10 +78,11 @@ STEPS = [
     ((8, 64), (1, 1), 1, "block"), ((8, 16), (1, 8), 2, "block"), ((12, 16), (2, 8), 4, "block"),
     ((5, 5), (5, 5), 5, "block"), ((16, 64), (4, 2), 2, "thread"), ((16, 64), (1, 64), 2, "sub-group"),
 ]
+CASES = [(*step, whole) for whole in (("one",), ("one", "two")) for step in STEPS]
 
 
-@pytest.mark.parametrize(("tile", "block", "walk", "level"), STEPS)
-@pytest.mark.parametrize("whole", [("one",), ("one", "two")])
+@pytest.mark.parametrize(("tile", "block", "walk", "level", "whole"), few(
+    CASES, [CASES[1], CASES[4], CASES[5], CASES[len(STEPS) + 3]]))
 def test_what_blocks_that_walk_compute_is_right(tile: tuple[int, ...], block: tuple[int, ...], walk: int, level: Level,
                                                 whole: tuple[str, ...]) -> None:
     check(chain(), plan(chain(), BOTH, tile, block, whole, walk, level))
@@ -89,8 +91,9 @@ def test_what_blocks_that_walk_compute_is_right(tile: tuple[int, ...], block: tu
 SUMS = Stages((("one", "block"), ("row", "block")))
 
 
-@pytest.mark.parametrize("whole", [(), ("one",), ("row",), ("one", "row")])
-@pytest.mark.parametrize("inner_tile", [2, 4])
+@pytest.mark.parametrize(("whole", "inner_tile"), few(
+    [((), 2), (("one",), 4), (("row",), 2), (("one", "row"), 4),
+     ((), 4), (("one",), 2), (("row",), 4), (("one", "row"), 2)], 4))
 def test_what_blocks_with_inner_tiles_compute_is_right(whole: tuple[str, ...], inner_tile: int) -> None:
     check(window(), plan(window(), SUMS, (4, 8), (2, 4), whole, inner_tile=inner_tile))
 

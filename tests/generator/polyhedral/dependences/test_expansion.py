@@ -265,7 +265,7 @@ MINI: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MINI)
+@pytest.mark.parametrize("name", few(MINI, ("deriche", "symm")))
 def test_parallel_loops_of_polybench(name: str) -> None:
     shapes = {statement: shape.extents for shape in kernel_shapes(problem(name).program, ScheduleChoice())
               for statement in shape.statements}

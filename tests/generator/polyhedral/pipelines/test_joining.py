@@ -19,6 +19,7 @@ from generator.schedules.stages import Stages
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import random_kernel, run_plan
+from tests.support.slow import counted
 from tests.support.suite import TARGET
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -52,10 +53,10 @@ def check(program: Program, schedule: Stages, seed: int) -> Plan:
 BOTH = Stages((("light", "block"),), (), (("across", "down"),))
 
 
-@pytest.mark.parametrize("total", [False, True])
-def test_blocks_compute_what_two_arrays_read_once(total: bool) -> None:
+@pytest.mark.parametrize(("total", "count"), counted([False, True], 2, 2, 6))
+def test_blocks_compute_what_two_arrays_read_once(total: bool, count: int) -> None:
     program = edges(total)
-    for seed in range(6):
+    for seed in range(count):
         plan = check(program, BOTH, seed)
         assert len(plan.kernels) == 2
     text = lower(program, default_plan(program, TARGET, choice=BOTH), TARGET).source

@@ -20,6 +20,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import random_kernel, run_plan
 from tests.support.programs import program_of, scop
+from tests.support.slow import counted, few
 from tests.support.stages import in_steps
 from tests.support.suite import TARGET
 
@@ -168,19 +169,19 @@ def test_tuples_are_right_in_threads_and_in_blocks(name: str) -> None:
         check(found, planned(found, "block", seed, walk=seed == 1), seed)
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_lines_are_right_in_blocks(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(LINES, LINES, 2, 4))
+def test_lines_are_right_in_blocks(name: str, count: int) -> None:
     lines, body = LINES[name]
     found = program(body)
     steps = possible_stages(found)["t"]
     assert lines_of(steps) == lines
-    for seed in range(3):
+    for seed in range(count):
         check(found, planned(found, "block", seed, walk=seed > 0), seed)
     with pytest.raises(IllegalPlan, match=r"cannot be inline: an element needs others of its line along dimension"):
         sections(found, Stages(tuple((array, "inline") for array in possible_stages(found))))
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", few(CHAINS, list(CHAINS)[1::2]))
 def test_chains_of_them_are_right(name: str) -> None:
     places, body = CHAINS[name]
     found = program(body)

@@ -104,9 +104,10 @@ def random_program(seed: int) -> str:
     return "right" if result == "right" else "refused"
 
 
-def test_random_programs() -> None:
+@pytest.mark.parametrize(("count", "right"), few([(4, 5), (12, 12)], 1))
+def test_random_programs(count: int, right: int) -> None:
     """The last three: tiles with no row inside; rows with and without tiles; a component without rows."""
-    assert Counter(random_program(seed) for seed in (*range(12), 577, 617, 693))["right"] >= 12
+    assert Counter(random_program(seed) for seed in (*range(count), 577, 617, 693))["right"] >= right
 
 
 @pytest.mark.slow

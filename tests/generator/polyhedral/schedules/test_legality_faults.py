@@ -21,6 +21,7 @@ from generator.polyhedral.schedules.scheduling import compute_schedule
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from tests.support.programs import isl_schedule, pairs, program_of, scop
+from tests.support.slow import few
 from tests.support.trees import faulty, places, respects
 
 PROGRAMS = {
@@ -128,7 +129,7 @@ def faulty_host(tree: Tree, rng: np.random.Generator) -> Tree:
     return tree
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", few(PROGRAMS, ("jacobi", "seidel", "triangle", "reduction", "steps")))
 def test_launches(name: str) -> None:
     counts = check_launches(name, 1, 16)
     assert counts[True] >= 10
