@@ -37,7 +37,7 @@ from tests.support.slow import few
 from tests.support.targets import HOPPER
 
 TYPES = ("int", "float", "short", "char", "double", "long")
-FEW, MANY, WATCHED = (4, 9), range(300), range(12)
+FEW, MANY, WATCHED = (4, 9), range(100), range(12)
 
 
 class Stencil:
