@@ -74,7 +74,7 @@ def make_noted_compile_worker(log: Path, waits: bool, setup: WorkerSetup) -> Han
                 time.sleep(0.01)
 
     worker._generate = noted("compile", log, worker._generate)  # type: ignore[method-assign]  # observed
-    worker._compile = noted("compile", log, worker._compile, wait)  # type: ignore[method-assign]  # observed
+    worker._built = noted("compile", log, worker._built, wait)  # type: ignore[method-assign]  # observed
     return worker
 
 
