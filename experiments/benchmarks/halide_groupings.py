@@ -62,9 +62,9 @@ def schedule(one: Pipeline, scheduler: str) -> str:
     request = {"file": str(one.file), "function": "build", "arguments": arguments}
     program = program_at_full_size(one)
     sys.path.insert(0, str(one.file.parent))
-    outputs, inputs = built(request)
+    outputs, recorder = built(request)
     read = {array.name: array.extents for array in program.arrays if array.role == "in" and array.extents}
-    for param, extents in zip(inputs, in_order(inputs, read), strict=True):
+    for param, extents in zip(recorder.inputs, in_order(recorder.inputs, read), strict=True):
         param.set_estimates([(0, extent) for extent in reversed(extents)])
     for output in outputs:
         output.set_estimates([(0, extent) for extent in reversed(program.outputs[0].extents)])

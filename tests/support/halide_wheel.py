@@ -59,9 +59,10 @@ def as_in_halide(case: Case, rtol: float = 1e-5) -> list[NDArray[Any]]:
 
 @dataclass
 class Recording:
-    """The part of Halide's module that a file needs; it keeps the images and Funcs that the file makes."""
+    """The part of Halide's module that a file needs; it keeps the images, Funcs and tables that the file makes."""
 
     module: Any
+    tables: list[Any] = field(default_factory=list)
     images: dict[str, Any] = field(default_factory=dict)
     funcs: list[Any] = field(default_factory=list)
 
@@ -72,6 +73,11 @@ class Recording:
         """Return an image, and keep it by its name."""
         self.images[name] = self.module.ImageParam(kind, dimensions, name)
         return self.images[name]
+
+    def Buffer(self, values: Any, name: str) -> Any:  # Halide's name
+        """Return a table, and keep its values, which Halide does not."""
+        self.tables.append(values)
+        return self.module.Buffer(values, name)
 
     def random_float(self, seed: int) -> Any:
         """Return antune's random numbers by their formula (docs/pipelines.md), for a definition over `x`, `y` and `z`.

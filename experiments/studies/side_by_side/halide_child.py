@@ -36,22 +36,37 @@ QUEUED = 20
 
 
 class Recorder:
-    """Halide's names for a pipeline file; records the inputs that the file creates."""
+    """Halide's names for a pipeline file; records the inputs that the file creates, and the arrays of its Buffers,
+    which Halide does not keep alive.
+    """
 
     def __init__(self) -> None:
         """Begin without inputs."""
         self.inputs: list[Any] = []
+        self.arrays: list[Any] = []
         self.module = types.ModuleType("antune.halide")
         self.module.__dict__.update({name: value for name, value in vars(hl).items() if not name.startswith("__")})
         self.module.__dict__["ImageParam"] = self._image
+        self.module.__dict__["Buffer"] = kept_buffer(self.arrays)
 
     def _image(self, *given: Any, **named: Any) -> Any:
         self.inputs.append(hl.ImageParam(*given, **named))
         return self.inputs[-1]
 
 
-def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Build the pipeline of the file again; return its output Funcs and its inputs."""
+def kept_buffer(kept: list[Any]) -> type:
+    """Return Halide's class of Buffers, which adds to `kept` what they are made of."""
+
+    class Buffer(hl.Buffer):  # type: ignore[misc]  # Halide's package has no types
+        def __init__(self, *given: Any, **named: Any) -> None:
+            kept.append((given, named))
+            super().__init__(*given, **named)
+
+    return Buffer
+
+
+def built(request: dict[str, Any]) -> tuple[list[Any], Recorder]:
+    """Build the pipeline of the file again; return its output Funcs, and the record with its inputs."""
     recorder, antune = Recorder(), types.ModuleType("antune")
     antune.__dict__["halide"] = recorder.module
     sys.modules["antune"], sys.modules["antune.halide"] = antune, recorder.module
@@ -64,7 +79,7 @@ def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     result = getattr(module, request["function"])(**request["arguments"])
-    return list(result) if isinstance(result, list | tuple) else [result], recorder.inputs
+    return list(result) if isinstance(result, list | tuple) else [result], recorder
 
 
 def corners(request: dict[str, Any], arrays: list[Any]) -> list[list[int]]:
@@ -74,10 +89,10 @@ def corners(request: dict[str, Any], arrays: list[Any]) -> list[list[int]]:
     This compiles the pipeline as it is, and Halide would reuse that code whatever is scheduled later; so the pipeline
     is built again.
     """
-    outputs, inputs = built(request)
+    outputs, recorder = built(request)
     hl.Pipeline(outputs).infer_input_bounds(request["sizes"])
     found = []
-    for param, array in zip(inputs, arrays, strict=True):
+    for param, array in zip(recorder.inputs, arrays, strict=True):
         needed = param.get()
         dims = range(needed.dimensions())
         fits = [needed.dim(d).extent() for d in dims] == list(reversed(array.shape))
@@ -104,9 +119,9 @@ class Ready:
 
 def compiled(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) -> Ready:
     """Return the code of a scheduler."""
-    outputs, inputs = built(request)
-    pipeline, sizes, given = hl.Pipeline(outputs), request["sizes"], in_order(inputs, arrays)
-    for param, array, corner in zip(inputs, given, corners(request, given), strict=True):
+    outputs, recorder = built(request)
+    pipeline, sizes, given = hl.Pipeline(outputs), request["sizes"], in_order(recorder.inputs, arrays)
+    for param, array, corner in zip(recorder.inputs, given, corners(request, given), strict=True):
         buffer = hl.Buffer(array)
         buffer.set_min(corner)
         buffer.set_host_dirty()  # a GPU's copy is made at the first run
@@ -120,7 +135,7 @@ def compiled(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) ->
     pipeline.compile_jit(target)
     found = [np.zeros(list(reversed(sizes)), type_) for type_ in request["types"]]
     queued = QUEUED if target.has_gpu_feature() else 1
-    return Ready(pipeline, (inputs, given), found, [hl.Buffer(array) for array in found], queued)
+    return Ready(pipeline, (recorder, given), found, [hl.Buffer(array) for array in found], queued)
 
 
 def measured(request: dict[str, Any], scheduler: str, ready: Ready) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from antune.options import parse_parameters, parse_size
 from experiments.studies.side_by_side import halide_peer
 from experiments.studies.side_by_side.entries import Entry
 from experiments.studies.side_by_side.halide_peer import (
@@ -31,10 +32,12 @@ from experiments.studies.side_by_side.table import notes, peers, sections_of
 from experiments.studies.side_by_side.wanted import SuiteOptions
 from experiments.suites.image_pipelines import pipeline
 from generator.errors import InputError
+from generator.frontend_py.problem import read_pipeline
 from generator.problem import Problem
 from metrics.finals import Ratio
 from runners.locks import exclusive
 from tests.support.halide_wheel import wheel
+from tests.support.slow import few
 from tests.support.suite import small_problem
 from tests.support.targets import CPU, RDNA
 
@@ -62,12 +65,29 @@ def is_time(answer: float | str) -> bool:
     return isinstance(answer, float) and answer > 0
 
 
-@pytest.mark.parametrize("name", ["blur", "harris", "max_filter", "matmul"])
+@pytest.mark.parametrize("name", few(["blur", "harris", "max_filter", "matmul", "camera_pipe"], 4))
 def test_both_schedulers_compute_what_we_compute(name: str) -> None:
-    """An input of the size that is needed, one with a boundary condition, several inputs, a reduction."""
+    """An input of the size that is needed, one with a boundary condition, several inputs, a reduction, and tables."""
     found = answers_of(name)
     assert list(found) == [f"Halide {scheduler}" for scheduler in SCHEDULERS]
     assert all(is_time(answer) for answers in found.values() for answer in answers), found
+
+
+def test_tables_that_only_buffers_use_stay_in_memory(tmp_path: Path) -> None:
+    """Halide keeps no array alive. The table is so large that its memory is given back when it goes, and Halide's code
+    would crash.
+    """
+    wheel()
+    file = tmp_path / "with_table.py"
+    file.write_text("import numpy as np\n"
+                    "from antune import halide as hl\n\n"
+                    "def build():\n"
+                    "    x, out = hl.Var('x'), hl.Func('out')\n"
+                    "    out[x] = hl.Buffer(np.arange(2**22, dtype=np.int32), 'table')[x * 4096]\n"
+                    "    return out\n")
+    problem = read_pipeline(file, None, dict(parse_parameters(parse_size("512"))), 7)
+    with halide_turns(file, (), problem, CPU, seconds=SHORT_S) as turns:
+        assert is_time(turns["Halide Mullapudi2016"](0))
 
 
 @pytest.mark.parametrize(("long_s", "processes"), [(0.0, 2), (60.0, 4)])
