@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generator.errors import InputError, Location
+from generator.frontend_c.expansion import MARKER, expand, kept_expansion
 from generator.frontend_c.marks import Marks
 from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_cplusplus
 from generator.frontend_c.source import Compilation
@@ -28,7 +29,6 @@ _STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t":
                       "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
                       "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
                       "bool": "_Bool"}
-_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
 _TYPEDEF = re.compile(
     r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\btypedef\b[^;{]*?\(\s*\*\s*(\w+)\s*\)\s*\(|\}\s*(\w+)\s*;",
     re.DOTALL,
@@ -72,15 +72,14 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
         raise InputError(f"no such file: {file}")
     refuse_cplusplus(file)
     if marks is None:
-        result = _expand(file, compilation, ())
+        result = kept_expansion(_expanding(compilation), file, compilation)
     else:
         with scratch_folder("antune-marked-") as folder:
-            result = _expand(
-                _marked_copy(file, marks, folder), compilation, ("-iquote", str(file.resolve().parent))
-            )
-    if result.returncode:
-        raise _failure(result.stderr, file, compilation)
-    return replace(_user_text(result.stdout, file, whole), overridden=tuple(_overridden(result.stderr, compilation)))
+            result = expand(_expanding(compilation, "-iquote", str(file.resolve().parent)),
+                            _marked_copy(file, marks, folder))
+    if result.status:
+        raise _failure(result.said, file, compilation)
+    return replace(_user_text(result.text, file, whole), overridden=tuple(_overridden(result.said, compilation)))
 
 
 def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
@@ -94,10 +93,8 @@ def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
     return int(number[1]) if number and not done.returncode else None
 
 
-def _expand(file: Path, compilation: Compilation, flags: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    command = [find_compiler(), "-E", *flags, *compilation.flags, *_EXTENSIONS, str(file)]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                          env={**os.environ, "LC_ALL": "C"})  # the messages are parsed
+def _expanding(compilation: Compilation, *flags: str) -> tuple[str, ...]:
+    return (find_compiler(), "-E", *flags, *compilation.flags, *_EXTENSIONS)
 
 
 def _marked_copy(file: Path, marks: Marks, folder: Path) -> Path:
@@ -143,7 +140,7 @@ def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
     system = False
     system_files: set[str] = set()
     for line in expanded.splitlines():
-        marker = _MARKER.match(line)
+        marker = MARKER.match(line)
         if not marker:
             (dropped if system else kept).append(line)
             continue
