@@ -18,7 +18,7 @@ from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.suite import TARGET
 
-KINDS: tuple[Programs, ...] = ("dag", "integers", "layers")
+KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images")
 
 
 def small_program(seed: int, kind: Programs) -> Program:
