@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.learning.collect import program_at
-from experiments.learning.database import Database, MeasuredPlan
-from experiments.learning.series import Origin, program_digest
+from experiments.learning.database import MeasuredPlan
+from experiments.learning.series import Origin
 from experiments.search.costs import planned
-from generator.errors import AntuneError, IllegalPlan
+from generator.errors import IllegalPlan
 from generator.program import Program
 from metrics.costs.base import PlannedKernel
 from metrics.costs.device import CostDevice
@@ -47,21 +47,14 @@ class Pipeline:
     batch: Batch
 
 
-def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
-    """Yield all series with enough plans, one by one, except for those whose program has changed."""
-    for series in base.series():
-        timed = [plan for plan in base.plans(series) if plan.ms is not None]
-        fastest = min((plan.ms for plan in timed if plan.ms is not None), default=0.0)
-        near = [plan for plan in timed if plan.ms is not None and plan.ms <= SLOWEST * fastest]
+def pipelines(measured: Iterable[tuple[Origin, Sequence[MeasuredPlan]]], device: CostDevice) -> Iterator[Pipeline]:
+    """Yield all pipelines with enough plans, one by one."""
+    for origin, plans in measured:
+        fastest = min((plan.ms for plan in plans if plan.ms is not None), default=0.0)
+        near = [plan for plan in plans if plan.ms is not None and plan.ms <= SLOWEST * fastest]
         if len(near) < FEWEST:
             continue
-        try:
-            program = program_at(series.origin)
-        except AntuneError:  # a file of the user's that is no longer there
-            continue
-        if program_digest(program) != series.program:
-            continue
-        made = pipeline_of(program, series.origin, near, device)
+        made = pipeline_of(program_at(origin), origin, near, device)
         if made is not None:
             yield made
 

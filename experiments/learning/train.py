@@ -1,5 +1,7 @@
-"""Trains the learned model: `python -m experiments.learning.train DATABASE --out MODEL.json [--epochs N] [--held-out
-K]`.
+"""Trains the learned model: `python -m experiments.learning.train FILE... --out MODEL.json [--epochs N]
+[--held-out K]`.
+
+FILES are databases of measured plans, or recordings of them, of one device.
 
 Every K-th pipeline is left out of the training, and tells how good the model is there: Spearman's rank correlation of
 predicted and measured times, and the regret (1: none) of the plan that is predicted to be fastest, and of the best of
@@ -10,7 +12,6 @@ ensemble: each member learns from all other pipelines but a part of them, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,9 +20,9 @@ import numpy as np
 import typer
 
 from experiments.learning.collect import program_at
-from experiments.learning.database import Database, device_of
 from experiments.learning.dataset import Pipeline, pipelines
 from experiments.learning.folder import write_model
+from experiments.learning.recording import Measured, gathered
 from experiments.search.costs import find_model, predicted
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
@@ -58,7 +59,7 @@ class Parts:
     unseen: tuple[Pipeline, ...]
 
 
-def main(database: Annotated[Path, typer.Argument(show_default=False)],
+def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_default=False)],
          out: Annotated[Path, typer.Option(metavar="MODEL.json", show_default=False)],
          epochs: Annotated[int, typer.Option(min=1)] = 100,
          held_out: Annotated[int, typer.Option(min=3, help="Every so many-th pipeline is left out.")] = 5,
@@ -66,18 +67,16 @@ def main(database: Annotated[Path, typer.Argument(show_default=False)],
          members: Annotated[int, typer.Option(min=2, max=MOST_MEMBERS)] = MEMBERS,
          caution: Annotated[float, typer.Option(min=0.0, max=MOST_CAUTION)] = CAUTION) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
-    key, name = device_of(database)
+    key, name, measured = gathered(files)
     device = find_device(key)
-    with closing(Database(database, key, name)) as base:
-        some = parted(_read(base, cost_device(device.target)), held_out)
+    some = parted(_read(measured, cost_device(device.target)), held_out)
     if len(some.learned) < members or not some.unseen:
-        raise InputError(f"{database} has too few pipelines with enough plans; {held_out + members} are the fewest to "
-                         "train on")
+        raise InputError(f"too few pipelines have enough plans; {held_out + members} are the fewest to train on")
     batches = [one.batch for one in some.learned]
     weights = train_members(batches, epochs, seed, members,
                             lambda made, ending: _rating(made, [some.learned[k] for k in sorted(ending)]), _say)
-    plans = sum(len(one.plans) for one in some.learned)
-    command = (f"python -m experiments.learning.train {database.name} --epochs {epochs} --held-out {held_out} --seed "
+    plans, names = sum(len(one.plans) for one in some.learned), " ".join(file.name for file in files)
+    command = (f"python -m experiments.learning.train {names} --epochs {epochs} --held-out {held_out} --seed "
                f"{seed} --members {members} --caution {caution:g}")
     write_model(out, Trained(Training(key, name, plans, len(batches), epochs, command), weights, caution))
     print(f"trained on {plans} plans of {len(batches)} pipelines; {len(some.unseen)} are held out "
@@ -91,10 +90,10 @@ def main(database: Annotated[Path, typer.Argument(show_default=False)],
     show("held out", "sioutas", [by_sioutas(one, device) for one in some.unseen], some.unseen)
 
 
-def _read(base: Database, device: CostDevice) -> list[Pipeline]:
+def _read(measured: Sequence[Measured], device: CostDevice) -> list[Pipeline]:
     """Return all pipelines; print a line for every tenth."""
     found = []
-    for one in pipelines(base, device):
+    for one in pipelines(measured, device):
         found.append(one)
         if len(found) % 10 == 0:
             print(f"{len(found)} pipelines, {sum(len(known.plans) for known in found)} plans read", flush=True)
