@@ -57,7 +57,8 @@ class KernelShape:
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
     without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
-    `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it.
+    `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it. `rows`: all
+    loops inside a thread are parallel, too, and there only because a device has three dimensions.
     """
 
     statements: tuple[str, ...]
@@ -81,6 +82,14 @@ class KernelShape:
     waves: BlockWaves | None = None
     written: tuple[tuple[str, int], ...] = ()
     inner: tuple[Sizes, ...] = ()
+    rows: bool = False
+
+    @property
+    def steps(self) -> bool:
+        """Whether its loops inside a thread are steps that all points could take together. Rows of arrays with four
+        dimensions are not: around loops over points, they would be read against the order of memory.
+        """
+        return self.sequential and not self.rows
 
     @property
     def shareable(self) -> tuple[str, ...]:
@@ -305,6 +314,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
         written=written_bytes(program, part, statements),
         inner=tuple(map(inner_extents, points)),
+        rows=_has_loop(part.tree) and _is_parallel(part.tree),
     )
 
 
@@ -330,3 +340,13 @@ def _has_loop(tree: Tree) -> bool:
             return any(_has_loop(c) for c in children)
         case _:
             return False
+
+
+def _is_parallel(tree: Tree) -> bool:
+    match tree:
+        case Band(coincident=coincident, child=child):
+            return all(coincident) and _is_parallel(child)
+        case Sequence(children=children):
+            return all(_is_parallel(c) for c in children)
+        case _:
+            return True

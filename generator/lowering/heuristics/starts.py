@@ -208,7 +208,7 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
             tile[d] //= 2
     fit = fitting(shape, tuple(tile), target)
     return KernelPlan(
-        shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order
+        shape.statements, fit, (1,) * len(fit), points_inside=shape.steps and prod(fit) > 1, order=order
     )
 
 
@@ -231,7 +231,7 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
         while tile[d] > least and shape.shared_bytes(tuple(tile), 1, copies=False) > room:
             tile[d] //= 2
     return KernelPlan(
-        shape.statements, tuple(tile), (1,) * len(tile), points_inside=shape.sequential and prod(tile) > 1, order=order
+        shape.statements, tuple(tile), (1,) * len(tile), points_inside=shape.steps and prod(tile) > 1, order=order
     )
 
 
@@ -336,7 +336,8 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         and bool(shape.shareable)
         and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
     )
-    inside = style.inside and shape.sequential and tile != block
+    sequential = shape.steps if target.shares_host_cores else shape.sequential
+    inside = style.inside and sequential and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     unroll = style.unroll if shape.sequential or tile != block else 1

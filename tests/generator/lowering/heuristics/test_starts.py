@@ -20,12 +20,14 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import default_partition, start_plans
+from generator.nest import For, walk
 from generator.schedules.partition import Partition
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.reaching import walk_to
+from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
@@ -75,6 +77,37 @@ def test_cpus_run_sums_of_neighbours_side_by_side_in_an_early_plan(stage: Callab
     assert any(prod(kernel.block) > 1 for kernel in second.kernels) == summed
 
 
+def planes() -> hl.Func:
+    x, y, z, c, inner = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("c"), hl.Func("planes")
+    inner[x, y, z, c] = hl.f32(x + y * z - c)
+    return inner
+
+
+def summed_planes() -> hl.Func:
+    x, y, z, r, inner = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.RDom([(0, 9)]), hl.Func("summed")
+    inner[x, y, z] = 0.0
+    inner[x, y, z] += hl.f32(x + y * z) * hl.f32(r.x)
+    return inner
+
+
+def test_cpus_run_rows_of_a_fourth_dimension_inside_the_points_of_a_thread() -> None:
+    """Outside, a thread would write one element of each row, then the next one of each."""
+    program = pipelines.program_of([planes()], [64, 12, 10, 8])
+    (shape,) = kernel_shapes(program, Stages())
+    assert shape.sequential and not shape.steps
+    for plan in start_plans(program, CPU, Stages()):
+        assert not any(kernel.points_inside for kernel in plan.kernels)
+        (kernel,) = lowered_kernels(program, plan)
+        loops = [node.iterator for node in walk(kernel.body) if isinstance(node, For)]
+        assert loops[-1] == "x"
+
+
+def test_cpus_take_the_steps_of_sums_for_all_points_together() -> None:
+    program = pipelines.program_of([summed_planes()], [64, 12, 10])
+    slabs = start_plans(program, CPU, Stages())[1]
+    assert all(kernel.points_inside for kernel in slabs.kernels)
+
+
 @pytest.mark.parametrize(("extents", "least"), [((100, 2), 32), ((3, 100), 32), ((5, 5), 32), ((2, 3), 8)])
 def test_blocks_have_threads_enough_and_fit_the_device(extents: tuple[int, int], least: int) -> None:
     """Thin arrays, which have a warp's points at least or fewer; a device that allows few threads along y and x."""
@@ -117,9 +150,9 @@ def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
         if isinstance(plan.schedule, Partition):
             assert all(len(kernel.statements) == 1 for kernel in plan.kernels)
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
-    for walk in make_explorer("random", PARTS.make_space(program, CPU, options), 0).ask(30):
-        shapes = kernel_shapes(program, walk.plan.scheduled)
-        assert all(min(shape.extents, default=0) > 2 for shape in shapes), walk.plan.schedule
+    for asked in make_explorer("random", PARTS.make_space(program, CPU, options), 0).ask(30):
+        shapes = kernel_shapes(program, asked.plan.scheduled)
+        assert all(min(shape.extents, default=0) > 2 for shape in shapes), asked.plan.schedule
 
 
 @pytest.mark.parametrize(
