@@ -52,6 +52,10 @@ class TwoDimensional:
     written: tuple[tuple[str, int], ...] = ()
     depths: tuple[int, ...] = ()
 
+    def steps_on(self, target: Target) -> bool:
+        """Its loops inside a thread are steps on all devices."""
+        return self.sequential
+
     def deeper(self, depth: int) -> TwoDimensional:
         """Not called."""
         raise AssertionError(f"it has no loops in one another, and none of {depth} around copies")

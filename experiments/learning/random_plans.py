@@ -67,7 +67,7 @@ def _kernel(shape: KernelShape, bases: Sequence[Plan], target: Target, rng: np.r
     base = bases[int(rng.integers(len(bases)))].kernel(shape.statements)
     if rng.random() >= _OWN_STYLE:
         base = _drawn(base, shape, target, rng)
-    base = replace(stripped(base, shape), level=LEVELS[int(rng.choice(3, p=(0.6, 0.2, 0.2)))],
+    base = replace(stripped(base, shape, target), level=LEVELS[int(rng.choice(3, p=(0.6, 0.2, 0.2)))],
                    registers=base.registers or bool(rng.random() < _SUMS_IN_REGISTERS))
     return nearest(base, Known(shape, target, True))
 
@@ -81,8 +81,8 @@ def _drawn(base: KernelPlan, shape: KernelShape, target: Target, rng: np.random.
     return replace(base, tile=tile, block=block, walk=_STEPS[int(rng.integers(len(_STEPS)))])
 
 
-def stripped(kernel: KernelPlan, shape: KernelShape) -> KernelPlan:
+def stripped(kernel: KernelPlan, shape: KernelShape, target: Target) -> KernelPlan:
     """Return the kernel without the decisions that cost models do not use."""
-    inside = shape.sequential and prod(kernel.tile) > prod(kernel.block)
+    inside = shape.steps_on(target) and prod(kernel.tile) > prod(kernel.block)
     return KernelPlan(kernel.statements, kernel.tile, kernel.block, order=kernel.order, registers=kernel.registers,
                       points_inside=inside, walk=kernel.walk, level=kernel.level)

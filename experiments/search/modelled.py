@@ -130,12 +130,14 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
     except IllegalPlan:  # blocks cannot wait in the loops of some kernel
         return None
     chosen = {kernel.group.output: kernel for kernel in grouping.kernels}
-    kernels = (_kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape) for shape in shapes)
+    kernels = (_kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
+               for shape in shapes)
     known = (Known(shape, target, True) for shape in shapes)
     return replace(base, kernels=tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True)))
 
 
-def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape) -> KernelPlan:
+def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape,
+            target: Target) -> KernelPlan:
     """Return the kernel tiled as the model chose; `base` if the model did not judge it."""
     choice = chosen.get(stored.output)
     if choice is None:
@@ -143,7 +145,7 @@ def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shap
     axes = turned(stored.axes, base.order)
     tile = tuple(_cover(choice.tile[axis]) for axis in axes)
     block = tuple(min(_cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
-    inside = shape.sequential and prod(tile) > prod(block)
+    inside = shape.steps_on(target) and prod(tile) > prod(block)
     kernel = KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
     if choice.level == "block":
         return kernel

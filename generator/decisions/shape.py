@@ -7,6 +7,7 @@ from typing import Protocol
 from generator.decisions.lane_room import LaneRoom
 from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.decisions.thread_loops import Loops, ThreadLoop
+from generator.target import Target
 
 
 class Shape(Protocol):
@@ -91,6 +92,9 @@ class Shape(Protocol):
     @property
     def launched(self) -> tuple[str, ...]:
         """The statements (sorted) of a host loop that launches it, with others, for little work each; or ()."""
+
+    def steps_on(self, target: Target) -> bool:
+        """Whether its loops inside a thread are steps that all points of the thread should take together there."""
 
     def inner_extents(self, filled: bool) -> Sizes:
         """Return the extents of the inner loops that may be tiled, in the order of the text; `filled`: something is

@@ -57,6 +57,9 @@ class FakeShape:
     written: tuple[tuple[str, int], ...] = ()
     depths: tuple[int, ...] = ()
 
+    def steps_on(self, target: Target) -> bool:
+        return self.sequential
+
     def deeper(self, depth: int) -> FakeShape:
         raise AssertionError(f"it has no loops in one another, but {depth} of them around copies are wanted")
 

@@ -41,7 +41,6 @@ MANY = 24
 """From this number of stages on, freezing is worthwhile: the time saved outweighs the good plans lost."""
 _COARSE: tuple[Option, ...] = ("root", "inline")
 _DECISIONS: Mapping[str, KernelDecision[object]] = MappingProxyType({one.name: one for one in KERNEL_DECISIONS})
-_YES = (REGISTERS.name, POINTS_INSIDE.name)
 _CUT = (WALK.name, LEVEL.name)
 Subject = tuple[str, tuple[str, ...]]
 
@@ -103,7 +102,9 @@ class StageGuide:
                 return tuple(along[:1]) or options[:1]
             if name in _CUT or name.startswith((TILE, BLOCK)):
                 return self._left(prefix, stored, decided, name, options)
-        if name in _YES and True in options:
+        if name == POINTS_INSIDE.name and True in options:
+            return (decided.shape.steps_on(decided.target),)
+        if name == REGISTERS.name and True in options:
             return (True,)
         usual = _DECISIONS[name].default if name in _DECISIONS else None
         return tuple(one for one in options if one == usual and type(one) is type(usual)) or options[:1]

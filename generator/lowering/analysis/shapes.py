@@ -39,7 +39,7 @@ from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import LANGUAGES, Dialect
+from generator.target import LANGUAGES, Dialect, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,12 @@ class KernelShape:
         dimensions are not: around loops over points, they would be read against the order of memory.
         """
         return self.sequential and not self.rows
+
+    def steps_on(self, target: Target) -> bool:
+        """`steps` on CPUs. On GPUs, neighbouring threads read neighbouring elements in any case, so all loops inside a
+        thread count.
+        """
+        return self.steps if target.shares_host_cores else self.sequential
 
     @property
     def shareable(self) -> tuple[str, ...]:

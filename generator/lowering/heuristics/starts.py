@@ -336,8 +336,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         and bool(shape.shareable)
         and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
     )
-    sequential = shape.steps if target.shares_host_cores else shape.sequential
-    inside = style.inside and sequential and tile != block
+    inside = style.inside and shape.steps_on(target) and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     unroll = style.unroll if shape.sequential or tile != block else 1

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 import pytest
 
+from experiments.learning.random_plans import random_plan
 from experiments.search.costs import find_model, predicted
 from experiments.search.guides.grouping import always_inlined
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer
@@ -22,6 +24,7 @@ from explorer.beam_pass import BeamOptions
 from explorer.frozen import freeze, thaw
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
@@ -59,6 +62,20 @@ def cost(name: str, target: Target, end: Prefix) -> float:
     found = predicted(program(name), end.state.plan, target, find_model("sioutas", target))
     assert isinstance(found, Cost), found
     return found.number
+
+
+def test_rows_of_a_fourth_dimension_are_innermost_on_cpus() -> None:
+    """In plans of the beam and in random ones, which train the model."""
+    space, guide = guided("bilateral_grid", CPU)
+    end = greedy(space, guide, BeamOptions(), np.random.default_rng(0), 20)
+    drawn = random_plan(program("bilateral_grid"), CPU, np.random.default_rng(1))
+    assert end is not None and drawn is not None
+    for plan in (end.state.plan, drawn):
+        assert plan.schedule is not None
+        shapes = kernel_shapes(program("bilateral_grid"), plan.schedule)
+        rows = [plan.kernel(shape.statements) for shape in shapes if shape.sequential and not shape.steps]
+        assert any(prod(kernel.tile) > prod(kernel.block) for kernel in rows)
+        assert not any(kernel.points_inside for kernel in rows)
 
 
 @pytest.mark.parametrize(("name", "target"), few([("unsharp", CPU), ("blur", GPU), ("harris", GPU)], 1))
