@@ -322,10 +322,14 @@ def openings(stages: Sequence[StageFacts], target: Target,
     All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
     pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On GPUs, the outermost of more than three parallel loops run around launches, if these are few, so that
-    neighbouring threads access neighbours.
+    kernels. On CPUs, if data choose which elements of a stage of stencils are read, the first schedule inlines only
+    what then is not computed twice. On GPUs, the outermost of more than three parallel loops run around launches, if
+    these are few, so that neighbouring threads access neighbours.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
+    if target.shares_host_cores and any(map(_is_table_of_stencils, stages)):
+        extents = {one.array: one.extents for one in computed}
+        wishes = (lambda stage, _: "inline" if _is_read_once(stage, extents) else "root", *wishes)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
     launches = not target.shares_host_cores and _is_deep(computed)
     return tuple(replace(one, launches=launches) for one in found)
@@ -346,6 +350,19 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
     schedule = chosen.schedule()
     return replace(schedule, together=joined(computed, dict(schedule.computed)))
+
+
+def _is_table_of_stencils(stage: StageFacts) -> bool:
+    """Return whether inlining computes it again for each element that data choose, from several elements each time."""
+    return stage.by_data and not stage.pointwise and not stage.lines
+
+
+def _is_read_once(stage: StageFacts, extents: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether its readers, arrays of these `extents`, read no more elements than there are."""
+    if any(reader.array not in extents for reader in stage.readers):
+        return False
+    reads = sum(reader.elements * reader.often * prod(extents[reader.array]) for reader in stage.readers)
+    return reads <= prod(stage.extents)
 
 
 def _tiled(stage: StageFacts) -> StagePlace:

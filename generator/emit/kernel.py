@@ -22,6 +22,7 @@ from generator.emit.merged import with_merged_loops
 from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
+from generator.emit.pairs import with_pairs
 from generator.emit.rolled import with_rolled_loops
 from generator.emit.streams import with_rows
 from generator.emit.words import Words
@@ -54,6 +55,9 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     body = for_compiler(loops_for_compiler(kernel, target), target, alone)
     body = cut_at_borders(body) if alone and words.inlined else body
     body = with_merged_loops(body) if alone and target.intel_cpu else body
+    elsewhere = symbols(placements, words)
+    if alone and target.intel_cpu:
+        body = with_pairs(body, kernel.arrays, {*elsewhere, *(one.array for one in placements)})
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
     if in_rows:
         others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
@@ -61,7 +65,6 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
         body = with_rows(body, streamed, target.intel_cpu, others)
     body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)
-    elsewhere = symbols(placements, words)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
     names = _names(kernel, arguments, found)
     singly = frozenset() if in_rows else frozenset(kernel.streamed)

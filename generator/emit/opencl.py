@@ -5,6 +5,7 @@ from __future__ import annotations
 from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.half import half_functions
 from generator.emit.images import NARROW_TYPES
+from generator.emit.pairs import PAIR
 from generator.emit.streams import OPENCL_STORE, row_functions
 from generator.emit.words import Function, Words
 from generator.target import LANGUAGES
@@ -16,6 +17,7 @@ _INTEGER = {
     "max": Function("max"),
     "abs": Function("abs", result="int"),
     "labs": Function("abs", result="long"),
+    PAIR: Function(PAIR),
     "antune_popcount": Function("popcount", "uint", "int"),
     "antune_popcountl": Function("popcount", "ulong", "int"),
     "antune_clz": Function("clz", "uint", "int"),

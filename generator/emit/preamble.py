@@ -9,6 +9,7 @@ from generator.emit.dialects import WORDS
 from generator.emit.images import placement_preamble
 from generator.emit.inlined import inlined_functions
 from generator.emit.needs import Needs
+from generator.emit.pairs import PAIR, PAIR_FUNCTION
 from generator.emit.tensor_cores import fragment_functions
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
@@ -35,6 +36,8 @@ def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
         parts.append(words.stream)
     if needs.rows and words.stream_rows:
         parts.append(words.stream_rows(needs.rows))
+    if PAIR in needs.functions:
+        parts.append(PAIR_FUNCTION)
     if words.inlined:
         parts.append(inlined_functions(needs.functions, needs.own_functions))
     return "".join([*parts, atomic_functions(needs.atomics, words)])

@@ -16,8 +16,9 @@ from generator.frontend_c.source import Compilation
 from generator.frontend_py import problem as pipelines
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
+from generator.schedules.stages import Stages
 from graph.pipeline import openings
 from graph.reaching import walk_to
 from tests.support.slow import few
@@ -37,6 +38,26 @@ def test_stencils_are_computed_in_blocks_and_products_where_they_are_read() -> N
     *_, stencils, root = openings(stage_facts(program_of("harris")), CPU)
     assert not root.computed
     assert [array for array, place in stencils.computed if place == "block"] == ["gray", "ix", "iy"]
+
+
+def test_a_blurred_grid_where_data_choose_is_not_computed_for_each_element() -> None:
+    """`interpolated` is read once, the blurred grid eight times per element, at a level that data choose."""
+    program = program_of("bilateral_grid")
+    facts, arrays = stage_facts(program), computed_arrays(program)
+    first, *others = openings(facts, CPU, arrays)
+    assert first.computed == (("interpolated", "inline"),)
+    assert all(dict(one.computed).get("blur_y", "root") != "root" for one in others[:-1])
+    assert tuple(one.computed for one in openings(facts, TARGET, arrays)) == tuple(one.computed for one in others)
+    assert openings(facts, CPU)[0] == Stages(), "the extents of its reader are not known"
+
+
+@pytest.mark.parametrize("name", ["harris", "histogram_equalize"])
+def test_other_programs_begin_with_all_stages_inlined(name: str) -> None:
+    """Data choose what is read of the scan in histogram_equalize, but it is never inlined."""
+    program = program_of(name)
+    facts, arrays = stage_facts(program), computed_arrays(program)
+    assert [one.computed for one in openings(facts, CPU, arrays)] == [
+        one.computed for one in openings(facts, TARGET, arrays)]
 
 
 def test_a_clamped_image_is_no_box() -> None:

@@ -1,0 +1,113 @@
+"""Loads of two neighbours at a place chosen by data become one load of twice the size.
+
+    a = grid[z][x / 8] * u + grid[z][x / 8 + 1] * v;  // z = (int)(image[x] * 10)       becomes
+
+    ulong pair = antune_pair(&grid[z][x / 8]);  a = as_float((uint)pair) * u + as_float((uint)(pair >> 32)) * v;
+
+Vectors of such elements are gathered one by one, and gathering limits interpolation in grids and tables: Intel's CPU
+runtime (2026.22.10) then gathers half as many. It does so with integers only: of `vload2`, `memcpy` and a pair that is
+copied to a private array it makes two gathers again, or no vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from generator.expr import Binary, Call, Expr, Fold, Int, Load, Select, Unary, children, loads_of, map_children
+from generator.linear import simplify
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Streamed, walk
+from generator.program import Array
+
+PAIR = "antune_pair"
+"""A function: the bits of an element of type float and of the one after it, as an integer."""
+AS_FLOAT = "antune_as_float"
+PAIR_FUNCTION = f"""#if defined(__clang__) && defined(__ENDIAN_LITTLE__)
+typedef ulong __attribute__((aligned(4), may_alias)) antune_two_floats;
+static inline ulong {PAIR}(const __global float *first) {{ return *(const __global antune_two_floats *)first; }}
+#else
+static inline ulong {PAIR}(const __global float *first) {{ return as_uint(first[0]) | (ulong)as_uint(first[1]) << 32; }}
+#endif
+"""
+
+
+def with_pairs(nodes: Sequence[Node], arrays: Sequence[Array], elsewhere: Collection[str]) -> tuple[Node, ...]:
+    """Return `nodes`, where loops load pairs of neighbours in `arrays` of type float that the kernel only reads.
+
+    `elsewhere`: arrays that are not in global memory.
+    """
+    written = {node.target.array for node in walk(tuple(nodes)) if isinstance(node, Assign | Atomic | Streamed)}
+    names = {array.name for array in arrays if array.type == "float" and array.extents}
+    return _all_paired(nodes, names.difference(written, elsewhere), count(), inside=False)
+
+
+def _all_paired(
+    nodes: Sequence[Node], names: Collection[str], numbers: Iterator[int], inside: bool
+) -> tuple[Node, ...]:
+    """Return the same. `inside`: the nodes are inside a loop."""
+    return tuple(part for node in nodes for part in _paired(node, names, numbers, inside))
+
+
+def _paired(node: Node, names: Collection[str], numbers: Iterator[int], inside: bool) -> Iterator[Node]:
+    match node:
+        case If(condition, then, otherwise):
+            yield If(condition, _all_paired(then, names, numbers, inside),
+                     _all_paired(otherwise, names, numbers, inside))
+        case For(body=body):
+            yield replace(node, body=_all_paired(body, names, numbers, True))
+        case Assign(value=value, wide=None, later=False) if inside:
+            values = dict[Expr, Expr]()
+            for first, second in _neighbours(value, names):
+                pair = Load(f"{PAIR}_{next(numbers)}")
+                values |= {first: Call(AS_FLOAT, (pair,)), second: Call(AS_FLOAT, (Binary(">>", pair, Int(32)),))}
+                yield Declare(pair.array, "unsigned long", ())
+                yield Assign(pair, "", Call(PAIR, (Unary("&", first),)))
+            yield replace(node, value=_replaced(value, values))
+        case _:
+            yield node
+
+
+def _neighbours(value: Expr, names: Collection[str]) -> list[tuple[Load, Load]]:
+    """Return pairs of different loads that are evaluated in any case, the second one right after the first in memory,
+    at places that data choose.
+    """
+    loads = list(dict.fromkeys(load for load in _always(value) if load.array in names and _by_data(load)))
+    found, free = list[tuple[Load, Load]](), set(loads)
+    for first in loads:
+        second = next((load for load in loads if load in free and _follows(load, first)), None)
+        if first in free and second is not None:
+            found.append((first, second))
+            free -= {first, second}
+    return found
+
+
+def _always(expr: Expr) -> Iterator[Load]:
+    """Yield the loads of `expr` that are evaluated whatever the conditions in it are."""
+    match expr:
+        case Load():
+            yield expr
+        case Select(condition, _, _):
+            yield from _always(condition)
+        case Binary("&&" | "||", left, _):
+            yield from _always(left)
+        case Fold():
+            return
+        case _:
+            for child in children(expr):
+                yield from _always(child)
+
+
+def _by_data(load: Load) -> bool:
+    return any(True for index in load.index for _ in loads_of(index))
+
+
+def _follows(load: Load, first: Load) -> bool:
+    """Return whether `load` is the element after `first` in its row."""
+    same = load.array == first.array and load.index[:-1] == first.index[:-1]
+    return same and simplify(Binary("-", load.index[-1], first.index[-1])) == Int(1)
+
+
+def _replaced(expr: Expr, values: dict[Expr, Expr]) -> Expr:
+    found = values.get(expr)
+    return map_children(expr, lambda child: _replaced(child, values)) if found is None else found
