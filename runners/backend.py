@@ -49,6 +49,7 @@ class Backend:
     make code for devices of other machines, too. `check_tensor_cores` raises InputError if the compiler lacks something
     that code for tensor cores needs; None: there is no such code. `tools` are the packages that contain it. `nsight`:
     NVIDIA's Nsight Compute profiles its kernels. `tested`: it has run on hardware, or on its intended device.
+    `imports`: modules that its workers need and that load no driver: antune's, and what its Python package imports.
     """
 
     dialect: Dialect
@@ -65,6 +66,7 @@ class Backend:
     tools: tuple[str, ...] = ()
     nsight: bool = False
     tested: bool = True
+    imports: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

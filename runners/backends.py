@@ -31,6 +31,12 @@ def backend_of(key: str) -> Backend:
     return backend
 
 
+def imports_of(key: str) -> tuple[str, ...]:
+    """Return the modules that a fork server imports for workers of the device `key`; () if no backend fits."""
+    backend = backend_named(key.split("/")[0])
+    return backend.imports if backend else ()
+
+
 def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
                   travels: bool = True) -> Compiler:
     """Return a Compiler for the device `key`; `problem` is only read if compiling takes launches.

@@ -73,8 +73,9 @@ def survey(anew: bool = False) -> Survey:
     with tempfile.TemporaryDirectory(prefix="antune-devices-") as name:
         folder = Path(name)
         environment = driver_environment(folder)
-        pools = {backend.dialect: WorkerPool(f"probe-{backend.dialect}", 1,
-                                             Startup(make_probe, (backend.dialect,), (__name__,)), environment, folder)
+        pools = {backend.dialect: WorkerPool(
+                    f"probe-{backend.dialect}", 1,
+                    Startup(make_probe, (backend.dialect,), (__name__, *backend.imports)), environment, folder)
                  for backend in BACKENDS if backend.present()}
         try:
             answers = _ask({kind: (pool, [None]) for kind, pool in pools.items()})

@@ -36,7 +36,7 @@ Handler: TypeAlias = Callable[[Any, Report], Answer]
 class Startup:
     """The first message to a worker: `factory(*arguments)` makes the handler of all later tasks.
 
-    `imports` are antune's modules that the worker needs and that load no driver: its fork server imports them once.
+    `imports` are modules that the worker needs and that load no driver: its fork server imports them once.
     """
 
     factory: Callable[..., Handler]

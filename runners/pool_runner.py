@@ -18,6 +18,7 @@ from generator.templates.template import Template
 from generator.templates.variants import VariantMaker
 from generator.variant import Variant
 from metrics.outcome import NoProfile, Outcome, Profile
+from runners.backends import imports_of
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
 from runners.batch import Batch
 from runners.locks import timing_lock
@@ -202,10 +203,13 @@ class DeviceRunner(PoolRunner):
                   for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))
         memory = limits.memory_bytes or share_bytes(count + len(all_devices))
-        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],), COMPILE_IMPORTS),
+        shared = imports_of(device.key)
+        compilers = WorkerPool("compile", count,
+                               Startup(make_compile_worker, (setups[device.key],), (*COMPILE_IMPORTS, *shared)),
                                driver_environment(self._folder), self._folder, memory)
         measuring = measuring_environment(self._folder)
-        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,), DEVICE_IMPORTS),
+        devices = {key: WorkerPool(f"device-{number}", 1,
+                                   Startup(make_device_worker, (setup,), (*DEVICE_IMPORTS, *shared)),
                                    measuring, self._folder, memory)
                    for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device

@@ -24,6 +24,7 @@ from generator.problem import Problem, save_reference
 from generator.target import Target
 from generator.templates.template import Template
 from metrics.outcome import Crashed, Durations, Failed, TimedOut
+from runners.backends import imports_of
 from runners.base import Limits
 from runners.locks import lock_path
 from runners.messages import Handler, Startup
@@ -115,7 +116,7 @@ def check_races(
         target = replace(target, dialect="opencl")
         plan = replace(plan, kernels=tuple(replace(kernel, cache="none") for kernel in plan.kernels))
         setup = WorkerSetup(problem.subject, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
-        pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,), COMPILE_IMPORTS),
+        pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,), (*COMPILE_IMPORTS, *imports_of(OCLGRIND))),
                           _environment(folder, log, target), folder)
         try:
             failure = _ask(pool, plan)

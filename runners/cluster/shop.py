@@ -27,6 +27,7 @@ from generator.errors import AntuneError, InputError
 from generator.problem import Subject
 from generator.target import Target
 from metrics.outcome import Phase
+from runners.backends import imports_of
 from runners.base import Limits
 from runners.deterministic_worker import make_deterministic_worker
 from runners.locks import timing_lock
@@ -209,8 +210,8 @@ class Shop(WorkerPlugin):
                             timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels",
                             travels=True)
         if bench == COMPILING:
-            return Startup(make_compile_worker, (setup,), COMPILE_IMPORTS)
-        return Startup(make_device_worker, (setup,), DEVICE_IMPORTS)
+            return Startup(make_compile_worker, (setup,), (*COMPILE_IMPORTS, *imports_of(key)))
+        return Startup(make_device_worker, (setup,), (*DEVICE_IMPORTS, *imports_of(key)))
 
     async def _look_for_client(self) -> None:
         """Close this run's Shops everywhere once its client is lost."""

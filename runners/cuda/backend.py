@@ -65,4 +65,5 @@ def _caller(code: Code, target: Target) -> Caller:
 CUDA = Backend("cuda", "NVIDIA", _present, ABSENT, _find, _compiler, _device, _caller, check_compiler=_check_compiler,
                check_tensor_cores=_check_headers, nsight=True,
                tools=("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings", "nvidia-cuda-runtime", "nvidia-cuda-crt",
-                      "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12"))
+                      "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12"),
+               imports=("runners.cuda.compiler", "runners.cuda.probe", "runners.gpu.device"))

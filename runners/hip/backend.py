@@ -56,4 +56,4 @@ def _caller(code: Code, target: Target) -> Caller:
 
 
 HIP = Backend("hip", "AMD", _present, ABSENT, _find, _compiler, _device, _caller,
-              check_compiler=_check_compiler, tested=False)
+              check_compiler=_check_compiler, tested=False, imports=("runners.hip.compiler", "runners.gpu.device"))

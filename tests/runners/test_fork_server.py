@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from runners.backends import BACKENDS
 from runners.fork_server import Forked
 from runners.messages import Startup
 from runners.processes import Died, Event, Finished, Task, WorkerPool, wait_for
@@ -83,7 +84,7 @@ def test_a_worker_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_server_loads_no_driver(tmp_path: Path) -> None:
-    imports = (*COMPILE_IMPORTS, "runners.devices")
+    imports = (*COMPILE_IMPORTS, "runners.devices", *(name for backend in BACKENDS for name in backend.imports))
     pool = WorkerPool("teller", 1, Startup(teller, (), imports), {}, tmp_path)
     with closing(pool):
         modules, files = told(pool, "sorted(sys.modules)", "open('/proc/self/maps').read()")

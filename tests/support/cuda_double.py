@@ -19,8 +19,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
@@ -66,6 +64,8 @@ def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
 @contextmanager
 def pretended(folder: Path, library: str = "libcuda.so.1") -> Iterator[Path]:
     """Let processes that start now find the mock of `library`; it is built in `folder`."""
+    import pytest  # workers import this file, and pytest takes them longer than most tasks
+
     build_driver(folder, library)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LD_LIBRARY_PATH", str(folder))

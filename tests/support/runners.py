@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
@@ -176,6 +175,8 @@ def device_of(platform: str) -> DeviceInfo | None:
 
 def needed_device(platform: str) -> DeviceInfo:
     """Return the device of a platform; skip the test if it is not installed."""
+    import pytest  # workers import this file, and pytest takes them longer than most tasks
+
     if (found := device_of(platform)) is None:
         pytest.skip(f"{platform} is not installed")
     return found
