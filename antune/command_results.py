@@ -29,16 +29,18 @@ def report(directory: RunDirectory, plots: Plots = None) -> None:
       antune report antune-runs/gemm-1
       antune report antune-runs/gemm-1 --plots figures/
     """
+    from experiments.report.facts import gather
     from experiments.report.page import write_report
     from experiments.store import read_store
 
     with read_store(directory) as store:
-        path = write_report(store, directory)
+        facts = gather(store)
+        path = write_report(store, directory, facts=facts)
         print(f"{path} is written; open it in a browser")
         if plots:
             from experiments.report.plots import write_plots
 
-            print(f"{len(write_plots(store, plots))} pictures are written to {plots}")
+            print(f"{len(write_plots(store, plots, facts=facts))} pictures are written to {plots}")
 
 
 def list_runs(places: Places = None, json_file: Json = None) -> None:

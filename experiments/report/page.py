@@ -41,9 +41,12 @@ GRAPH_S = 3.0
 """Time limit in seconds for repeating the walks that the graph shows."""
 
 
-def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
-    """Write the page from the current contents of the store and return its path. Works without a valid result, too."""
-    facts = gather(store)
+def write_report(store: Store, directory: Path, parts: Parts = PARTS, facts: Facts | None = None) -> Path:
+    """Write the page from the current contents of the store, or `facts` of it, and return its path.
+
+    Works without a valid result, too.
+    """
+    facts = facts or gather(store)
     page = whole_page(facts.heading, about(facts), sections(store, facts, parts, GRAPH_S), packed_library())
     path = directory / REPORT_FILE
     write_atomically(path, page)

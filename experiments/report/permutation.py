@@ -105,6 +105,17 @@ def _shuffled(table: Array, logs: Array) -> tuple[Array, float]:
     for learned, unseen in KFold(PARTS, shuffle=True, random_state=0).split(table):
         forest = _forest(table[learned], logs[learned])
         errors.append(float(np.mean((forest.predict(table[unseen]) - logs[unseen]) ** 2)))
-        grown.append(permutation_importance(forest, table[unseen], logs[unseen], scoring="neg_mean_squared_error",
+        grown.append(permutation_importance(forest, table[unseen], logs[unseen], scoring=_score,
                                             n_repeats=SHUFFLES, random_state=0).importances)
     return np.concatenate(grown, axis=1), float(np.mean(errors))
+
+
+def _score(forest: RandomForestRegressor, table: Array, logs: Array) -> float:
+    """Return the negative squared error. It asks the trees without scikit-learn's checks of the table, which take most
+    of the time, and adds up in the forest's order, so that the result is the same.
+    """
+    rows = np.ascontiguousarray(table, np.float32)
+    total = np.zeros(len(rows))
+    for tree in forest.estimators_:
+        total += tree.tree_.predict(rows)[:, 0]
+    return -float(np.mean((total / len(forest.estimators_) - logs) ** 2))

@@ -19,7 +19,7 @@ from experiments.report import (
     roofline,
     tree_picture,
 )
-from experiments.report.facts import gather
+from experiments.report.facts import Facts, gather
 from experiments.report.page import GRAPH_S
 from experiments.search.parts import PARTS, Parts
 from experiments.search.summary import summarize
@@ -36,14 +36,14 @@ def write_convergence(store: Store, directory: Path) -> None:
     write_still(still, directory, ("png",))
 
 
-def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Path]:
+def write_plots(store: Store, directory: Path, parts: Parts = PARTS, facts: Facts | None = None) -> list[Path]:
     """Write each chart of the report as NAME.png and NAME.svg to `directory`, which is created. Charts without data are
-    left out.
+    left out. `facts`: those of the store, if they are known.
 
     Raises:
         InputError: the files cannot be written.
     """
-    facts = gather(store)
+    facts = facts or gather(store)
     timed = facts.summary.best_ms is not None
     found: list[Still | None] = [
         *(convergence.still(facts.results, facts.summary, along, sought=facts.sought)

@@ -50,6 +50,16 @@ def test_what_decides_together_is_important_and_chance_is_not() -> None:
     assert means.get("idle", 0.0) < 0.02
 
 
+def test_a_forest_scores_as_scikit_learn_has_it() -> None:
+    from sklearn.metrics import get_scorer
+
+    rng = np.random.default_rng(3)
+    for count in (8, 300):
+        table, logs = rng.integers(0, 5, (count, 12)) / 3, rng.random(count)
+        forest = permutation._forest(table, logs)
+        assert permutation._score(forest, table, logs) == get_scorer("neg_mean_squared_error")(forest, table, logs)
+
+
 def test_importance_needs_walks_that_differ() -> None:
     few = measured(permutation.FEWEST - 1)
     assert permutation.importances(few, walks(few)) == "A forest needs 24 timed walks; there are 23."
