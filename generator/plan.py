@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.decisions.ahead import AHEAD
@@ -189,12 +189,13 @@ class Plan:
 
         A template's plan has the field `parameters` only; a program's plan has all other fields.
         """
-        data = _members(self)
         if self.schedule is None:
-            data = {"parameters": self.parameters}
-        elif not self.parameters:
-            del data["parameters"]  # the digests of programs' Plans are older than templates
-        return json.dumps(data, default=_members, sort_keys=True, separators=(",", ":"))
+            return _text({"parameters": self.parameters})
+        parts = {"kernels": f"[{','.join(map(_part, self.kernels))}]", "placement": _text(self.placement),
+                 "schedule": _part(self.schedule)}
+        if self.parameters:  # the digests of programs' Plans are older than templates
+            parts["parameters"] = _text(self.parameters)
+        return "{" + ",".join(f'"{name}":{parts[name]}' for name in sorted(parts)) + "}"
 
     @property
     def rounded_products(self) -> float:
@@ -206,6 +207,16 @@ class Plan:
     def digest(self) -> str:
         """A hash of the content (hex)."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4096)
+def _part(value: KernelPlan | Schedule) -> str:
+    """Return the text of a part of a Plan; cached, because most Plans of a search share their parts."""
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, default=_members, sort_keys=True, separators=(",", ":"))
 
 
 def _members(value: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,14 +134,33 @@ def optimized() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def watched_gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The stand-in for a CUDA driver, which watches what kernels do to memory: `found_in` reads what it found."""
-    from runners.devices import find_device
+@contextmanager
+def _watched(folder: Path) -> Iterator[None]:
+    """Let processes that start now find the stand-in for a CUDA driver in `folder`, which watches kernels."""
     from tests.support.cuda_double import UNUSABLE, WATCHED, pretended
 
     if UNUSABLE is not None:
         pytest.skip(UNUSABLE)
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+    with pretended(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
+        yield
+
+
+@pytest.fixture(scope="session")
+def watched_driver(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DeviceInfo]:
+    """The folder of a driver that watches kernels, and its device: asked once, and all workers with this folder come
+    from one server of processes.
+    """
+    from runners.devices import find_device
+
+    folder = tmp_path_factory.mktemp("driver")
+    with _watched(folder):
+        return folder, find_device("cuda")
+
+
+@pytest.fixture(scope="module")
+def watched_gpu(watched_driver: tuple[Path, DeviceInfo]) -> Iterator[DeviceInfo]:
+    """The stand-in for a CUDA driver, which watches what kernels do to memory: `found_in` reads what it found."""
+    folder, device = watched_driver
+    with _watched(folder):
+        yield device

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from generator.errors import InputError
 from generator.frontend_c.extract import NeverRuns, build_model
 from generator.frontend_c.source import ScopSource
+from generator.polyhedral.dependences.original import accessed
 from generator.program import Statement
 
 _ANY_SIZE = 64
@@ -27,9 +28,10 @@ def needed_extents(
         v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents)
         for v in source.variables
     }
-    usage = build_model(source, parameters, shapes).usage()
-    return {v.name: tuple(h + 1 for h in usage[v.name].high)
-            for v in source.variables if None in v.extents and v.name in usage}
+    statements = build_model(source, parameters, shapes).statements
+    unknown = [v.name for v in source.variables if None in v.extents]
+    ranges = accessed(statements) if unknown else {}
+    return {name: tuple(index + 1 for index in ranges[name][1]) for name in unknown if name in ranges}
 
 
 def static_control(source: ScopSource) -> tuple[Statement, ...]:

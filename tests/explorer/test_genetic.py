@@ -356,10 +356,11 @@ def test_a_template_serves_a_run_of_neighbours_and_changes_nothing_else() -> Non
     assert templated(wanted, {("stage", ("b",)): "block"}, rng()) == wanted
 
 
-def test_an_operator_that_can_do_nothing_has_no_turn() -> None:
+@pytest.mark.parametrize("rounds", few([20, 40], 1))
+def test_an_operator_that_can_do_nothing_has_no_turn(rounds: int) -> None:
     def used(explorer: Genetic, space: Kernels | FlatSpace) -> set[str]:
         names: set[str] = set()
-        for _ in range(40):
+        for _ in range(rounds):
             for walk in explorer.ask(10):
                 explorer.tell(
                     walk,

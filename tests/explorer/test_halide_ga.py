@@ -277,11 +277,12 @@ def mutants(space: Space, count: int, stage: Subject | None = None) -> list[Muta
     return made
 
 
-def test_modes_of_mutation_have_their_weights_where_they_can_do_something() -> None:
+@pytest.mark.parametrize("count", few([75, 150], 1))
+def test_modes_of_mutation_have_their_weights_where_they_can_do_something(count: int) -> None:
     weights = dict(PUBLISHED.mutations)
     assert weights["template"] / sum(weights.values()) == weights["fusion"] / sum(weights.values()) == 1.0 / 3.4
     names, expected = Counter[str](), Counter[str]()
-    for seed, mutant in enumerate(mutants(pipeline("blur"), 150)):
+    for seed, mutant in enumerate(mutants(pipeline("blur"), count)):
         able = {name: weights[name] for name, mode in MODES.items() if mode(mutant, rng(seed)) is not None}
         for name, weight in able.items():
             expected[name] += weight / sum(able.values())  # type: ignore[assignment]  # counts of chances
@@ -308,8 +309,9 @@ def test_a_mutation_changes_one_stage_unless_it_fuses(count: int) -> None:
         assert some, name
 
 
-def test_adding_and_removing_switch_decisions_on_and_off() -> None:
-    for seed, mutant in enumerate(mutants(pipeline("harris"), 60)):
+@pytest.mark.parametrize("count", few([30, 60], 1))
+def test_adding_and_removing_switch_decisions_on_and_off(count: int) -> None:
+    for seed, mutant in enumerate(mutants(pipeline("harris"), count)):
         before = mutant.lists[mutant.stage]
         grown, shrunk = (MODES[name](mutant, rng(seed)) for name in ("add", "remove"))
         if shrunk is not None and mutant.directives and any(not spot.off for spot in mutant.directives):
@@ -393,7 +395,6 @@ def test_it_finds_better_plans_of_a_pipeline_than_chance() -> None:
 
 
 def test_a_small_population_works_too() -> None:
-    small = HalideGaOptions(population=10, top=3, seeds=4)
-    explorer = HalideGa(Kernels(2), 1, small)
+    explorer = HalideGa(Kernels(2), 1, HalideGaOptions(population=10, top=3, seeds=4))
     assert len(advance(explorer, Kernels(2).outcome, [10] * 5)) == 50 and explorer.generation == 6
     assert explorer.ask(0) == [] and plan_of([1]).kernels[0] == KernelPlan(("S",), (2,), (2,))

@@ -59,10 +59,11 @@ def test_every_start_of_a_pipeline_is_reached_exactly(pipeline: Pipeline, target
 @pytest.mark.parametrize(("name", "level"), few(product(
     ("gemm", "jacobi-2d", "mvt", "gemver", "seidel-2d", "atax", "2mm", "gesummv", "bicg", "fdtd-2d"), LEVELS,
 ), (("gemm", "o1"), ("jacobi-2d", "o2"), ("mvt", "o3"), ("jacobi-2d", "o1"))))
-def test_every_plan_leads_back_to_a_walk(name: str, level: LevelName) -> None:
+@pytest.mark.parametrize("count", few([5, 10], 1))
+def test_every_plan_leads_back_to_a_walk(name: str, level: LevelName, count: int) -> None:
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
     space, graph = make_reachable_space(problem(name, ODD_SIZES[name]).program, CPU, options), OptimizationGraph()
-    for seed in range(10):
+    for seed in range(count):
         walk = graph.walk(space, uniform(np.random.default_rng(seed)))
         assert walk is not None
         assert walk_to(space, walk.plan).plan == walk.plan

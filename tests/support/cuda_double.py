@@ -54,10 +54,11 @@ def found_in(said: Path) -> list[str]:
 
 
 def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
-    """Build the mock in `folder`; return the value of LD_LIBRARY_PATH."""
-    source = FOLDER / f"{library.partition('.')[0]}.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{library}", "-o", str(folder / library), str(source),
-                    "-ldl"], check=True)
+    """Build the mock in `folder`, unless it is there; return the value of LD_LIBRARY_PATH."""
+    source, made = FOLDER / f"{library.partition('.')[0]}.c", folder / library
+    if not made.exists():  # processes may have it open
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{library}", "-o", str(made), str(source),
+                        "-ldl"], check=True)
     return folder
 
 

@@ -66,7 +66,9 @@ def _program(text: str, parameters: tuple[tuple[str, int], ...], function: str |
 
 def extents_of(source: ScopSource, values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Return extents as a capture would report them; those behind a pointer are the needed ones."""
-    unknown = needed_extents(source, {name: values[name] for name in source.parameters}, {})
+    unknown = {}
+    if any(None in v.extents for v in source.variables):
+        unknown = needed_extents(source, {name: values[name] for name in source.parameters}, {})
     return {v.name: tuple(_number(text, values) if text is not None else unknown[v.name][d]
                           for d, text in enumerate(v.extents)) for v in source.variables}
 

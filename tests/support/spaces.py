@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from experiments.values.options import RunOptions
 from generator.plan import KernelPlan, Plan
@@ -136,7 +137,7 @@ class Kernels:
             block.append(chosen(chooser, Decision(f"block {dim}", statements, (("tile", t),)), smaller))
         unroll = chosen(chooser, Decision("unroll", statements), UNROLLS)
         shared = chooser.choose(Decision("shared", statements), (False, True))
-        return KernelPlan(statements, tuple(tile), tuple(block), shared=bool(shared), unroll=unroll)
+        return _kernel_plan(statements, tuple(tile), tuple(block), bool(shared), unroll)
 
     def outcome(self, plan: Plan) -> Timed:
         """Return the cost of a Plan of this space."""
@@ -147,6 +148,12 @@ class Kernels:
     def best_ms(self) -> float:
         """The cost of the best Plan."""
         return sum(weight((f"S{i}",)) for i in range(self.count))
+
+
+@lru_cache(maxsize=4096)
+def _kernel_plan(statements: tuple[str, ...], tile: tuple[int, ...], block: tuple[int, ...], shared: bool,
+                 unroll: int) -> KernelPlan:
+    return KernelPlan(statements, tile, block, shared=shared, unroll=unroll)
 
 
 def weight(statements: tuple[str, ...]) -> float:

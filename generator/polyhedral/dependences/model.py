@@ -10,7 +10,7 @@ from typing import Any
 import islpy as isl
 
 from generator.polyhedral.dependences.flow import value_flow
-from generator.polyhedral.dependences.original import access_maps
+from generator.polyhedral.dependences.original import original_flow
 from generator.program import Program
 
 
@@ -34,13 +34,10 @@ class Model:
 @lru_cache(maxsize=256)
 def model(program: Program) -> Model:
     """Return the Model of `program`; cached, because every Plan of a Program needs it."""
-    reads = access_maps(program.statements, "read")
-    writes = access_maps(program.statements, "write")
-    may = access_maps(program.statements, "may_write").union(writes)
+    found = original_flow(program.statements, program.schedule)
     schedule = isl.Schedule(program.schedule)
-    flow = value_flow(reads, writes, may, schedule).dependences
-    false = value_flow(may, writes, reads.union(may), schedule).dependences
-    return Model(program, schedule.get_domain(), reads, may, flow, false)
+    false = value_flow(found.may, found.writes, found.reads.union(found.may), schedule).dependences
+    return Model(program, schedule.get_domain(), found.reads, found.may, found.flow.dependences, false)
 
 
 def sets(union: Any) -> Iterator[Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import islpy as isl
 
-from generator.polyhedral.dependences.flow import value_flow
+from generator.polyhedral.dependences.flow import Flow, value_flow
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.program import Access, Box, Role, Statement
 
@@ -81,15 +82,43 @@ class Usage:
     high: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalFlow:
+    """All accesses in the original order as isl UnionMaps (`may` includes `writes`), and what the reads see."""
+
+    reads: Any
+    writes: Any
+    may: Any
+    flow: Flow
+
+
+def original_flow(statements: Sequence[Statement], schedule: str) -> OriginalFlow:
+    """Return the exact dataflow; cached, because the roles of arrays and the dependences of a Program need the same."""
+    return _flow(tuple(access for statement in statements for access in statement.accesses), schedule)
+
+
+@lru_cache(maxsize=64)
+def _flow(accesses: tuple[Access, ...], schedule: str) -> OriginalFlow:
+    reads, writes = _union(accesses, "read"), _union(accesses, "write")
+    may = _union(accesses, "may_write").union(writes)
+    return OriginalFlow(reads, writes, may, value_flow(reads, writes, may, isl.Schedule(schedule)))
+
+
+def accessed(statements: Sequence[Statement]) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the least and the greatest subscript per dimension of each accessed array."""
+    touched = [access_maps(statements, kind).range() for kind in ("read", "write", "may_write")]
+    return {str(one.get_tuple_name()): _range(one) for one in _sets(touched[0].union(touched[1]).union(touched[2]))}
+
+
 def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozenset[str]) -> dict[str, Usage]:
     """Return the roles of all accessed arrays by exact dataflow.
 
     An element is live in if a read of it has no source, or if it may be written but is never written with certainty:
     then it may keep its value through the SCoP.
     """
-    reads, writes = access_maps(statements, "read"), access_maps(statements, "write")
-    may = access_maps(statements, "may_write").union(writes)
-    live = value_flow(reads, writes, may, isl.Schedule(schedule)).unsourced.range()
+    found = original_flow(statements, schedule)
+    reads, writes, may = found.reads, found.writes, found.may
+    live = found.flow.unsourced.range()
     live = live.union(may.range().subtract(writes.range()))
     written = {s.get_tuple_name(): s for s in _sets(may.range())}
     surely = {s.get_tuple_name(): s for s in _sets(writes.range())}
@@ -109,11 +138,14 @@ def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozens
 
 def access_maps(statements: Sequence[Statement], kind: str) -> Any:
     """Return the union of all accesses of one kind, as an isl UnionMap."""
+    return _union((access for statement in statements for access in statement.accesses), kind)
+
+
+def _union(accesses: Iterable[Access], kind: str) -> Any:
     result = isl.UnionMap("{ }")
-    for statement in statements:
-        for access in statement.accesses:
-            if access.kind == kind:
-                result = result.union(isl.UnionMap.from_map(map_of(access.relation)))
+    for access in accesses:
+        if access.kind == kind:
+            result = result.union(isl.UnionMap.from_map(map_of(access.relation)))
     return result.coalesce()
 
 

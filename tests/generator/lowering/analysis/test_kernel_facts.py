@@ -40,7 +40,7 @@ from metrics.transactions import traffic
 from runners.rating import static_ratings
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import counted
 from tests.support.suite import TARGET, problem
 
 WARP, SECTOR = 32, 32
@@ -149,10 +149,10 @@ def plans_of(program: Program, count: int, seed: int) -> list[Plan]:
     return [default_plan(program, TARGET), *(w.plan for w in make_explorer("random", space, seed).ask(count))]
 
 
-@pytest.mark.parametrize("name", few(SMALL, 1))
-def test_random_plans_against_every_lane(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(SMALL, 1, 1, 2))
+def test_random_plans_against_every_lane(name: str, count: int) -> None:
     program = problem(name, SMALL[name]).program
-    for plan in plans_of(program, 2, 5):
+    for plan in plans_of(program, count, 5):
         check(program, plan)
 
 

@@ -178,7 +178,7 @@ def test_atomic_stores_where_the_type_has_them(kind: str) -> None:
     assert ("exchange" in lower(program, plan, TARGET).source) == (kind in ("int", "double"))
 
 
-@pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.parametrize("name", few(STENCILS, ("fdtd-2d", "jacobi-1d")))
 def test_smaller_surroundings_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact check finds every margin that is smaller by one element, where that matters: not across a side."""
     program = stencil(name)

@@ -220,11 +220,13 @@ def test_smaller_tiles_compute_more_twice() -> None:
     (TARGET, {"block", "thread"}),
     (HOPPER, {"block", "sub-group", "thread"}),
 ], 1))
-def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level]) -> None:
+@pytest.mark.parametrize("count", few([25, 60], 1))
+def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level],
+                                                                 count: int) -> None:
     """All that is offered can be lowered; kernels without stages inside are not asked."""
     shapes = partial(kernel_shapes, chain(), dialect=target.dialect)
     space = make_pipeline_space(shapes, stage_facts(chain()), target)
-    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(60)]
+    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(count)]
     seen: set[Level] = set()
     for plan in plans:
         lower(chain(), plan, target)

@@ -158,10 +158,11 @@ def test_the_room_that_a_search_expects(walk: int) -> None:
         assert held.shared_bytes(tile, 1, copies=False) == kernel.local_bytes
 
 
-def test_what_is_offered() -> None:
+@pytest.mark.parametrize("count", few([100, 200], 1))
+def test_what_is_offered(count: int) -> None:
     seen = set[tuple[bool, bool, tuple[str, ...]]]()
     for program in (chain(), window()):
-        for found in offered_plans(program, SMALL, 200, 3):
+        for found in offered_plans(program, SMALL, count, 3):
             seen |= {(kernel.walk > 0, kernel.inner_tile != 1, kernel.whole) for kernel in found.kernels}
     assert {whole for walks, _, whole in seen if walks} >= {(), ("one",)}
     assert {whole for walks, tiled, whole in seen if tiled and not walks} >= {(), ("one",), ("row",)}

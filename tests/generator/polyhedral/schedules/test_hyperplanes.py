@@ -50,7 +50,7 @@ from tests.support.nests import nest_texts
 from tests.support.orders import conflicts
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import counted, few
 from tests.support.suite import ODD_SIZES, large_program, problem
 from tests.support.suite import TARGET as DEVICE
 
@@ -59,16 +59,16 @@ REASON = re.compile(r"isl |loops do not run what they should|loops run an instan
                     r"depends on S\d|no atomic updates of|was given up")
 
 
-@pytest.mark.parametrize("name", few(PROGRAMS, ("jacobi", "seidel")))
-def test_random_walks_compute_what_the_program_computes(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), counted(PROGRAMS, ("jacobi", "seidel"), 3, 6))
+def test_random_walks_compute_what_the_program_computes(name: str, count: int) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(6):
+    for seed in range(count):
         rng = np.random.default_rng(seed)
         plan = random_walk_plan(program(name), rng)
         assert plan is not None
         counts[check(program(name), plan, rng)] += 1
     assert all(reason == "right" or REASON.search(reason) for reason in counts), counts
-    assert counts["right"] >= 4
+    assert counts["right"] >= 2 * count // 3
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -176,7 +176,7 @@ def random_ones(found: Program, rng: np.random.Generator, times: int) -> Counter
     return counts
 
 
-@pytest.mark.parametrize("name", few(PROGRAMS, ("mvt", "gemver", "triangles", "search", "cycle")))
+@pytest.mark.parametrize("name", few(PROGRAMS, ("mvt", "triangles", "cycle")))
 def test_random_partitions(name: str) -> None:
     assert random_ones(program(name), np.random.default_rng(2), 3)["right"] >= 1
 
