@@ -33,6 +33,7 @@ from generator.decisions.size_lists import MIN_THREADS, STEPS
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.lowering.heuristics.depths import least_depth
+from generator.lowering.heuristics.few_rows import few_rows
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.neighbours import neighbours_along_x
 from generator.lowering.heuristics.row_sums import updates_neighbours
@@ -206,10 +207,8 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     for d in range(len(tile)):
         while prod(tile) > _SLAB_POINTS and tile[d] > 1:
             tile[d] //= 2
-    fit = fitting(shape, tuple(tile), target)
-    return KernelPlan(
-        shape.statements, fit, (1,) * len(fit), points_inside=shape.steps and prod(fit) > 1, order=order
-    )
+    fit = fitting(shape, tuple(few_rows(tile, shape)), target)
+    return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.steps and prod(fit) > 1, order=order)
 
 
 def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -19,6 +19,7 @@ from generator.frontend_py import problem as pipelines
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.few_rows import STEP_POINTS, few_rows
 from generator.lowering.heuristics.starts import default_partition, start_plans
 from generator.nest import For, walk
 from generator.schedules.partition import Partition
@@ -106,6 +107,30 @@ def test_cpus_take_the_steps_of_sums_for_all_points_together() -> None:
     program = pipelines.program_of([summed_planes()], [64, 12, 10])
     slabs = start_plans(program, CPU, Stages())[1]
     assert all(kernel.points_inside for kernel in slabs.kernels)
+
+
+def binned() -> hl.Func:
+    x, y, z, r, counts = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.RDom([(0, 9)]), hl.Func("counts")
+    image = hl.ImageParam(hl.UInt(8), 3, "image")
+    counts[x, y, z] = 0
+    counts[x, y, hl.i32(image[x, y, r] % 8)] += 1
+    return counts
+
+
+def test_few_points_at_once_update_memory_on_cpus() -> None:
+    """Each step of a histogram reads and writes what all points of a thread count; sums are kept in registers."""
+    program = pipelines.program_of([binned()], [256, 300, 8])
+    slabs = start_plans(program, CPU, Stages())[1]
+    assert [kernel.tile for kernel in slabs.kernels if kernel.points_inside] == [(STEP_POINTS // 256, 256)]
+    summed = pipelines.program_of([summed_planes()], [256, 300, 8])
+    (kernel,) = start_plans(summed, CPU, Stages())[1].kernels
+    assert kernel.points_inside and prod(kernel.tile) > STEP_POINTS
+
+
+def test_whole_rows_are_updated_at_once() -> None:
+    (shape,) = [one for one in kernel_shapes(pipelines.program_of([binned()], [256, 300, 8]), Stages()) if one.steps]
+    assert few_rows([128, 4 * STEP_POINTS], shape) == [1, 4 * STEP_POINTS]
+    assert few_rows([4, 256], shape) == [4, 256]
 
 
 @pytest.mark.parametrize(("extents", "least"), [((100, 2), 32), ((3, 100), 32), ((5, 5), 32), ((2, 3), 8)])
