@@ -123,6 +123,8 @@ def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
         case Binary("&&" | "||" as op, left, right):
             return "int", _logical(op, compiled(left, types)[1], compiled(right, types)[1])
         case Binary(op, left, right):
+            if (written := _written(expr)) is not None:
+                return "int", _evaluated(written)
             return _binary(op, compiled(left, types), compiled(right, types))
         case Select(condition, then, otherwise):
             return _chosen(compiled(condition, types)[1], compiled(then, types), compiled(otherwise, types))
@@ -135,6 +137,32 @@ def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
             return expr.total.type, _folding(expr, types)
         case _:
             assert_never(expr)
+
+
+def _written(expr: Expr, depth: int = 0) -> str | None:
+    """Return sums and products of `int`s, and comparisons of these, as Python text; None for other expressions.
+
+    What wraps around in the end wraps around: only values that are compared, and the last one, are converted.
+    """
+    match expr:
+        case Binary(op, left, right) if op in _COMPARISONS and depth == 0:
+            one, other = _written(left, 1), _written(right, 1)
+            return None if one is None or other is None else f"int(convert({one}) {op} convert({other}))"
+        case Binary("+" | "-" | "*" as op, left, right) if depth < 40:
+            one, other = _written(left, depth + 1), _written(right, depth + 1)
+            return None if one is None or other is None else f"({one} {op} {other})"
+        case Name(name, "int"):
+            return f"names[{name!r}]"
+        case Int(value) if wrap("int", value) == value:
+            return f"({value})"
+    return None
+
+
+@cache
+def _evaluated(text: str) -> Function:
+    """Return what `_written` wrote as a function."""
+    made: Function = eval(f"lambda names, _memory: convert({text})", {"convert": converter("int")})
+    return made
 
 
 def _folding(fold: Fold, types: Mapping[str, str]) -> Function:

@@ -24,7 +24,7 @@ FLOAT = "DATA_TYPE_IS_FLOAT"
 UNDETERMINED = ("durbin", "gramschmidt")
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, (*QUICK, "gemm", "mvt", "lu", "syrk")))
+@pytest.mark.parametrize("name", few(ALL_NAMES, (*QUICK, "gemm", "lu")))
 def test_kernels_by_the_default_plan(name: str) -> None:
     program = problem(name, MINI).program
     variant = lower(program, default_plan(program, TARGET), TARGET)

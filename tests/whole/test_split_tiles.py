@@ -79,7 +79,7 @@ def test_a_missing_barrier_and_missing_lanes_are_found(
     assert isinstance(outcome, LaunchFailed) and said in "".join(found_in(tmp_path / "calls"))
 
 
-@pytest.mark.parametrize(("seed", "count"), few([(0, 1), (1, 1), *((seed, 2) for seed in range(30))], 2))
+@pytest.mark.parametrize(("seed", "count"), few([(0, 1), (1, 1), *((seed, 2) for seed in range(30))], 1))
 def test_nvrtc_spills_nothing(seed: int, count: int) -> None:
     chain, plans = plans_of(seed, ANY, count)
     for plan in plans:

@@ -11,6 +11,7 @@ import pytest
 
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Int, Name
 from generator.lowering.core.assemble import lower
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import model
@@ -25,11 +26,13 @@ from generator.schedules.choice import ScheduleChoice
 from tests.support.cases import CASES
 from tests.support.faults import Fault, faults
 from tests.support.interpreter import Device, run_original
+from tests.support.memory import Memory
 from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, lowered_kernels
 from tests.support.programs import Pair, isl_schedule, program_of, scop
 from tests.support.slow import counted, few
 from tests.support.trees import faulty, places, respects
+from tests.support.values import Number, compiled, operate
 
 
 @lru_cache
@@ -131,6 +134,39 @@ def test_a_kernel_without_faults_passes() -> None:
         device = Device(program(name), lowered_kernels(program(name), plan), np.random.default_rng(1))
         device.run(lower(program(name), plan, TARGET).host, {})
         assert not differences(program(name), device.memory, run_original(program(name)))
+
+
+def random_integers(rng: np.random.Generator, depth: int) -> Expr:
+    """Sums and products of names and constants, many of which leave the range of `int`."""
+    if depth == 0:
+        return Name("abc"[rng.integers(3)]) if rng.integers(2) else Int(int(rng.choice([1, -1, 7, 65536, 2**31 - 1])))
+    left, right = random_integers(rng, depth - 1), random_integers(rng, int(rng.integers(depth)))
+    return Binary(str(rng.choice(["+", "-", "*"])), left, right)
+
+
+def step_by_step(expr: Expr, names: dict[str, int]) -> Number:
+    """The value of the same if every operation wraps around."""
+    match expr:
+        case Binary(op, left, right):
+            return operate("int", op, step_by_step(left, names), step_by_step(right, names))
+        case Name(name):
+            return names[name]
+        case Int(value):
+            return value
+    raise AssertionError(expr)
+
+
+def test_the_interpreter_wraps_around_as_c_does_step_by_step() -> None:
+    memory, rng, large = Memory(program(next(iter(CASES)))), np.random.default_rng(1), 0
+    for _ in range(200):
+        inner = random_integers(rng, int(rng.integers(1, 5)))
+        comparison = Binary(str(rng.choice(["<", "<=", "==", "!="])), inner, random_integers(rng, 1))
+        names = {name: int(rng.choice([0, 1, -3, 99999, -2**31])) for name in "abc"}
+        for expr in (inner, comparison):
+            kind, function = compiled(expr, {})
+            assert (kind, function(names, memory)) == ("int", step_by_step(expr, names)), (expr, names)
+        large += abs(step_by_step(inner, names)) > 2**20
+    assert large > 20
 
 
 # ---- schedules

@@ -106,7 +106,7 @@ def spreading(program: Program, plan: Plan) -> set[str]:
             if a.space == "global" and not a.coalesced}
 
 
-@pytest.mark.parametrize("name", [n if n in ("symm", "gramschmidt", "syrk") else pytest.param(n, marks=pytest.mark.slow)
+@pytest.mark.parametrize("name", [n if n in ("symm", "syrk") else pytest.param(n, marks=pytest.mark.slow)
                                   for n in ALL_NAMES])
 def test_what_is_not_coalesced_is_known(name: str) -> None:
     program = problem(name, ODD_SIZES[name]).program

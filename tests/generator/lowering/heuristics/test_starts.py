@@ -51,7 +51,7 @@ def differences() -> hl.Func:
     return after
 
 
-@pytest.mark.parametrize("name", few(NAMES, ("bicg", "gemm", "mvt")))
+@pytest.mark.parametrize("name", few(NAMES, ("gemm", "mvt")))
 @pytest.mark.parametrize("target", [TARGET, CPU], ids=["GPU", "CPU"])
 def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
     program = problem(name, ODD_SIZES[name]).program
@@ -61,7 +61,7 @@ def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
         assert walk_to(space, plan).plan == plan
 
 
-@pytest.mark.parametrize("units", [1, 2, 4, 32])
+@pytest.mark.parametrize("units", few([1, 2, 4, 32], (1, 32)))
 def test_cpus_start_with_about_one_part_of_whole_rows_per_core(units: int) -> None:
     program = problem("jacobi-2d", ("N=1300", "TSTEPS=4")).program
     _, slabs, *_ = start_plans(program, replace(CPU, compute_units=units))

@@ -272,7 +272,7 @@ def test_parallel_loops_of_polybench(name: str) -> None:
     assert {statement: shapes[statement] for statement in MINI[name]} == MINI[name]
 
 
-@pytest.mark.parametrize("name", ["adi", "correlation", "durbin", "gramschmidt", "nussinov"])
+@pytest.mark.parametrize("name", few(["adi", "correlation", "durbin", "gramschmidt", "nussinov"], 3))
 def test_loops_that_others_keep_serial_get_no_copies(name: str) -> None:
     assert copies(problem(name).program) == {}
 
