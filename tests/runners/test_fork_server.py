@@ -93,6 +93,15 @@ def test_a_server_loads_no_driver(tmp_path: Path) -> None:
     assert not [name for name in ("OpenCL", "libcuda", "nvrtc", "amdhip", "pocl", "intelocl") if name in files]
 
 
+def test_what_tests_let_workers_import_does_not_load_pytest(tmp_path: Path) -> None:
+    """It takes them longer than most of their tasks."""
+    files = ("runners", "cuda_double", "hostile", "spoiled", "workers")
+    load = f"[__import__('tests.support.' + file) for file in {files}]"
+    with telling(tmp_path, {}) as pool:
+        (loaded,) = told(pool, f"[{load}, 'pytest' in sys.modules][1]")
+    assert not loaded
+
+
 def test_what_python_reads_when_it_starts_is_that_of_the_worker(tmp_path: Path) -> None:
     found = {}
     for seed in ("1", "2"):

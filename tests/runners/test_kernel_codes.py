@@ -16,8 +16,6 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
-from generator.program import Program
-from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, LaunchFailed, Outcome, Timed
 from runners import compile_worker
@@ -31,6 +29,7 @@ from tests.support import runners as support
 from tests.support.bench import LIMITS
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
+from tests.support.spoiled import broken
 from tests.support.suite import TARGET, problem
 
 TABLE = """#include <stdio.h>
@@ -103,19 +102,6 @@ def test_errors_name_the_kernel_as_the_variant_does(tmp_path: Path) -> None:
     with support.opened(support.needed_device("PoCL"), tmp_path) as runner:
         outcome = dict(runner.evaluate([Job(0, support.plan(support.LOCAL))]))[0]
     assert isinstance(outcome, LaunchFailed) and outcome.message.startswith("k needs 16777216 bytes")
-
-
-def broken(program: Program, plan: Plan, target: Target) -> Variant:
-    """As it should be, but for the second kernel's text."""
-    variant = lower(program, plan, target)
-    first, second = variant.kernels
-    return replace(
-        variant,
-        kernels=(
-            first,
-            replace(second, text=replace(second.text, after=second.text.after.replace("{", "{ no_such_thing = 1;", 1))),
-        ),
-    )
 
 
 def test_a_kernel_that_does_not_compile_fails_though_others_are_in_its_text(tmp_path: Path) -> None:

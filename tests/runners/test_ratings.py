@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -26,7 +24,7 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target
 from metrics.device_model import device_model
-from metrics.outcome import KernelTime, Ratings, Timed, program_metrics
+from metrics.outcome import KernelTime, Timed, program_metrics
 from metrics.static_model import NAMES, KernelMetrics, Metrics, metrics_by_statements, static_metrics
 from runners.base import Job, Limits
 from runners.many import Place
@@ -36,6 +34,7 @@ from runners.tasks import Rate
 from tests.support import runners as support
 from tests.support.runs import Log
 from tests.support.slow import few
+from tests.support.spoiled import rate_dying, rate_hanging, rate_others, rate_raising
 from tests.support.suite import ALL_NAMES, TARGET, problem
 
 QUICK = replace(support.QUICK, rate_s=1.0)
@@ -124,24 +123,6 @@ def test_measured_kernels_carry_the_metrics_of_the_static_model(tmp_path: Path) 
     assert isinstance(outcome, Timed), outcome
     assert {k.statements: k.metrics for k in outcome.kernels} == dict(
         static_ratings(mvt.program, plan, device.target))
-
-
-def rate_raising(_program: Program, _plan: Plan, _target: Target) -> Ratings:
-    raise ZeroDivisionError("a bug in the model")
-
-
-def rate_dying(_program: Program, _plan: Plan, _target: Target) -> Ratings:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return ()
-
-
-def rate_hanging(_program: Program, _plan: Plan, _target: Target) -> Ratings:
-    sum(range(10**13))  # like isl: a C function that holds the interpreter lock
-    return ()
-
-
-def rate_others(_program: Program, _plan: Plan, _target: Target) -> Ratings:
-    return ((("S9",), (("tail", 1.0),)),)
 
 
 @pytest.mark.parametrize("rate", few([rate_raising, rate_hanging, rate_dying, rate_others], 1))

@@ -19,8 +19,6 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
-from generator.program import Program
-from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Crashed, Durations, Outcome, Phase, Timed, TimedOut
 from runners import compile_worker
@@ -38,6 +36,7 @@ from tests.support.bench import LIMITS
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.runners import needed_device
+from tests.support.spoiled import broken
 from tests.support.suite import TARGET
 
 MANY = 2 * LEAST + 2
@@ -301,14 +300,6 @@ def test_a_worker_counts_what_others_spent_for_the_limit_of_all_kernels(wrong: b
     answer = told(Warm(variant, 5.0))
     assert reported[-2:] == [5.0, 5.0]
     assert not answer.doubtful and answer.retire == wrong and answer.value == Warmed(answer.value.seconds, wrong)
-
-
-def broken(program: Program, plan: Plan, target: Target) -> Variant:
-    """As it should be, but for the last kernel's text."""
-    variant = lower(program, plan, target)
-    *others, last = variant.kernels
-    text = replace(last.text, after=last.text.after.replace("{", "{ no_such_thing = 1;", 1))
-    return replace(variant, kernels=(*others, replace(last, text=text)))
 
 
 @pytest.mark.parametrize("lowering", [default_lower, pytest.param(broken, marks=pytest.mark.slow)])

@@ -10,8 +10,8 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
   `gpu_plans` (with features of GPUs), `hyperplanes`, `shuffles`, `streamed` (streaming stores, with programs)
 - expected results, computed independently: `interpreter` with `machine`, `device_memory`, `memory`, `values`; `orders`,
   `trees`, `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (output of C programs)
-- deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants;
-  `host_room`, device memory to damage
+- deliberate faults: `faults` in lowered kernels, `edits` of their text, `hostile` variants, `spoiled` lowerings and
+  models; `host_room`, device memory to damage
 - the pipeline language compared with Halide's own package: `halide_wheel`, `definitions` (small ones),
   `lessons` (of its tutorial)
 - plans on devices: `devices` with `bench`; `wavefronts` (blocks that run diagonals), `whole_tiles`
