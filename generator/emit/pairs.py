@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
-from generator.expr import Binary, Call, Expr, Fold, Int, Load, Select, Unary, children, loads_of, map_children
-from generator.linear import simplify
+from generator.expr import Binary, Call, Expr, Fold, Int, Load, Name, Select, Unary, children, loads_of, map_children
+from generator.linear import is_plain, simplify
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Streamed, walk
 from generator.program import Array
 
@@ -105,7 +105,20 @@ def _by_data(load: Load) -> bool:
 def _follows(load: Load, first: Load) -> bool:
     """Return whether `load` is the element after `first` in its row."""
     same = load.array == first.array and load.index[:-1] == first.index[:-1]
-    return same and simplify(Binary("-", load.index[-1], first.index[-1])) == Int(1)
+    others = dict[Expr, Name]()
+    last, before = _sum_of(load.index[-1], others), _sum_of(first.index[-1], others)
+    return same and simplify(Binary("-", last, before)) == Int(1)
+
+
+def _sum_of(index: Expr, others: dict[Expr, Name]) -> Expr:
+    """Return `index`, with a name for each term that is not arithmetic of `int` only: inside one, as in a conversion of
+    a floating-point sum, the order of operations matters. `others`: the names so far.
+    """
+    match index:
+        case Binary("+" | "-" | "*", _, _) | Unary("+" | "-", _):
+            return map_children(index, lambda child: _sum_of(child, others))
+        case _:
+            return index if is_plain(index) else others.setdefault(index, Name(f"term {len(others)}"))
 
 
 def _replaced(expr: Expr, values: dict[Expr, Expr]) -> Expr:

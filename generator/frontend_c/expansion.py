@@ -9,9 +9,10 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TypeAlias
 
@@ -69,14 +70,30 @@ def kept_expansion(command: Sequence[str], file: Path, compilation: Compilation)
 
 
 def _made(command: Sequence[str], file: Path, compilation: Compilation) -> _Kept:
-    searched = {str(file.parent), *(flag[2:] for flag in compilation.flags if flag.startswith("-I"))}
+    searched = _searched(file, compilation)
     before = {name: _changed(name) for name in (command[0], str(file), *searched)}
     latest_ns = time.time_ns() - _CLOCK_NS
     expansion = expand(command, file)
     names = {found[2] for found in MARKER.finditer(expansion.text) if not found[2].startswith("<")}
-    read = {name: _changed(name) for name in names if name not in before}
-    sure = not expansion.status and all(state is not None and state[2] < latest_ns for state in read.values())
-    return _Kept(expansion, tuple({**read, **before}.items()), sure)
+    folders = {str(Path(name).parent) for name in names}.union(_other_places(names, searched))
+    after = {name: _changed(name) for name in names | folders if name not in before}
+    sure = not expansion.status and all(
+        state[2] < latest_ns if state is not None else name not in names for name, state in after.items())
+    return _Kept(expansion, tuple({**after, **before}.items()), sure)
+
+
+def _searched(file: Path, compilation: Compilation) -> set[str]:
+    """Return the user's folders in which the compiler looks for included files."""
+    listed = [folder or "." for name in ("CPATH", "C_INCLUDE_PATH") if os.environ.get(name)
+              for folder in os.environ[name].split(os.pathsep)]
+    return {str(file.parent), *(flag[2:] for flag in compilation.flags if flag.startswith("-I")), *listed}
+
+
+def _other_places(names: Collection[str], searched: Collection[str]) -> Iterator[str]:
+    """Yield the subfolders of `searched` in which the compiler looks for `names`, which it found in subfolders."""
+    for name, folder in product(map(Path, names), searched):
+        if name.is_relative_to(folder) and (rest := name.relative_to(folder).parent) != Path():
+            yield from (str(Path(other, rest)) for other in searched)
 
 
 @lru_cache(4)

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.suites.image_pipelines import pipeline
 from generator.emit.pairs import AS_FLOAT, PAIR, PAIR_FUNCTION, with_pairs
-from generator.expr import Binary, Call, Expr, Int, Load, Name, Select, Unary
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary
 from generator.lowering import lower
 from generator.lowering.heuristics.usual import usual_plan
 from generator.nest import Assign, Declare, For, Node
@@ -42,6 +42,11 @@ def loop(value: Expr, target: str = "out") -> For:
     return For("x", Int(0), Binary("<", X, Int(64)), 1, (Assign(Load(target, (X,)), "", value),))
 
 
+def rounded(*terms: Expr) -> Expr:
+    return Cast("int", plus(*terms))
+
+
+U, V, W = (Load(name, (X,)) for name in "uvw")
 CELL = Binary("/", X, Int(8))
 NEXT = plus(CELL, Int(1))
 
@@ -67,9 +72,10 @@ def test_neighbours_at_a_place_that_data_choose_are_loaded_together() -> None:
         (loop(plus(grid(CELL), grid(NEXT))), replace(GRID, type="double"), ()),
         (loop(plus(grid(CELL), grid(NEXT))), replace(GRID, name="other"), ()),
         (loop(plus(grid(CELL), grid(NEXT))), GRID, ("grid",)),
+        (loop(plus(grid(rounded(U, V, W)), grid(plus(rounded(U, plus(V, W)), Int(1))))), GRID, ()),
     ],
     ids=["a stencil", "a gap", "other rows", "one of both", "written", "no loop", "double", "in shared memory",
-         "a texture"],
+         "a texture", "floating-point sums in another order"],
 )
 def test_other_loads_stay(node: Node, array: Array, elsewhere: Sequence[str]) -> None:
     assert with_pairs((node,), (array,), elsewhere) == (node,)

@@ -116,6 +116,44 @@ def test_the_environment_changes(file: Path, runs: Path, monkeypatch: pytest.Mon
     assert _count(runs) == 2
 
 
+def test_another_file_is_found_first_in_a_subfolder(file: Path, runs: Path) -> None:
+    file.write_text('#include "sub/size.h"\nint a[SIZE];\n')
+    for folder in ("early/sub", "late/sub"):
+        (file.parent / folder).mkdir(parents=True)
+    _header(file.parent / "late" / "sub", 10)
+    os.utime(file.parent / "late" / "sub", ns=(0, 10**9))
+    os.utime(file.parent / "early" / "sub", ns=(0, 10**9))
+    assert _size(file) == _size(file) == "10"
+    _header(file.parent / "early" / "sub", 50)
+    assert _size(file) == "50"
+    assert _count(runs) == 2
+
+
+def test_another_file_is_found_first_beside_an_included_one(file: Path, runs: Path) -> None:
+    file.write_text('#include "sub/all.h"\nint a[SIZE];\n')
+    (file.parent / "sub").mkdir()
+    os.utime(write_c('#include "size.h"\n', file.parent / "sub", "all.h"), ns=(0, 10**9))
+    os.utime(file.parent / "sub", ns=(0, 10**9))
+    assert _size(file) == _size(file) == "10"
+    _header(file.parent / "sub", 50)
+    assert _size(file) == "50"
+    assert _count(runs) == 2
+
+
+def test_another_file_is_found_first_in_a_folder_of_the_environment(
+    file: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text("#include <other.h>\nint a[SIZE];\n")
+    for name in ("first", "second"):
+        (file.parent / name).mkdir()
+    (file.parent / "late" / "size.h").rename(file.parent / "second" / "other.h")
+    monkeypatch.setenv("CPATH", os.pathsep.join(str(file.parent / name) for name in ("first", "second")))
+    assert _size(file) == _size(file) == "10"
+    os.utime(write_c("#define SIZE 70\n", file.parent / "first", "other.h"), ns=(0, 10**9))
+    assert _size(file) == "70"
+    assert _count(runs) == 2
+
+
 def test_options_with_files_of_their_own(file: Path, runs: Path) -> None:
     """Nothing in the text shows that the compiler has read them."""
     macros = write_c("#define WIDTH 80\n", file.parent, "width.h")
