@@ -78,7 +78,7 @@ def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
     plain = {c.whole: c.value for c in clamps}
 
     def until(end: Expr) -> Expr:
-        return Binary("<=", Name(loop.iterator), Binary("min", end, bound))
+        return Binary("<=", Name(loop.iterator), _extreme("min", [end, bound]))
 
     before = replace(loop, condition=until(simplify(Binary("-", first, one))), unroll=1, note="up to a border")
     inside = replace(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from generator.emit.borders import MOST_LOADS, cut_at_borders
 from generator.expr import Binary, Expr, Int, Load, Name, Select, evaluate, map_children
-from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions
+from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions, rounds
 
 X, B = Name("x"), Name("b")
 LENGTH = Binary("-", Int(200), Binary("*", Int(64), B))
@@ -79,6 +79,14 @@ def test_the_same_elements_in_the_same_order(indices: list[Expr], block: int, st
     cut = cut_at_borders((whole,))
     names = {"b": block}
     assert list(subscripts(cut, names)) == list(subscripts((whole,), names))
+
+
+@pytest.mark.parametrize(("high", "trips"), [(100, [2, 97, 42]), (150, [2, 139, 0])])
+def test_constant_trip_counts_stay_constant(high: int, trips: list[int]) -> None:
+    """Whoever marks long loops (`rolled.py`) needs them. The last element to clamp is in the loop, or behind its end.
+    """
+    parts = cut_at_borders((loop([clamped(moved(1, Int(n - 2)), 0, high) for n in range(5)], bound=Int(140)),))
+    assert [rounds(part) for part in parts if isinstance(part, For)] == trips
 
 
 def test_inside_no_clamp_is_left() -> None:
