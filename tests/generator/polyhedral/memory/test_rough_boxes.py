@@ -11,7 +11,7 @@ from generator.frontend_py.problem import read_pipeline
 from generator.lowering.memory.computed import computed_boxes
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.expansion import expand
-from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -47,6 +47,11 @@ def test_it_is_near_the_exact_boxes_and_rarely_below(program: Pipeline) -> None:
             assert 0.5 * exact <= rough <= NEAR * exact
             kernels, below = kernels + 1, below + (rough < exact)
     assert below <= kernels // 2
+
+
+def test_windows_have_no_ring_of_one_row_nor_one_as_long_as_two() -> None:
+    """Compilers keep the first in scalars, and make no vectors of the second."""
+    assert [ring_rows(rows) for rows in (1, 2, 3, 4, 5, 8, 9)] == [2, 4, 4, 4, 8, 8, 16]
 
 
 SCANS = {"columns": "for (i = 1; i < 64; i++) for (j = 0; j < 64; j++) t[i][j] += t[i - 1][j];",
