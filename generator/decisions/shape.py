@@ -103,18 +103,14 @@ class Shape(Protocol):
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
-        """Return the bytes of shared memory of a block, with copies (except of `uncopied` arrays) and private updates
-        if so; `registers`: for whole tiles, which take more.
-        """
+        """Return the bytes of shared memory of a block, without copies of `uncopied`; `registers`: for whole tiles."""
 
     def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         """Return the bytes of an element of each copy, not `uncopied`, of which the next tile can be loaded ahead."""
 
     def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
                    uncopied: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the arrays, sorted, whose copies can be swizzled for accesses of up to `vector` elements, except those
-        `uncopied`.
-        """
+        """Return the arrays, sorted, not `uncopied`, whose copies can be swizzled for accesses of `vector` elements."""
 
     def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
         """Return the loops of a thread, the outermost first (generator.lowering.naming.loop_keys)."""
