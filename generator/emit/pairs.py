@@ -14,12 +14,29 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import TypeAlias
 
-from generator.expr import Binary, Call, Expr, Fold, Int, Load, Name, Select, Unary, children, loads_of, map_children
+from generator.expr import (
+    Binary,
+    Call,
+    Expr,
+    Fold,
+    Int,
+    Load,
+    Name,
+    Select,
+    Unary,
+    children,
+    loads_of,
+    map_children,
+    names_of,
+)
 from generator.linear import is_plain, simplify
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Streamed, walk
 from generator.program import Array
 
+Loops: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
+"""The loops around a node, the outermost first: iterators, and the names that are assigned to inside."""
 PAIR = "antune_pair"
 """A function: the bits of an element of type float and of the one after it, as an integer."""
 AS_FLOAT = "antune_as_float"
@@ -39,26 +56,27 @@ def with_pairs(nodes: Sequence[Node], arrays: Sequence[Array], elsewhere: Collec
     """
     written = {node.target.array for node in walk(tuple(nodes)) if isinstance(node, Assign | Atomic | Streamed)}
     names = {array.name for array in arrays if array.type == "float" and array.extents}
-    return _all_paired(nodes, names.difference(written, elsewhere), count(), inside=False)
+    return _all_paired(nodes, names.difference(written, elsewhere), count(), ())
 
 
 def _all_paired(
-    nodes: Sequence[Node], names: Collection[str], numbers: Iterator[int], inside: bool
+    nodes: Sequence[Node], names: Collection[str], numbers: Iterator[int], loops: Loops
 ) -> tuple[Node, ...]:
-    """Return the same. `inside`: the nodes are inside a loop."""
-    return tuple(part for node in nodes for part in _paired(node, names, numbers, inside))
+    """Return the same. `loops`: those around the nodes."""
+    return tuple(part for node in nodes for part in _paired(node, names, numbers, loops))
 
 
-def _paired(node: Node, names: Collection[str], numbers: Iterator[int], inside: bool) -> Iterator[Node]:
+def _paired(node: Node, names: Collection[str], numbers: Iterator[int], loops: Loops) -> Iterator[Node]:
     match node:
         case If(condition, then, otherwise):
-            yield If(condition, _all_paired(then, names, numbers, inside),
-                     _all_paired(otherwise, names, numbers, inside))
-        case For(body=body):
-            yield replace(node, body=_all_paired(body, names, numbers, True))
-        case Assign(value=value, wide=None, later=False) if inside:
+            yield If(condition, _all_paired(then, names, numbers, loops), _all_paired(otherwise, names, numbers, loops))
+        case For(iterator, body=body):
+            changed = {part.target.array for part in walk(body) if isinstance(part, Assign)}
+            inside = (*loops, (iterator, frozenset(changed)))
+            yield replace(node, body=_all_paired(body, names, numbers, inside))
+        case Assign(value=value, wide=None, later=False) if loops:
             values = dict[Expr, Expr]()
-            for first, second in _neighbours(value, names):
+            for first, second in _neighbours(value, names, loops):
                 pair = Load(f"{PAIR}_{next(numbers)}")
                 values |= {first: Call(AS_FLOAT, (pair,)), second: Call(AS_FLOAT, (Binary(">>", pair, Int(32)),))}
                 yield Declare(pair.array, "unsigned long", ())
@@ -68,11 +86,11 @@ def _paired(node: Node, names: Collection[str], numbers: Iterator[int], inside: 
             yield node
 
 
-def _neighbours(value: Expr, names: Collection[str]) -> list[tuple[Load, Load]]:
+def _neighbours(value: Expr, names: Collection[str], loops: Loops) -> list[tuple[Load, Load]]:
     """Return pairs of different loads that are evaluated in any case, the second one right after the first in memory,
     at places that data choose.
     """
-    loads = list(dict.fromkeys(load for load in _always(value) if load.array in names and _by_data(load)))
+    loads = [load for load in dict.fromkeys(_always(value)) if load.array in names and _by_data(load, loops)]
     found, free = list[tuple[Load, Load]](), set(loads)
     for first in loads:
         second = next((load for load in loads if load in free and _follows(load, first)), None)
@@ -98,8 +116,15 @@ def _always(expr: Expr) -> Iterator[Load]:
                 yield from _always(child)
 
 
-def _by_data(load: Load) -> bool:
-    return any(True for index in load.index for _ in loads_of(index))
+def _by_data(load: Load, loops: Loops) -> bool:
+    """Return whether data choose its place, and no loop walks along a row that they have chosen before it: vectors of
+    that row's elements are loaded at once.
+    """
+    chosen = [part for index in load.index for part in loads_of(index)]
+    moving = names_of(load.index[-1])
+    return bool(chosen) and not any(
+        iterator in moving and not any(part.array in changed or iterator in names_of(part) for part in chosen)
+        for iterator, changed in loops)
 
 
 def _follows(load: Load, first: Load) -> bool:

@@ -22,7 +22,7 @@ from tests.support.devices import device_named, has_intel
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
-X, Z = Name("x"), Load("z")
+X, Z = Name("x"), Load("z", (Name("x"),))
 GRID = Array("grid", "float", (4, 16), "in")
 INTEL = replace(CPU, intel_cpu=True)
 
@@ -72,10 +72,12 @@ def test_neighbours_at_a_place_that_data_choose_are_loaded_together() -> None:
         (loop(plus(grid(CELL), grid(NEXT))), replace(GRID, type="double"), ()),
         (loop(plus(grid(CELL), grid(NEXT))), replace(GRID, name="other"), ()),
         (loop(plus(grid(CELL), grid(NEXT))), GRID, ("grid",)),
+        (loop(plus(grid(X, Load("z")), grid(plus(X, Int(1)), Load("z")))), GRID, ()),
         (loop(plus(grid(rounded(U, V, W)), grid(plus(rounded(U, plus(V, W)), Int(1))))), GRID, ()),
     ],
     ids=["a stencil", "a gap", "other rows", "one of both", "written", "no loop", "double", "in shared memory",
-         "a texture", "floating-point sums in another order"],
+         "a texture", "along a chosen row",
+         "floating-point sums in another order"],
 )
 def test_other_loads_stay(node: Node, array: Array, elsewhere: Sequence[str]) -> None:
     assert with_pairs((node,), (array,), elsewhere) == (node,)
