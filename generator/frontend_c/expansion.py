@@ -103,9 +103,11 @@ def _last(*_what: object) -> list[_Kept]:
 
 
 def _changed(name: str) -> _State:
-    """Return what changes when a file is written or replaced, or a folder gets an entry; None if there is none."""
+    """Return what changes when a file is written or replaced, or a folder gets an entry; None if there is none, or the
+    locale has no such name.
+    """
     try:
         state = Path(name).stat()
-    except OSError:
+    except (OSError, UnicodeEncodeError):
         return None
     return state.st_ino, state.st_size, state.st_mtime_ns

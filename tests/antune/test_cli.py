@@ -262,7 +262,7 @@ def test_a_run_directory_that_cannot_be_written_is_no_bug(run_antune: Antune, mo
                                                           capsys: pytest.CaptureFixture[str]) -> None:
     assert run_antune(*tune_words("--out", "run")) == 0
 
-    def full(_store: object, directory: Path) -> Path:
+    def full(_store: object, directory: Path, **_facts: object) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device", str(directory / "report.html"))
 
     monkeypatch.setattr("experiments.report.page.write_report", full)
