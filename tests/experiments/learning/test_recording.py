@@ -26,6 +26,7 @@ from tests.support.suite import TARGET
 SMALL = Origin("random_images.py", (("height", 24), ("seed", 3), ("width", 40)))
 NUMBERS = Origin("random_integers.py", (("height", 24), ("seed", 3), ("width", 40)))
 CPU = ("cpu", "A CPU")
+RECORDINGS = sorted((PROGRAMS.parent / "measured").glob("*.xz"))
 
 
 def plans_of(origin: Origin, count: int) -> list[Plan]:
@@ -91,6 +92,15 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     Database(tmp_path / "empty.db", *CPU).close()
     with pytest.raises(InputError, match="no plans of random pipelines"):
         recorded([tmp_path / "empty.db"])
+
+
+@pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: str(file.name))
+def test_our_recordings_belong_to_the_pipelines_that_are_here(file: Path) -> None:
+    """An edited pipeline would make its measured plans useless."""
+    found = read(file)
+    assert found.current == found.measured
+    assert sum(one.ms is not None for _, plans in found.measured for one in plans) > 1000
+    assert all(one.plan.kernels for _, plans in found.measured for one in plans)
 
 
 def test_all_random_pipelines_have_a_text() -> None:
