@@ -2,6 +2,7 @@
 
 Read in this order: `programs/random_dag.py` (a program: random pipelines), `random_plans` (random plans of one),
 `samples` (plans that a model finds), `database` (measured plans, one file per device), `collect` (measures: `python -m
-experiments.learning.collect`), `recording` (databases as one small file), `dataset` (measured plans as features and
-times), `train` (`python -m experiments.learning.train`), `autotune` (rounds of samples, measurement and training).
+experiments.learning.collect`), `recording` (databases as one small file; `measured/` has ours), `dataset` (measured
+plans as features and times), `train` (`python -m experiments.learning.train`), `autotune` (rounds of samples,
+measurement and training).
 """

@@ -60,7 +60,7 @@ def text_digest(source: str) -> str | None:
 
 def gathered(files: Sequence[Path]) -> tuple[str, str, tuple[Measured, ...]]:
     """Return the device's key and name, and the measured plans of databases and recordings by pipeline, failures, too.
-    Pipelines that are gone or have changed since are left out; of a plan that was measured again, the last one counts.
+    Pipelines that are gone or have changed since are left out; of a plan in several files, the last file counts.
 
     Raises:
         InputError: the files cannot be read, or are of different devices.

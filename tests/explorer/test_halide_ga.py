@@ -62,9 +62,8 @@ def computed(plan: Plan) -> dict[str, str]:
 
 def judged(plan: Plan) -> Outcome:
     """Few kernels are good, as long as no stage is inlined, and square blocks of 16 x 16."""
-    inlined = [place for place in computed(plan).values() if place == "inline"]
     off = [sum(abs(np.log2(size / 16)) for size in kernel.block) for kernel in plan.kernels]
-    return timed(float(sum(1.0 + one for one in off)) * 1.3 ** len(inlined))
+    return timed(float(sum(1.0 + one for one in off)) * 1.3 ** [*computed(plan).values()].count("inline"))
 
 
 def advance(explorer: HalideGa, judge: Judge, counts: Sequence[int]) -> list[tuple[Walk, Outcome]]:

@@ -7,6 +7,7 @@ from math import prod
 from generator.lowering.analysis.shapes import KernelShape
 
 STEP_POINTS = 1024
+"""Points of a tile whose elements, of up to eight bytes, take a quarter of a first-level cache of 32 kB."""
 
 
 def few_rows(tile: list[int], shape: KernelShape) -> list[int]:
@@ -14,7 +15,9 @@ def few_rows(tile: list[int], shape: KernelShape) -> list[int]:
     in registers, such as those of histograms: all its points read and write memory in each step.
     """
     found = list(tile)
+    if not shape.steps or shape.kept:
+        return found
     for d in range(len(found) - 1):
-        while shape.steps and not shape.kept and prod(found) > STEP_POINTS and found[d] > 1:
+        while prod(found) > STEP_POINTS and found[d] > 1:
             found[d] //= 2
     return found
