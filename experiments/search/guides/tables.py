@@ -14,7 +14,7 @@ from experiments.search.guides.candidates import Way, keeps_sums, sizes, ways
 from generator.dataflow import Dataflow
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, flat
-from metrics.costs.learned.features import kept_by_team, minimum_points
+from metrics.costs.learned.features import minimum_points
 from metrics.costs.learned.layout import Layout, layout
 from metrics.costs.scoring import Scorer
 
@@ -130,7 +130,7 @@ class Tables:
 
 def _possible(made: Layout) -> NDArray[np.bool_]:
     """Return a mask of the ways that are legal and not pruned (section 4.6 of the paper)."""
-    device, kept = made.device, kept_by_team(made)
+    device, kept = made.device, made.kept_by_team
     fine = np.ones(made.sizes.count, dtype=bool)
     own = made.sizes.level == "thread"
     if not own:

@@ -15,7 +15,7 @@ from generator.dataflow import Dataflow, Read
 from metrics.costs.groups import Group, Numbers, flat
 from metrics.costs.learned.layout import MOST_BLOCKS, MOST_THREADS, MOST_WARPS, Layout
 from metrics.costs.learned.names import FEATURES
-from metrics.costs.learned.reading import Footprint, footprint, loads, stores
+from metrics.costs.learned.reading import Footprint, Warp, footprint, loads, stores
 
 UNROLLED = 16
 """The number of points of a thread that compilers unroll."""
@@ -191,14 +191,8 @@ def _by_memory(pattern: str, values: tuple[Numbers, Numbers, Numbers]) -> dict[s
     return {pattern.format(place): value for place, value in zip(("global", "shared", "register"), values, strict=True)}
 
 
-def kept_by_team(made: Layout) -> Numbers:
-    """Return the bytes that a team keeps of all members."""
-    zero = 0.0 * made.ones()
-    return sum((made.kept.points[m] * made.node(m).element for m in made.group.members), zero)
-
-
 def _working_sets(made: Layout, stage: str) -> dict[str, Numbers]:
-    node, output, kept = made.node(stage), made.is_output(stage), kept_by_team(made)
+    node, output, kept = made.node(stage), made.is_output(stage), made.kept_by_team
     whole = made.ones() * node.points * node.element
     own = whole if output else made.kept.points[stage] * node.element
     return {
@@ -217,7 +211,7 @@ def _threads(made: Layout, active: Numbers) -> dict[str, Numbers]:
     warps, busy = np.ceil(made.threads / lanes), np.ceil(np.maximum(active, 1.0) / lanes)
     resident = np.minimum(MOST_BLOCKS, np.ceil(made.blocks / device.units))
     together = np.minimum(MOST_WARPS, resident * warps)
-    shared = kept_by_team(made) * made.teams if made.sizes.level != "thread" else 0.0 * one
+    shared = made.kept_by_team * made.teams if made.sizes.level != "thread" else 0.0 * one
     some = shared > 0
     fitting = np.minimum(MOST_BLOCKS, np.floor(device.unit_shared / np.where(some, shared, 1.0))) / MOST_BLOCKS
     return {
@@ -237,7 +231,8 @@ def _threads(made: Layout, active: Numbers) -> dict[str, Numbers]:
 
 
 def _transactions(made: Layout, stage: str) -> dict[str, Numbers]:
-    (from_global, from_shared), (to_global, to_shared) = loads(made, stage), stores(made, stage)
+    warp = Warp(made, stage)
+    (from_global, from_shared), (to_global, to_shared) = loads(made, stage, warp), stores(made, stage, warp)
     return {
         "num_shared_mem_loads_per_block": from_shared.count,
         "num_global_mem_loads_per_block": from_global.count,

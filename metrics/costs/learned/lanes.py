@@ -53,21 +53,23 @@ def offsets(read: Read, points: Numbers, extents: Numbers, element: int) -> Numb
 
 def sectors(where: Numbers, on: NDArray[np.bool_], size: int) -> Numbers:
     """Return the number of sectors of `size` bytes that the lanes touch, per way."""
-    return _different(np.floor(where / size), on)
+    found: Numbers = _different(np.floor(where / size), on)[1].sum(axis=0).astype(float)
+    return found
 
 
 def bank_rounds(where: Numbers, on: NDArray[np.bool_]) -> Numbers:
     """Return the rounds in which shared memory serves the lanes, per way: the most words of one bank."""
-    words = np.floor(where / BANK_BYTES)
-    bank = words % BANKS
-    rounds: Numbers = np.max([_different(words, on & (bank == b)) for b in range(BANKS)], axis=0)
-    return rounds
+    words, fresh = _different(np.floor(where / BANK_BYTES), on)
+    ways = words.shape[1]
+    banks = np.arange(ways) * BANKS + np.where(fresh, words, 0.0).astype(np.int64) % BANKS
+    per_bank = np.bincount(banks[fresh], minlength=ways * BANKS).reshape(ways, BANKS)
+    found: Numbers = per_bank.max(axis=1).astype(float)
+    return found
 
 
-def _different(values: Numbers, on: NDArray[np.bool_]) -> Numbers:
-    """Return the number of different values where `on` is true."""
+def _different(values: Numbers, on: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Return the values where `on` is true, sorted per way, and which of them differ from the one before."""
     ordered = np.sort(np.where(on, values, np.inf), axis=0)
     fresh = np.isfinite(ordered)
     fresh[1:] &= ordered[1:] != ordered[:-1]
-    counted: Numbers = fresh.sum(axis=0).astype(float)
-    return counted
+    return ordered, fresh

@@ -8,6 +8,7 @@ are neighbours along x of the points that a core computes in sequence, in any th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def sizes_of(kernel: PlannedKernel) -> Sizes:
                  kernel.sums)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """A kernel with these sizes. `blocks`, `threads` of a block, `teams` of a block; `work` of a team's tile, `whole`
     that of all of the output. `steps` in which a team walks along its tile. `lanes` of a warp.
@@ -99,6 +100,12 @@ class Layout:
     def points(self, stage: str) -> Numbers:
         """Return the number of points of that part."""
         return self.work.points[stage]
+
+    @cached_property
+    def kept_by_team(self) -> Numbers:
+        """The bytes that a team keeps of all members."""
+        zero = 0.0 * self.ones()
+        return sum((self.kept.points[m] * self.node(m).element for m in self.group.members), zero)
 
     def total(self, stage: str) -> Numbers:
         """Return the number of points of a stage with loops that all blocks compute together."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from generator.dataflow import Read
+from generator.dataflow import Dataflow, Read
 from metrics.costs.groups import Numbers, flat
 from metrics.costs.learned.lanes import SHARED_BYTES, active, bank_rounds, coordinates, offsets, sectors
 from metrics.costs.learned.layout import Layout
@@ -28,34 +30,74 @@ def reads_of(made: Layout, stage: str) -> Sequence[Read]:
     return flat(made.flow, stage, made.group.inlined).reads
 
 
-def box(read: Read, extents: Numbers, limits: Sequence[int]) -> Numbers:
-    """Return the extents of the box that a box of the reader needs."""
-    found = []
-    for reach, limit in zip(read.reach, limits, strict=True):
-        length = np.full(extents.shape[1], reach.high - reach.low)
-        for q, slope in enumerate(reach.slopes):
-            if slope:
-                length = length + abs(slope) * (extents[q] - 1.0)
-        found.append(np.clip(np.floor(length + 1e-9) + 1.0, 1.0, limit))
-    return np.array(found).reshape(len(limits), extents.shape[1])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Boxes:
+    """The boxes of a stage's reads, one row per dimension of each read; `first` is the first row of each.
+
+    A box has floor(slopes . (extents - 1) + width) + 1 elements along a dimension, at most `limits`.
+    """
+
+    slopes: Numbers
+    width: Numbers
+    limits: Numbers
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+
+    def needed(self, extents: Numbers) -> Numbers:
+        """Return the extents of the boxes that boxes of the reader need: rows x ways."""
+        length = self.slopes @ (extents - 1.0) + self.width
+        found: Numbers = np.clip(np.floor(length + 1e-9) + 1.0, 1.0, self.limits)
+        return found
+
+    def products(self, needed: Numbers) -> Numbers:
+        """Return the product over the dimensions of each read: reads x ways."""
+        found: Numbers = np.multiply.reduceat(needed, self.first)
+        return found
+
+
+@lru_cache(maxsize=1024)
+def _boxes(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Boxes:
+    reads, rank = flat(flow, stage, inlined).reads, len(flow.array(stage).extents)
+    slopes: list[list[float]] = []
+    width: list[float] = []
+    limits: list[int] = []
+    first: list[int] = []
+    for read in reads:
+        first.append(len(width))
+        for reach, limit in zip(read.reach, flow.array(read.array).extents, strict=True):
+            slopes.append([abs(slope) for slope in reach.slopes])
+            width.append(reach.high - reach.low)
+            limits.append(limit)
+        if not read.reach:  # a scalar
+            slopes.append([0.0] * rank)
+            width.append(0.0)
+            limits.append(1)
+    ends = [*first[1:], len(width)]
+    return _Boxes(np.array(slopes, dtype=float).reshape(-1, rank), np.array(width, dtype=float)[:, None],
+                  np.array(limits, dtype=float)[:, None], np.array(first, dtype=np.intp),
+                  np.array(ends, dtype=np.intp) - 1)  # fmt: skip
 
 
 def footprint(made: Layout, stage: str, extents: Numbers, stored: bool = False) -> Footprint:
     """Return the reads of a box of a stage. `stored`: for a member inside the box, count the part that one team keeps.
     """
-    count = extents.shape[1]
-    bytes_read = [np.zeros(count) for _ in range(3)]
-    lines_read = [np.zeros(count) for _ in range(3)]
-    for read in reads_of(made, stage):
-        array = made.flow.array(read.array)
-        place = made.memory(read.array)
-        needed = box(read, extents, array.extents)
-        if stored and place:
-            needed = made.kept.extents[read.array]
-        if not len(needed):
-            needed = np.ones((1, count))
-        bytes_read[place] += needed.prod(axis=0) * array.element
-        lines_read[place] += needed[:-1].prod(axis=0)
+    count, reads, boxes = extents.shape[1], reads_of(made, stage), _boxes(made.flow, stage, made.group.inlined)
+    bytes_read, lines_read = np.zeros((3, count)), np.zeros((3, count))
+    if not reads:
+        return _footprint(bytes_read, lines_read)
+    rows = boxes.needed(extents)
+    points = boxes.products(rows)
+    rows[boxes.last] = 1.0
+    lines = boxes.products(rows)
+    for k, read in enumerate(reads):
+        place, element = made.memory(read.array), made.flow.array(read.array).element
+        kept = made.kept.extents[read.array] if stored and place else None
+        bytes_read[place] += (points[k] if kept is None else kept.prod(axis=0)) * element
+        lines_read[place] += lines[k] if kept is None else kept[:-1].prod(axis=0)
+    return _footprint(bytes_read, lines_read)
+
+
+def _footprint(bytes_read: Numbers, lines_read: Numbers) -> Footprint:
     return Footprint((bytes_read[0], bytes_read[1], bytes_read[2]), (lines_read[0], lines_read[1], lines_read[2]))
 
 
@@ -90,23 +132,24 @@ def _nothing(count: int) -> _Sum:
     return _Sum(np.zeros(count), np.zeros(count), np.zeros(count))
 
 
-def loads(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
+def loads(made: Layout, stage: str, warp: Warp) -> tuple[Traffic, Traffic]:
     """Return the loads of a block from global and from shared memory for its part of a stage with loops."""
     found = [_nothing(made.sizes.count) for _ in range(2)]
-    lanes = _Warp(made, stage)
-    for read in reads_of(made, stage):
+    reads = reads_of(made, stage)
+    boxes = _boxes(made.flow, stage, made.group.inlined)
+    every = boxes.products(boxes.needed(made.thread_box(stage))) if reads else ()
+    for read, unique in zip(reads, every, strict=True):
         place, array = made.memory(read.array), made.flow.array(read.array)
         if place == 2:
             continue
-        unique = box(read, made.thread_box(stage), array.extents).prod(axis=0)
         points = np.minimum(unique, read.different * made.per_thread(stage))
         extents = made.kept.extents[read.array] if place else np.broadcast_to(
             np.array(array.extents, dtype=float).reshape(-1, 1), (len(array.extents), made.sizes.count))
-        lanes.add(found[place], read, extents, array.element, points, bool(place))
+        warp.add(found[place], read, extents, array.element, points, bool(place))
     return found[0].traffic(), found[1].traffic()
 
 
-def stores(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
+def stores(made: Layout, stage: str, warp: Warp) -> tuple[Traffic, Traffic]:
     """Return the stores of a block to global and to shared memory."""
     found = [_nothing(made.sizes.count) for _ in range(2)]
     place = 0 if made.is_output(stage) else made.memory(stage)
@@ -114,11 +157,11 @@ def stores(made: Layout, stage: str) -> tuple[Traffic, Traffic]:
         node = made.node(stage)
         extents = np.broadcast_to(np.array(node.extents, dtype=float).reshape(-1, 1),
                                   (len(node.extents), made.sizes.count)) if not place else made.kept.extents[stage]
-        _Warp(made, stage).add(found[place], None, extents, node.element, made.per_thread(stage), bool(place))
+        warp.add(found[place], None, extents, node.element, made.per_thread(stage), bool(place))
     return found[0].traffic(), found[1].traffic()
 
 
-class _Warp:
+class Warp:
     """The warps of a block that compute a stage: whole ones, and one with fewer lanes."""
 
     def __init__(self, made: Layout, stage: str) -> None:
@@ -135,20 +178,34 @@ class _Warp:
         self._points = coordinates(np.maximum(extents, 1.0), made.lanes)
         self._whole = np.minimum(count, made.lanes) if made.device.host else np.full_like(count, made.lanes)
         self._tail = np.zeros_like(count) if made.device.host else count % made.lanes
+        self._known: dict[Hashable, tuple[Numbers, Numbers]] = {}
 
     def add(self, total: _Sum, read: Read | None, extents: Numbers, element: int, points: Numbers,
             shared: bool) -> None:
         """Add all requests of one load (or, without `read`, of the store), `points` per thread."""
-        where = self._where(read, extents, element)
-        for requests, lanes in ((self._requests, self._whole), ((self._tail > 0).astype(float), self._tail)):
-            if not requests.any():
-                continue
-            on = active(lanes, self._lanes)
-            if read is not None and read.by_data:
-                taken = lanes.copy()
-            else:
-                taken = bank_rounds(where, on) if shared else sectors(where, on, self._sector)
-            total.add(requests * points, taken, lanes, element, SHARED_BYTES if shared else self._sector)
+        taken = self._taken(read, extents, element, shared)
+        for requests, lanes, each in zip(
+                (self._requests, (self._tail > 0).astype(float)), (self._whole, self._tail), taken, strict=True):
+            if requests.any():
+                total.add(requests * points, each, lanes, element, SHARED_BYTES if shared else self._sector)
+
+    def _taken(self, read: Read | None, extents: Numbers, element: int, shared: bool) -> tuple[Numbers, Numbers]:
+        """Return the transactions of a whole warp, and of the one with fewer lanes; loads of an array that differ by a
+        constant have equal ones.
+        """
+        if read is not None and read.by_data:
+            return self._whole, self._tail
+        key = read and (read.array, tuple(reach.slopes for reach in read.reach))
+        if (known := self._known.get(key)) is None:
+            where = self._where(read, extents, element)
+            known = self._known[key] = (self._count(where, self._whole, shared), self._count(where, self._tail, shared))
+        return known
+
+    def _count(self, where: Numbers, lanes: Numbers, shared: bool) -> Numbers:
+        if not lanes.any():
+            return lanes
+        on = active(lanes, self._lanes)
+        return bank_rounds(where, on) if shared else sectors(where, on, self._sector)
 
     def _where(self, read: Read | None, extents: Numbers, element: int) -> Numbers:
         if read is not None:
