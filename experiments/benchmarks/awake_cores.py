@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.script import run
 from runners.devices import find_device
 
 TURNS = 3
@@ -95,4 +96,4 @@ def _launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

@@ -19,6 +19,7 @@ import numpy as np
 import typer
 
 from experiments.exports.function import made_function
+from experiments.script import run
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
@@ -106,4 +107,4 @@ def spent(work: Work, times: int, finish: Work) -> float:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.script import run
 from experiments.words import describe_ms, describe_ratio
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
@@ -116,4 +117,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

@@ -20,6 +20,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from experiments.script import run
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_ms, describe_ratio, describe_schedule
@@ -157,4 +158,4 @@ def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", sh
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

@@ -22,6 +22,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.script import run
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.suites.polybench import program_file
 from generator.errors import InputError
@@ -207,4 +208,4 @@ def most_multiplied(loops: Iterator[Loop]) -> dict[str, Loop]:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

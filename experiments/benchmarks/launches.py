@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from experiments.benchmarks.wavefronts import LANES_OF_A_GPU, random_plans
+from experiments.script import run
 from experiments.suites.polybench import program_file
 from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
@@ -101,4 +102,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

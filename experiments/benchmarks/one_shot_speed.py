@@ -12,8 +12,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
-import typer
 
+from experiments.script import run
 from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.parts import find_device, make_reachable_space
@@ -21,7 +21,7 @@ from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import search
 from explorer.beam_pass import BeamOptions
-from generator.errors import AntuneError, InputError
+from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of, sizes_of
@@ -77,7 +77,4 @@ def measured(name: str, program: Program, target: Target, model: str, off: tuple
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)

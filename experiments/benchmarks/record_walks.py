@@ -16,9 +16,10 @@ from typing import Annotated, assert_never
 
 import typer
 
+from experiments.script import run
 from experiments.store import read_store
 from experiments.values.records import Result, RunInfo
-from generator.errors import AntuneError, IllegalPlan, InputError
+from generator.errors import IllegalPlan, InputError
 from graph.walk import choices_from_json
 from metrics.outcome import (
     CompileFailed,
@@ -117,12 +118,5 @@ def _significant(ms: float) -> float:
     return float(f"{ms:.{TIME_DIGITS}g}")
 
 
-def _run() -> None:
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
-
-
 if __name__ == "__main__":
-    _run()
+    run(main)

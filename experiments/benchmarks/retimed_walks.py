@@ -15,10 +15,11 @@ import numpy as np
 import typer
 from scipy.stats import spearmanr
 
+from experiments.script import run
 from experiments.search.parts import selector
 from experiments.store import read_store
 from experiments.values.records import best_of
-from generator.errors import AntuneError, InputError
+from generator.errors import InputError
 from generator.problem import Problem
 from metrics.outcome import Timed, cost_ms
 from runners.base import Bounds, Job, Limits
@@ -59,7 +60,4 @@ def remeasured(directory: Path, count: int, seed: int) -> list[tuple[float, floa
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)

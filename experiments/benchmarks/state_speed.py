@@ -13,10 +13,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from experiments.script import run
 from experiments.search.parts import find_device, make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
-from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
 from generator.problem import program_of
 from generator.reading import read_problem
@@ -55,7 +55,4 @@ def main(stages: Annotated[int, typer.Option(min=1)] = 100, walks: Annotated[int
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)

@@ -23,6 +23,7 @@ import typer
 
 from experiments.benchmarks.default_plan import SUITE
 from experiments.benchmarks.warp_results import KINDS, Key, Kind, Line, Results
+from experiments.script import run
 from experiments.suites.image_pipelines import pipeline
 from experiments.words import describe_ms, describe_ratio
 from generator.decisions.base import Known
@@ -235,4 +236,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

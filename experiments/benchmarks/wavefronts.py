@@ -18,6 +18,7 @@ import numpy as np
 import typer
 
 from experiments.benchmarks.inner_loops import HOPPER
+from experiments.script import run
 from experiments.search.parts import PARTS
 from experiments.suites.polybench import program_file
 from experiments.values.options import Budget, RunOptions
@@ -101,4 +102,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

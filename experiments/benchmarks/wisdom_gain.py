@@ -21,6 +21,7 @@ import typer
 
 from experiments.benchmarks.taught_searches import Silent
 from experiments.run import opened, resume, tune
+from experiments.script import run
 from experiments.search.finals import finalists, times_of
 from experiments.search.parts import PARTS, limits_of, place_of
 from experiments.store import is_run, read_store
@@ -182,4 +183,4 @@ def main(device: Annotated[str, typer.Option(help="Device of the searches.")] = 
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(main)

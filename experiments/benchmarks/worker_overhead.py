@@ -19,10 +19,10 @@ from typing import Annotated
 
 import typer
 
+from experiments.script import run
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from explorer.random_walk import RandomWalk
-from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem, save_reference
 from generator.variant import KernelText, Variant
@@ -166,9 +166,6 @@ def _serve(pool: WorkerPool) -> float:
 
 if __name__ == "__main__":
     # workers look for functions by the name of this module, which must not be "__main__"
-    from experiments.benchmarks.worker_overhead import main as run
+    from experiments.benchmarks.worker_overhead import main as importable
 
-    try:
-        typer.run(run)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(importable)

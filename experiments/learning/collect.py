@@ -26,6 +26,7 @@ from experiments.learning.database import Database
 from experiments.learning.random_plans import random_plan
 from experiments.learning.samples import sampled_plans, space_of
 from experiments.learning.series import LIMITS, Origin, series_of
+from experiments.script import run
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
@@ -170,7 +171,4 @@ class Sampler:
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)

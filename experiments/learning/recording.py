@@ -22,6 +22,7 @@ import typer
 from experiments.learning.collect import PROGRAMS, program_at
 from experiments.learning.database import Database, MeasuredPlan, device_of
 from experiments.learning.series import Origin, program_digest
+from experiments.script import run
 from generator.errors import AntuneError, InputError
 from generator.plan import plan_from_json
 
@@ -147,7 +148,4 @@ def main(out: Annotated[Path, typer.Argument(metavar="OUT.xz", show_default=Fals
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)

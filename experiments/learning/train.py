@@ -23,9 +23,10 @@ from experiments.learning.collect import program_at
 from experiments.learning.dataset import Pipeline, pipelines
 from experiments.learning.folder import write_model
 from experiments.learning.recording import Measured, gathered
+from experiments.script import run
 from experiments.search.costs import find_model, predicted
 from experiments.search.parts import find_device
-from generator.errors import AntuneError, InputError
+from generator.errors import InputError
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
 from metrics.costs.device import CostDevice, cost_device
@@ -150,7 +151,4 @@ def show(title: str, model: str, costs: Sequence[Sequence[float]], some: Sequenc
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except AntuneError as error:
-        raise SystemExit(f"error: {error}") from None
+    run(main)
