@@ -41,8 +41,8 @@ def claim(out: Path, job: TuningJob) -> None:
         found = json.loads((out / JOB_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         if numbers := _numbers(out):
-            raise InputError(f"{out} has models ({_model(out, numbers[0]).name}) without a {JOB_FILE}, of which nobody "
-                             "knows what they learned from; choose another folder with --out") from None  # fmt: skip
+            raise InputError(f"{out} has models ({model_file(out, numbers[0]).name}) without a {JOB_FILE}, of which "
+                             "nobody knows what they learned from; choose another folder with --out") from None
         write(out / JOB_FILE, json.dumps(wanted, indent=1) + "\n")
         return
     except (OSError, ValueError, RecursionError) as error:
@@ -60,7 +60,7 @@ def rounds_done(out: Path, start: Trained, tell: Tell) -> tuple[int, Trained]:
     """
     for number in _numbers(out):
         try:
-            return number, read_model(_model(out, number))
+            return number, read_model(model_file(out, number))
         except InputError as error:
             tell(f"round {number} is done again: {error}")
     return 0, start
@@ -68,7 +68,7 @@ def rounds_done(out: Path, start: Trained, tell: Tell) -> tuple[int, Trained]:
 
 def keep_model(out: Path, number: int, model: Trained) -> None:
     """Store the model of a round. Raises InputError if it cannot be written."""
-    write_model(_model(out, number), model)
+    write_model(model_file(out, number), model)
 
 
 def write_model(file: Path, model: Trained) -> None:
@@ -98,7 +98,8 @@ def plan_files(out: Path, sources: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _model(out: Path, number: int) -> Path:
+def model_file(out: Path, number: int) -> Path:
+    """Return the file of the model after round `number`."""
     return out / f"model-{number}.json"
 
 
