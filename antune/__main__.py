@@ -12,6 +12,9 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `run` handles it: shells s
 
 def main() -> None:
     """Run the command line; Ctrl-C that no command handles is exit code 130."""
+    from generator.garbage import collect_rarely
+
+    collect_rarely()
     from antune.cli import main as run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

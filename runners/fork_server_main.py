@@ -19,6 +19,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+from generator.garbage import collect_rarely
 from runners import worker_main
 from runners.fork_server import ENDED, REPLY, STARTED
 
@@ -44,6 +45,7 @@ def main() -> None:
     channel, parent = (int(text) for text in sys.argv[-2:])
     requests = socket.socket(fileno=channel)
     requests.set_inheritable(False)
+    collect_rarely()
     server = os.getpid()
     begun = Server(requests).serve(parent)
     if begun is None:

@@ -20,6 +20,7 @@ import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from generator.garbage import collect_rarely
 from metrics.outcome import Phase
 from runners.messages import Handler, InPhase, Raised, Ready, StartFailed, Startup
 
@@ -30,6 +31,7 @@ FIRST_TO_GO = "800"  # of 1000: if the machine runs out of memory, a worker ends
 
 def main() -> None:
     """Run the worker: `argv` holds the descriptors of the message pipe and the life line, and the parent's pid."""
+    collect_rarely()
     work(*(int(text) for text in sys.argv[-3:]))
 
 

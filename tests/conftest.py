@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from generator.garbage import collect_rarely
 from tests.support.kept import FOLDER as KEPT
 from tests.support.order import rank
 from tests.support.paths import GOLDEN
@@ -39,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     All processes of a session find what PoCL has compiled for one of them, a second for each new kernel, and programs
     that one of them has captured.
     """
+    collect_rarely()
     _keep_in_memory(config)
     _compile_quickly(config)
     if KERNELS not in os.environ:
@@ -99,8 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Garbage is looked for less often, and not in what collecting has made: a tenth of the processor time of tests."""
-    gc.collect()
+    """Garbage is not looked for in what collecting has made, and less often: a tenth of the processor time of tests."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
 

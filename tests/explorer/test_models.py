@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from explorer.attributes import Attributes
@@ -55,6 +52,9 @@ def test_numbers_and_names_under_one_decision_are_two_attributes() -> None:
 
 def test_the_posterior_is_that_of_scikit_learn() -> None:
     """On one numeric attribute the kernel is the Matern kernel of order 1/2."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+
     rng = np.random.default_rng(1)
     sizes = [2.0**k for k in range(9)]
     attributes, table = table_of([walk(size=size) for size in sizes])
@@ -92,6 +92,8 @@ def test_a_pick_takes_the_variance_that_its_measurement_would() -> None:
 
 
 def test_the_gradient_of_the_misfit() -> None:
+    from scipy.optimize import approx_fprime
+
     rng = np.random.default_rng(2)
     coordinates_ = rng.random((12, 3))
     distances = np.abs(coordinates_.T[:, :, None] - coordinates_.T[:, None, :])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from explorer.attributes import Array, Attributes
 from explorer.gaussian_process import Coordinates, GaussianProcess
@@ -88,6 +87,8 @@ def test_splits_leave_the_same_whether_they_were_met_before_or_not() -> None:
 
 def test_measuring_candidates_leaves_what_conditioning_on_them_leaves() -> None:
     """Against the definition: the covariance of the candidates, given the data and those that were measured."""
+    from scipy.spatial.distance import cdist
+
     rng = np.random.default_rng(4)
     points = Coordinates(rng.random((60, 5)), np.arange(5))
     process = GaussianProcess()

@@ -7,9 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.linalg import solve_triangular as scipy_solve
-from scipy.spatial.distance import cdist
-from scipy.special import ndtr
 
 from explorer.small_algebra import FEW, city_block, normal_distribution, solve_triangular
 from tests.support.paths import ROOT
@@ -31,6 +28,10 @@ print("scipy" in sys.modules)
 
 @pytest.mark.parametrize("count", range(FEW + 1))
 def test_it_is_what_scipy_says(count: int) -> None:
+    from scipy.linalg import solve_triangular as scipy_solve
+    from scipy.spatial.distance import cdist
+    from scipy.special import ndtr
+
     rng = np.random.default_rng(count)
     for coordinates in (1, 7, 8, 50):
         some, others = rng.random((count, coordinates)), rng.random((20, coordinates))

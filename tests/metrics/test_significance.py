@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import mannwhitneyu, permutation_test
 
 from metrics.significance import holm, least_p, rank_sum_p, superiority
 
@@ -19,6 +18,8 @@ FEW = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=5)
 @settings(max_examples=40)
 @given(FEW, FEW)
 def test_exact_test_with_ties_equals_the_permutation_test_of_scipy(one: list[float], two: list[float]) -> None:
+    from scipy.stats import permutation_test
+
     def statistic(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
         wins = sum((x < y) + 0.5 * (x == y) for x in a for y in b)
         return abs(float(wins) - len(a) * len(b) / 2)
@@ -29,6 +30,8 @@ def test_exact_test_with_ties_equals_the_permutation_test_of_scipy(one: list[flo
 
 @pytest.mark.parametrize("sizes", [(4, 4), (10, 10), (30, 25)])
 def test_p_values_without_ties_are_those_of_scipy(sizes: tuple[int, int]) -> None:
+    from scipy.stats import mannwhitneyu
+
     rng = np.random.default_rng(7)
     for shift in (0.0, 0.5, 1.5):
         one, two = rng.normal(size=sizes[0]), rng.normal(shift, size=sizes[1])

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from scipy.stats import spearmanr
 
 from generator.errors import InputError
 from generator.plan import KernelPlan, Plan
@@ -83,6 +82,8 @@ def test_kernel_times_belong_to_the_kernel_alone() -> None:
 
 
 def test_metrics_are_shares_that_go_with_the_time_of_their_kernel() -> None:
+    from scipy.stats import spearmanr
+
     kernels = [kernel for outcome in OUTCOMES if isinstance(outcome, Timed) for kernel in outcome.kernels]
     assert all(0 <= value <= 1 for kernel in kernels for _, value in kernel.metrics)
     assert {name for kernel in kernels for name, _ in kernel.metrics} < set(NAMES)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from generator.garbage import THRESHOLDS
 from runners.backends import BACKENDS
 from runners.fork_server import Forked
 from runners.messages import Startup
@@ -87,7 +88,9 @@ def test_a_server_loads_no_driver(tmp_path: Path) -> None:
     imports = (*COMPILE_IMPORTS, "runners.devices", *(name for backend in BACKENDS for name in backend.imports))
     pool = WorkerPool("teller", 1, Startup(teller, (), imports), {}, tmp_path)
     with closing(pool):
-        modules, files = told(pool, "sorted(sys.modules)", "open('/proc/self/maps').read()")
+        modules, files, thresholds = told(pool, "sorted(sys.modules)", "open('/proc/self/maps').read()",
+                                          "__import__('gc').get_threshold()")
+    assert thresholds == THRESHOLDS, "workers look for garbage as rarely as their server"
     assert set(imports) <= set(modules)
     assert not {"pyopencl", "cuda", "cuda.bindings"} & set(modules)
     assert not [name for name in ("OpenCL", "libcuda", "nvrtc", "amdhip", "pocl", "intelocl") if name in files]

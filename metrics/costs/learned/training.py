@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from metrics.costs.learned.network import FIXED, Kinds, Weights, backward, forward, untrained
 
@@ -104,6 +103,8 @@ def constants(batches: Sequence[Batch]) -> Array:
 
     Coefficients of 0 are replaced by small ones, so that the network may raise them.
     """
+    from scipy.optimize import nnls  # half of the time that importing models took; users of a model do not need it
+
     rows, wanted = [], []
     for batch in batches:
         sums = np.stack([batch.by_kernel(batch.terms[:, k]) for k in range(batch.terms.shape[1])], axis=1)

@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import matplotlib.image
 import numpy as np
 import pytest
 
@@ -42,6 +41,8 @@ def test_the_page_shows_the_program() -> None:
 
 
 def test_the_pictures_are_what_the_program_writes(tmp_path: Path) -> None:
+    import matplotlib.image
+
     shutil.copy(DOCS / "sharpen.py", tmp_path)
     names = runpy.run_path(str(tmp_path / "sharpen.py"), run_name="__main__")
     image = names["picture"](384, 256)

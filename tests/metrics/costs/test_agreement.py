@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
 
 from metrics.costs.agreement import rank_correlation, regret
 
@@ -18,6 +17,8 @@ def test_the_right_order_is_1_and_the_opposite_is_minus_1() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=20))
 def test_ties_count_as_in_scipy(pairs: list[tuple[int, int]]) -> None:
+    from scipy.stats import spearmanr
+
     a, b = zip(*pairs, strict=True)
     if len(set(a)) > 1 and len(set(b)) > 1:
         assert rank_correlation(a, b) == pytest.approx(float(spearmanr(a, b).statistic))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from metrics.costs.learned.formula import COEFFICIENTS, terms
 from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import COUNTS, FIXED, Weights, untrained
 from metrics.costs.learned.training import Batch, constants, loss, predicted, train
+from tests.support.paths import ROOT
 
 WIDTH = len(FEATURES)
 
@@ -198,3 +201,10 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="is not a model"):
             read_model(tmp_path / "a.json")
+
+
+def test_a_model_that_is_only_used_takes_no_scipy() -> None:
+    """Importing it takes as long as all the rest of models, in every command that tunes or explains."""
+    script = "import sys, metrics.costs.models; print('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
