@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Draw: TypeAlias = "Callable[[Axes], None]"
 Format: TypeAlias = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
+DPI = 120
 MOST_MINOR = 1000
 """A logarithmic axis with a larger ratio of its ends has no room for labels between the powers of ten."""
 
@@ -80,10 +81,24 @@ def save(figure: Figure, path: Path, suffix: str) -> None:
     import matplotlib
 
     kind, image = suffix.lower().lstrip("."), io.BytesIO()
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with matplotlib.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
-        figure.savefig(image, format=kind, dpi=120, metadata=undated)
+        _print(figure, kind, image)
     write_atomically(path, image.getvalue())
+
+
+def _print(figure: Figure, kind: str, image: io.BytesIO) -> None:
+    """Draw once: `savefig` draws a figure with a layout twice, because the area to save may depend on the first."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    match kind:
+        case "png":
+            figure.set_dpi(DPI)
+            FigureCanvasAgg(figure).print_png(image)
+        case "svg":
+            FigureCanvasSVG(figure).print_svg(image, metadata={"Date": None})
+        case _:
+            figure.savefig(image, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 
 
 def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:

@@ -123,7 +123,7 @@ def test_workers_killed_from_outside_are_replaced(device: DeviceInfo, tmp_path: 
         killer = threading.Timer(1.5, kill_workers)
         killer.start()
         start = time.monotonic()
-        (_, outcome), = runner.evaluate([Job(0, support.plan(support.HANG))])
+        (_, outcome), = runner.evaluate([Job(0, support.plan(support.IDLE))])
         killer.join()
         # the compile worker had lowered the Plan before, so that the kernel gets a second chance - and hangs
         assert isinstance(outcome, TimedOut | Crashed) and time.monotonic() - start < 30
@@ -145,7 +145,7 @@ def tell():
 device = support.device_of(sys.argv[2])
 threading.Thread(target=tell).start()
 with support.opened(device, Path(sys.argv[1]), Limits(compile_s=60.0, run_s=60.0), workers=2) as runner:
-    kinds = [support.HANG, support.HANG_LOWER]
+    kinds = [support.IDLE, support.HANG_LOWER]
     list(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds]))
 """
 

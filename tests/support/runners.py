@@ -28,9 +28,14 @@ QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_re
 
 # A Plan's unroll factor selects the body in the hand-written "lowering" below.
 GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, CRASH, HANG, WRONG, NAN, ONCE, LOCAL, NO_WRITE, SLEEPY, BUG, \
-    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN, UNDERRUN, SPOILS_INPUT, HALF, STALE = range(1, 25)
+    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN, UNDERRUN, SPOILS_INPUT, HALF, STALE, \
+    IDLE = range(1, 26)
 SPIN = "volatile __global float *p = B; if (i == 0) while (p[i] != 12345.0f) p[i] = 1.0f;"
 """Of one thread: it takes one core, and the tests beside have the others."""
+SLEEP = ("if (i == 0) for (;;) { long pause[2] = {3600, 0}, done; __asm__ volatile(\"syscall\" : \"=a\"(done)"
+         " : \"a\"(35L), \"D\"(pause), \"S\"(0L) : \"rcx\", \"r11\", \"memory\"); }"
+         if (os.uname().sysname, os.uname().machine) == ("Linux", "x86_64") else SPIN)
+"""Does not end either, but asks Linux to sleep (`nanosleep`): the tests beside have all cores."""
 
 BODIES = {
     GOOD: "B[i] = a * A[i];",
@@ -52,8 +57,9 @@ BODIES = {
     NO_WRITE: "if (i != 9) B[i] = a * A[i];",
     SLEEPY: "float s = A[i]; for (int k = 0; k < 60000; k++) s = s * 0.5f + A[i] * 0.5f; B[i] = a * A[i] + 0.0f * s;",
     CRASH_CHECK: "if (n == 1) ((volatile __global int *)(size_t)16)[i] = 1; B[i] = a * A[i];",
-    HANG_CHECK: f"if (n == 1) {{ {SPIN} }} B[i] = a * A[i];",
-    HANG_TIME: f"if (H[0] > 4) {{ {SPIN} }} B[i] = a * A[i]; if (i == 0) H[0] += 1;",
+    HANG_CHECK: f"if (n == 1) {{ {SLEEP} }} B[i] = a * A[i];",
+    HANG_TIME: f"if (H[0] > 4) {{ {SLEEP} }} B[i] = a * A[i]; if (i == 0) H[0] += 1;",
+    IDLE: SLEEP,
     LOOP: "B[i] = (n == 49) ? a * A[i] : (float)n;",
 }
 
