@@ -94,9 +94,9 @@ def _print(figure: Figure, kind: str, image: io.BytesIO) -> None:
     match kind:
         case "png":
             figure.set_dpi(DPI)
-            FigureCanvasAgg(figure).print_png(image)
+            FigureCanvasAgg(figure).print_png(image)  # type: ignore[no-untyped-call]  # matplotlib has none
         case "svg":
-            FigureCanvasSVG(figure).print_svg(image, metadata={"Date": None})
+            FigureCanvasSVG(figure).print_svg(image, metadata={"Date": None})  # type: ignore[no-untyped-call]  # same
         case _:
             figure.savefig(image, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 

@@ -273,10 +273,10 @@ def test_a_run_directory_that_cannot_be_written_is_no_bug(run_antune: Antune, mo
                                        "space, or use a place that you can write\n")
 
 
-def start(tmp_path: Path, stdout: int) -> subprocess.Popen[bytes]:
+def start(tmp_path: Path, stdout: int, evaluations: int = 30) -> subprocess.Popen[bytes]:
     """`antune tune` in a process of its own, with 0.05 s per evaluation."""
     (tmp_path / "scale.c").write_text(SOURCE)
-    words = ("tune", str(tmp_path / "scale.c"), "--param", "n=40", "--param", "m=30", "--evaluations", "30",
+    words = ("tune", str(tmp_path / "scale.c"), "--param", "n=40", "--param", "m=30", "--evaluations", str(evaluations),
              "--device", "deterministic:0.05", "--out", str(tmp_path / "run"))
     return subprocess.Popen([sys.executable, "-m", "antune.cli", *words], cwd=ROOT, stdout=stdout)
 
@@ -297,7 +297,7 @@ def test_ctrl_c_saves_and_exits_with_130(tmp_path: Path, run_antune: Antune) -> 
 
 def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
     terminal, end = pty.openpty()
-    child = start(tmp_path, end)
+    child = start(tmp_path, end, 12)
     os.close(end)
     shown = b""
     with suppress(OSError):  # Linux: reading a terminal whose other end is closed
@@ -306,7 +306,7 @@ def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
     os.close(terminal)
     assert child.wait(20) == 0
     text = shown.decode()
-    assert "30/30" in text and " left" in text and "best plan" in text and "[4/30]" not in text
+    assert "12/12" in text and " left" in text and "best plan" in text and "[4/12]" not in text
 
 
 def test_explain_says_how_fast_any_plan_could_be(run_antune: Antune, capsys: pytest.CaptureFixture[str],

@@ -110,18 +110,12 @@ def test_compare_leaves_a_damaged_run_out_and_says_which(run_antune: Antune, tmp
     ("tcp://127.0.0.1:notaport", "is not an address of a Dask scheduler"),
     ("none.json", "there is no scheduler file none.json"),
 ])
-def test_a_worker_without_a_scheduler_says_so(address: str, message: str, tmp_path: Path) -> None:
+def test_a_worker_without_a_scheduler_says_so(address: str, message: str, run_antune: Antune,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed")
-    done = subprocess.run(
-        [sys.executable, "-m", "antune", "worker", address, "--device", "deterministic"],
-        check=False,
-        cwd=ROOT,
-        timeout=60,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert message in done.stderr and "Traceback" not in done.stdout + done.stderr
+    assert run_antune("worker", address, "--device", "deterministic") == 2
+    said = capsys.readouterr()
+    assert message in said.err and "Traceback" not in said.out + said.err
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15])

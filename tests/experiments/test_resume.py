@@ -33,7 +33,6 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 #pragma endscop
 }
 """
-EVALUATIONS = 60
 
 
 @pytest.fixture
@@ -161,11 +160,12 @@ def antune(*words: str) -> subprocess.Popen[bytes]:
                             stderr=subprocess.DEVNULL)
 
 
-def killed_and_resumed(kills: int, tmp_path: Path) -> None:
+def killed_and_resumed(kills: int, tmp_path: Path, evaluations: int, explorer: str) -> None:
     """Kill `antune` again and again at random moments; the end must be that of a run left in peace."""
     source, whole, run = tmp_path / "scale.c", tmp_path / "whole", tmp_path / "run"
     source.write_text(SOURCE)
-    words = ("tune", str(source), "--param", "n=64", "--param", "m=48", "--evaluations", str(EVALUATIONS), "--device")
+    words = ("tune", str(source), "--param", "n=64", "--param", "m=48", "--evaluations", str(evaluations),
+             "--explorer", explorer, "--device")
     assert antune(*words, "deterministic", "--out", str(whole)).wait(60) == 0
     rng, kept = np.random.default_rng(1), 0
     for number in range(kills):
@@ -196,11 +196,11 @@ def wait_until(happened: object, limit_s: float = 30) -> None:
 
 
 def test_killed_twice_nothing_is_lost(tmp_path: Path) -> None:
-    killed_and_resumed(2, tmp_path)
+    killed_and_resumed(2, tmp_path, 30, "genetic")  # which loads little; in-process tests above resume colonies
 
 
 @pytest.mark.slow
 def test_killed_twenty_times_nothing_is_lost(tmp_path: Path) -> None:
-    killed_and_resumed(20, tmp_path)
+    killed_and_resumed(20, tmp_path, 60, "colony")
 
 

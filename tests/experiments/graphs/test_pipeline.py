@@ -5,8 +5,6 @@ is said.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -38,9 +36,9 @@ from generator.program import Program, Where, lines_of
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from metrics.outcome import Timed
-from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, browser
+from tests.support.browser import DRAWN, WIDER, Browser, browser
+from tests.support.cli import antune_command
 from tests.support.pages import made_run
-from tests.support.paths import ROOT
 from tests.support.slow import few
 from tests.support.suite import TARGET, small_problem
 
@@ -284,10 +282,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pipeline")
     words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic",
              "--evaluations", "24", "--seed", "1", "--out", str(folder / "run")]
-    for command in (words, ["report", str(folder / "run")]):
-        subprocess.run(
-            [sys.executable, "-m", "antune.cli", *command], cwd=ROOT, check=True, timeout=WAIT_S, capture_output=True
-        )
+    with pytest.MonkeyPatch.context() as patch:
+        antune = antune_command(patch)
+        assert [antune(*command) for command in (words, ["report", str(folder / "run")])] == [0, 0]
     return folder
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import signal
@@ -22,6 +24,7 @@ from experiments.run import tune
 from experiments.store import read_store
 from metrics.outcome import CompileFailed, Durations
 from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, BrowserFault, browser
+from tests.support.cli import antune_command
 from tests.support.pages import made_run
 from tests.support.paths import ROOT
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
@@ -68,13 +71,14 @@ def antune(*words: object) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of a real program, with times that are computed; its report is written."""
-    folder = tmp_path_factory.mktemp("finished")
+    folder, said = tmp_path_factory.mktemp("finished"), io.StringIO()
     (folder / "mv.c").write_text(GENERATOR)
-    run = antune("tune", folder / "mv.c", "--device", "deterministic", "--evaluations", 30, "--level", "o2", "--out",
-                 folder / "run")
-    assert run.communicate(timeout=WAIT_S)[0] and run.returncode == 0
-    report = antune("report", folder / "run", "--plots", folder / "plots")
-    assert "pictures are written" in report.communicate(timeout=WAIT_S)[0]
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        here = antune_command(patch)
+        assert here("tune", folder / "mv.c", "--device", "deterministic", "--evaluations", 30, "--level", "o2", "--out",
+                    folder / "run") == 0
+        assert here("report", folder / "run", "--plots", folder / "plots") == 0
+    assert "pictures are written" in said.getvalue()
     return folder
 
 
@@ -262,8 +266,7 @@ def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
     """A run that would go on for long, with its live view; the process and the address."""
     (folder / "mv.c").write_text(GENERATOR)
     return live_process("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000,
-                        "--out", folder / "run",
-                        *words)
+                        "--out", folder / "run", *words)
 
 
 def live_process(*words: object) -> tuple[subprocess.Popen[str], str]:

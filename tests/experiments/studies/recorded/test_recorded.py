@@ -155,7 +155,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
                                text=True, start_new_session=True)
     assert process.stderr is not None
     assert process.stderr.readline() == "5000 searches\n"
-    time.sleep(2)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=20)
     assert process.returncode == 130
