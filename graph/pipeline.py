@@ -8,8 +8,9 @@ several reading kernels may be computed in each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, prod
 from typing import Protocol, TypeAlias
 
@@ -27,6 +28,7 @@ from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
 from graph.states import Asked, Found, State, replayed, walked
+from graph.tables import is_read_once, is_table, is_table_of_stencils
 from graph.together import ROW, Sharable, Sharing, joined, together_answers, together_states
 
 MOST_ROUNDS = 1 << 14
@@ -322,14 +324,20 @@ def openings(stages: Sequence[StageFacts], target: Target,
     All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
     pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On CPUs, if data choose which elements of a stage of stencils are read, the first schedule inlines only
-    what then is not computed twice. On GPUs, the outermost of more than three parallel loops run around launches, if
-    these are few, so that neighbouring threads access neighbours.
+    kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
+    data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
+    computed twice. On GPUs, the outermost of more than three parallel loops run around launches, if these are few, so
+    that neighbouring threads access neighbours.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
-    if target.shares_host_cores and any(map(_is_table_of_stencils, stages)):
+    if target.shares_host_cores:
         extents = {one.array: one.extents for one in computed}
-        wishes = (lambda stage, _: "inline" if _is_read_once(stage, extents) else "root", *wishes)
+        tables = {stage.array for stage in stages if is_table(stage, extents)}
+        looking = {reader.array for stage in stages if stage.array in tables for reader in stage.readers}
+        wishes = tuple(partial(_with_tables, wish, tables) for wish in
+                       (*wishes[:2], lambda stage, chosen: _stencils(stage, chosen, looking)))
+        if any(map(is_table_of_stencils, stages)):
+            wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
     launches = not target.shares_host_cores and _is_deep(computed)
     return tuple(replace(one, launches=launches) for one in found)
@@ -352,17 +360,8 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
     return replace(schedule, together=joined(computed, dict(schedule.computed)))
 
 
-def _is_table_of_stencils(stage: StageFacts) -> bool:
-    """Return whether inlining computes it again for each element that data choose, from several elements each time."""
-    return stage.by_data and not stage.pointwise and not stage.lines
-
-
-def _is_read_once(stage: StageFacts, extents: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether its readers, arrays of these `extents`, read no more elements than there are."""
-    if any(reader.array not in extents for reader in stage.readers):
-        return False
-    reads = sum(reader.elements * reader.often * prod(extents[reader.array]) for reader in stage.readers)
-    return reads <= prod(stage.extents)
+def _with_tables(wish: Wish, tables: Collection[str], stage: StageFacts, chosen: Chosen) -> StagePlace:
+    return "root" if stage.array in tables else wish(stage, chosen)
 
 
 def _tiled(stage: StageFacts) -> StagePlace:
@@ -370,10 +369,10 @@ def _tiled(stage: StageFacts) -> StagePlace:
     return "block" if several and not stage.by_data else "inline"
 
 
-def _stencils(stage: StageFacts, chosen: Chosen) -> StagePlace:
+def _stencils(stage: StageFacts, chosen: Chosen, looking: Collection[str] = ()) -> StagePlace:
     """Choose by `chosen`, which has the readers of the stage: of a stage inlined in a stencil, neighbours are read,
-    too.
+    too. `looking`: stages that look up elements of tables, which costs more than other pointwise work.
     """
-    if stage.pointwise or stage.by_data:
+    if stage.by_data or (stage.pointwise and stage.array not in looking):
         return "inline"
     return "block" if chosen.spreads(stage) else _tiled(stage)

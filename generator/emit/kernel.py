@@ -23,6 +23,7 @@ from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
 from generator.emit.pairs import with_pairs
+from generator.emit.phases import in_phases
 from generator.emit.rolled import with_rolled_loops
 from generator.emit.streams import with_rows
 from generator.emit.words import Words
@@ -63,7 +64,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
         others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
         streamed = [array for array in kernel.arrays if array.name in kernel.streamed]
         body = with_rows(body, streamed, target.intel_cpu, others)
-    body = with_rolled_loops(body) if alone and target.intel_cpu else body
+    body = with_rolled_loops(in_phases(kernel, body)) if alone and target.intel_cpu else body
     found = mentioned(body)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
     names = _names(kernel, arguments, found)

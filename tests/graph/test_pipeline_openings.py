@@ -23,7 +23,7 @@ from graph.pipeline import openings
 from graph.reaching import walk_to
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
-from tests.support.suite import TARGET, small_problem
+from tests.support.suite import TARGET, pipeline_program, small_problem
 from tests.support.targets import HOPPER
 
 OPTIONS = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
@@ -49,6 +49,18 @@ def test_a_blurred_grid_where_data_choose_is_not_computed_for_each_element() -> 
     assert all(dict(one.computed).get("blur_y", "root") != "root" for one in others[:-1])
     assert tuple(one.computed for one in openings(facts, TARGET, arrays)) == tuple(one.computed for one in others)
     assert openings(facts, CPU)[0] == Stages(), "the extents of its reader are not known"
+
+
+def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
+    """`curve` has 1024 elements; at medium size, data choose among them a million times. A stencil reads `curved`."""
+    program = pipeline_program("camera_pipe", "medium")
+    facts, arrays = stage_facts(program), computed_arrays(program)
+    on_cpu, on_gpu = ([dict(one.computed) for one in openings(facts, target, arrays)] for target in (CPU, TARGET))
+    assert [one.get("curve", "root") for one in on_cpu] == ["root"] * 4
+    assert [one.get("curve", "root") for one in on_gpu] == ["inline"] * 3 + ["root"]
+    assert (on_cpu[2]["curved"], on_gpu[2]["curved"]) == ("block", "inline")
+    small = dict(openings(stage_facts(program_of("camera_pipe")), CPU)[0].computed)
+    assert small["curve"] == "inline", "the extents of its reader are not known"
 
 
 @pytest.mark.parametrize("name", ["harris", "histogram_equalize"])

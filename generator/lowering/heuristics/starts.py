@@ -33,6 +33,7 @@ from generator.decisions.size_lists import MIN_THREADS, STEPS
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.lowering.heuristics.depths import least_depth
+from generator.lowering.heuristics.even_rows import even_size
 from generator.lowering.heuristics.few_rows import few_rows
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.neighbours import neighbours_along_x
@@ -219,10 +220,10 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     if not shape.computes or not shape.extents:
         return _slab(shape, target, order)
     shape = shape.ordered(order)
-    *outer, longest = (_cover(extent) for extent in shape.extents)
+    outer = [_cover(extent) for extent in shape.extents[:-1]]
     whole = (min(size, _BAND_ROWS) if d == len(outer) - 1 else size if size <= _SHORT else 1
              for d, size in enumerate(outer))
-    tile = [*whole, min(longest, _WHOLE[1][0])]
+    tile = [*whole, even_size(shape.extents[-1], _WHOLE[1][0])]
     room = min(_BAND_BYTES, target.local_bytes)
     dims = range(-len(tile), 0)
     first = [(d, least) for d, least in ((-2, _LEAST_ROWS), (-1, _LEAST_BAND_X)) if d in dims]
@@ -239,9 +240,10 @@ def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     band, shape = _band(shape, target, order), shape.ordered(order)
     if not shape.walkable or shape.extents[-2] < 2:
         return band
-    *outer, rows, longest = (_cover(extent) for extent in shape.extents)
+    *outer, rows = (_cover(extent) for extent in shape.extents[:-1])
     share = max(2, _cover(shape.extents[-2] // (_PARTS * target.compute_units) + 1))
-    tile = (*(size if size <= _SHORT else 1 for size in outer), min(rows, share, _STEPS), min(longest, _WHOLE[1][0]))
+    tile = (*(size if size <= _SHORT else 1 for size in outer), min(rows, share, _STEPS),
+            even_size(shape.extents[-1], _WHOLE[1][0]))
     while prod(tile) > STEPS.max_points and tile[-2] > 2:
         tile = (*tile[:-2], tile[-2] // 2, tile[-1])
     shape, room = shape.walking(1), min(_BAND_BYTES, target.local_bytes)

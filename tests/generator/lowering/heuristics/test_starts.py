@@ -19,6 +19,7 @@ from generator.frontend_py import problem as pipelines
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.even_rows import even_size
 from generator.lowering.heuristics.few_rows import STEP_POINTS, few_rows
 from generator.lowering.heuristics.starts import default_partition, start_plans
 from generator.nest import For, walk
@@ -200,3 +201,8 @@ def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_
     )
     for plan in plans:
         assert lower(program, plan, target).kernels
+
+
+@pytest.mark.parametrize(("extent", "size"), [(2560, 512), (1536, 2048), (4096, 2048), (3840, 2048), (2600, 256)])
+def test_tiles_of_stages_share_a_row_evenly(extent: int, size: int) -> None:
+    assert even_size(extent, 2048) == size

@@ -1,0 +1,54 @@
+"""Stages whose elements are chosen by data, as those of tables, and what inlining them would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Protocol
+
+from graph.inlining import Inlinable
+
+_COPY, _OFTEN = 8, 16
+"""For tables: the size of an expression that only copies an element; how often each element is read at least."""
+
+
+class LookedUp(Inlinable, Protocol):
+    """A stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
+
+    @property
+    def by_data(self) -> bool:
+        """Whether the elements that are read depend on data."""
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether an element depends on at most one element of each array that it reads."""
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The dimensions that can only be computed completely."""
+
+
+def is_table_of_stencils(stage: LookedUp) -> bool:
+    """Return whether inlining computes it again for each element that data choose, from several elements each time."""
+    return stage.by_data and not stage.pointwise and not stage.lines
+
+
+def is_table(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether data choose among elements that inlining would compute many times, each by itself."""
+    reads = _reads(stage, extents)
+    often = reads is not None and reads >= _OFTEN * prod(stage.extents)
+    return stage.by_data and stage.pointwise and stage.size > _COPY and often
+
+
+def is_read_once(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether its readers, arrays of these `extents`, read no more elements than there are."""
+    reads = _reads(stage, extents)
+    return reads is not None and reads <= prod(stage.extents)
+
+
+def _reads(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> int | None:
+    """Return how often elements of the stage are read by arrays of these `extents`; None if one of them is not known.
+    """
+    if any(reader.array not in extents for reader in stage.readers):
+        return None
+    return sum(reader.elements * reader.often * prod(extents[reader.array]) for reader in stage.readers)
