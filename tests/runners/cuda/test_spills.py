@@ -35,6 +35,7 @@ from runners.gpu.units import unpacked
 from runners.kernel_codes import alone
 from runners.replay.walks_file import read_walks
 from tests.support.cuda_compiler import translator
+from tests.support.slow import counted
 from tests.support.space_plans import first_walks
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.support.targets import HOPPER
@@ -61,14 +62,16 @@ def check_nothing_spills(compiler: Literal["NVRTC", "nvcc"], program: Program, p
         assert (found.spills, found.private) == (0, 0), (compiler, kernel.name, plan.to_json())
 
 
-@pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in ALL_NAMES])
-def test_default_plans_and_starts_spill_nothing(name: str) -> None:
-    """All that a search at level o2 starts with, several time steps per launch included, and the default plan."""
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, FEW, 4, 1000))
+def test_default_plans_and_starts_spill_nothing(name: str, count: int) -> None:
+    """`count` of all that a search at level o2 starts with, several time steps per launch included, and the default
+    plan.
+    """
     translator(Nvrtc)
     program = problem(name, ODD_SIZES[name]).program
     starts = first_walks(program, "o2", HOPPER)
     assert any(isinstance(plan.schedule, TimeTiles) for plan in starts) == (name in STENCILS)
-    for plan in (default_plan(program, HOPPER), *starts):
+    for plan in (default_plan(program, HOPPER), *starts[::-(-len(starts) // count)]):
         check_nothing_spills("NVRTC", program, plan)
 
 
