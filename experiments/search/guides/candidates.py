@@ -102,21 +102,20 @@ def _cover(extent: int) -> int:
 
 
 def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> Sizes:
-    """Return the ways `found`, which differ in tile and block only, as arrays for an output with these extents and
-    axes. All of them keep sums in registers, or none.
-    """
+    """Return the ways `found`, which are all of one level, as arrays for an output with these extents and axes."""
     tile, block = _column(extents, len(found)), np.ones((len(extents), len(found)))
     for k, way in enumerate(found):
         for axis, points, threads in zip(axes, way.tile, way.block, strict=True):
             tile[axis, k], block[axis, k] = min(points, extents[axis]), threads
-    level, walk = found[0].level, found[0].walk
-    step = (axes[walked(len(axes))], walk) if walk else None
+    level = found[0].level
+    steps = np.array([way.walk or np.inf for way in found], dtype=float)
+    step = (axes[walked(len(axes))], steps) if np.isfinite(steps).any() else None
     team = np.ones_like(block) if level == "thread" else block
     if level == "sub-group" and (lanes := sub_group(found[0].block)) is not None:
         team = np.ones_like(block)
         for axis, threads in zip(axes, lanes, strict=True):
             team[axis] = threads
-    return Sizes(tile, block, team, level, step, keeps_sums(found[0], axes, extents))
+    return Sizes(tile, block, team, level, step, np.array([keeps_sums(way, axes, extents) for way in found]))
 
 
 def _column(extents: Sequence[int], count: int) -> Numbers:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.guides.candidates import Way, keeps_sums, sizes, ways
+from experiments.search.guides.candidates import Way, sizes, ways
 from generator.dataflow import Dataflow
+from generator.nest import Level
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, flat
 from metrics.costs.learned.features import minimum_points
@@ -119,9 +120,9 @@ class Tables:
         group, extents, costs = self.group(key), self.flow.array(key.output).extents, np.empty(len(found))
         if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
             return Table(axes, found, np.full(len(found), np.inf))
-        alike: dict[Hashable, list[int]] = {}
+        alike: dict[Level, list[int]] = {}
         for k, way in enumerate(found):
-            alike.setdefault((way.level, way.walk, keeps_sums(way, axes, extents)), []).append(k)
+            alike.setdefault(way.level, []).append(k)
         for some in alike.values():
             made = layout(group, self.device, sizes([found[k] for k in some], axes, extents))
             costs[some] = np.where(_possible(made), self.scorer.score(made), np.inf)

@@ -147,7 +147,7 @@ def _own(made: Layout, stage: str) -> dict[str, Numbers]:
     block = made.sizes.block if output else made.sizes.team
     threads = block[along[-1]] if along and along[-1] >= 0 else one
     waits = made.sizes.level != "thread" and bool(made.group.members)
-    kept = output and made.sizes.sums
+    in_memory = np.where(made.sizes.sums, 0.0, one) if output else one
     row = box[-1] if len(box) else one
     return {
         "threads_along_x": threads,
@@ -157,7 +157,7 @@ def _own(made: Layout, stage: str) -> dict[str, Numbers]:
         "steps_per_tile": made.steps,
         "barriers": one * waits * made.blocks * made.teams * made.steps * len(made.group.members),
         "arithmetic_per_point": one * node.arithmetic,
-        "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces and not kept else 0.0),
+        "sums_in_memory": in_memory * (rounds_of(made.flow, stage) if node.reduces else 0.0),
         **{name: one * value for name, value in _text(made, stage).items()},
         "waiting": _waiting(made),
     }

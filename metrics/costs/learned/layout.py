@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.dataflow import Dataflow, Node
 from generator.nest import Level
@@ -28,15 +29,16 @@ known.
 class Sizes:
     """Ways to cut one kernel: points and threads of a block by dimension of its output (dimensions x ways).
 
-    `team`: the threads that share a tile; `level`, `step` and `sums` as in PlannedKernel, the same for all ways.
+    `team`: the threads that share a tile; `level` as in PlannedKernel, the same for all ways; `sums` too, for each way;
+    `step`: the dimension in which teams walk, and the points of a step of each way (infinite: all of the tile).
     """
 
     tile: Numbers
     block: Numbers
     team: Numbers
     level: Level
-    step: tuple[int, int] | None
-    sums: bool = True
+    step: tuple[int, Numbers] | None
+    sums: NDArray[np.bool_]
 
     @property
     def count(self) -> int:
@@ -46,8 +48,9 @@ class Sizes:
 
 def sizes_of(kernel: PlannedKernel) -> Sizes:
     """Return the only way of a plan."""
-    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, kernel.step,
-                 kernel.sums)
+    step = kernel.step and (kernel.step[0], np.array([kernel.step[1]], dtype=float))
+    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, step,
+                 np.array([kernel.sums]))
 
 
 @dataclass(frozen=True, eq=False)

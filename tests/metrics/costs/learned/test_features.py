@@ -243,18 +243,22 @@ def test_few_threads_leave_lanes_idle() -> None:
 
 
 def test_many_ways_at_once_are_as_one_after_the_other() -> None:
-    group = Group(stencil(), "out", ("mid",))
-    tiles, blocks = [(8, 32), (4, 64), (32, 8)], [(4, 32), (1, 64), (8, 8)]
-    for device in (DEVICE, CPU):
-        both = Sizes(np.array(tiles, dtype=float).T, np.array(blocks, dtype=float).T, np.array(blocks, dtype=float).T,
-                     "block", None)  # fmt: skip
-        table = kernel_features(layout(group, device, both))
-        assert np.isfinite(table).all()
-        assert (table >= 0).all()
-        for k, (tile, block) in enumerate(zip(tiles, blocks, strict=True)):
-            alone = layout_of(PlannedKernel(("S",), group, tile, block, "block", None, None), device)
-            assert isinstance(alone, Layout)
-            np.testing.assert_allclose(kernel_features(alone)[0], table[k])
+    tiles, blocks = [(8, 32), (4, 64), (32, 8), (32, 8)], [(4, 32), (1, 64), (8, 8), (1, 8)]
+    steps, sums = (4, None, 8, 1), (True, False, True, True)
+    rows = (0, np.array([step or np.inf for step in steps]))
+    for group in (Group(stencil(), "out", ("mid",)), Group(summing(), "total")):
+        for device in (DEVICE, CPU):
+            many = np.array(tiles, dtype=float).T, np.array(blocks, dtype=float).T
+            every = kernel_features(layout(group, device, Sizes(*many, many[1], "block", rows, np.array(sums))))
+            assert np.isfinite(every).all()
+            assert (every >= 0).all()
+            for k, (tile, block) in enumerate(zip(tiles, blocks, strict=True)):
+                one = steps[k]
+                step = None if one is None else (0, one)
+                kernel = PlannedKernel(("S",), group, tile, block, "block", step, None, sums=sums[k])
+                alone = layout_of(kernel, device)
+                assert isinstance(alone, Layout)
+                np.testing.assert_allclose(kernel_features(alone)[0], every[k])
 
 
 def test_times_that_are_no_numbers_are_refused() -> None:
@@ -262,6 +266,7 @@ def test_times_that_are_no_numbers_are_refused() -> None:
     shipped = shipped_model().trained
     broken = Learned(Trained(shipped.training, ({**shipped.members[0], "scale": np.full(30, 1e305)},)))
     group, tiles = Group(stencil(), "out", ("mid",)), np.array([[8.0, 4.0], [32.0, 64.0]])
-    assert (broken.score(layout(group, CPU, Sizes(tiles, tiles, tiles, "block", None))) == np.inf).all()
+    sizes = Sizes(tiles, tiles, tiles, "block", None, np.array([True, True]))
+    assert (broken.score(layout(group, CPU, sizes)) == np.inf).all()
     kernel = PlannedKernel(("S",), group, (8, 32), (4, 32), "block", None, None)
     assert broken.judge(kernel, CPU) == Refused("the learned model gives no finite time")
