@@ -113,7 +113,7 @@ def test_a_run_on_a_cluster_is_the_run_on_one_machine(cluster: TestCluster, sour
 
 def test_lost_workers_cost_time_only(cluster: TestCluster, source: Path, tmp_path: Path,
                                      expected: list[tuple[object, Outcome]]) -> None:
-    victim = cluster.worker("deterministic", "victim")
+    victim = cluster.bare_worker("deterministic", "victim")
     cluster.ready("victim")
 
     def kill_under_nanny() -> None:  # the nanny starts another one
@@ -134,7 +134,7 @@ def test_without_workers_a_run_ends_and_can_be_resumed_elsewhere(source: Path, t
         log = Does({5: lambda: one.end(one.processes[1])})
         with pytest.raises(AntuneError, match=r"no worker of .* has had deterministic for 1 s.*antune worker"):
             tune(toy_options(source, device=PAUSED, cluster=one.file), directory, log, parts(wait_s=1))
-        one.worker("deterministic", "new")
+        one.bare_worker("deterministic", "new")
         one.ready("new")
         with pytest.raises(AntuneError, match=r"scheduler .* is lost.*antune resume"):
             resume(directory, None, Does({3: lambda: one.end(one.processes[0])}), parts())
