@@ -105,7 +105,9 @@ def _typical(yardstick: Yardstick, traces: Sequence[Trace], moments: _Floats) ->
     clocks, ranks = [], []
     for trace in traces:
         rank = _ranks(yardstick, trace)
-        clocks.append(np.append(_clock(trace), max(yardstick.end_s, _clock(trace)[-1] if len(rank) else 0.0)))
+        clock = _clock(trace)
+        end_s = max(yardstick.end_s, float(clock[-1]) if len(rank) else 0.0)
+        clocks.append(np.append(clock, end_s))
         ranks.append(np.append(rank, rank[-1] if len(rank) else 0.0))
     fit = IsotonicRegression(out_of_bounds="clip").fit(np.concatenate(clocks), np.concatenate(ranks))
     fitted = np.asarray(fit.predict(moments), dtype=np.float64)
