@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import prod
 
 from generator.arithmetic import TO_FLOAT, TO_HALF
+from generator.emit.arms import with_both_arms
 from generator.emit.body import BodyWriter
 from generator.emit.borders import cut_at_borders
 from generator.emit.compilers import for_compiler, loops_for_compiler
@@ -64,7 +65,8 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
         others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
         streamed = [array for array in kernel.arrays if array.name in kernel.streamed]
         body = with_rows(body, streamed, target.intel_cpu, others)
-    body = with_rolled_loops(in_phases(kernel, body)) if alone and target.intel_cpu else body
+    if alone and target.intel_cpu:
+        body = with_rolled_loops(with_both_arms(kernel, in_phases(kernel, body)))
     found = mentioned(body)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
     names = _names(kernel, arguments, found)

@@ -11,14 +11,12 @@ the pattern of colours on a sensor need. The iterations stay in order, so that a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from generator.emit.names import free_name
+from generator.emit.scopes import Known, Scopes, last_of, scopes_of, split
 from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, map_children, names_of, parts
-from generator.intervals import Interval, Intervals
-from generator.linear import Residues, combination, is_plain, plain_form, residue, simplify, substitute, terms
+from generator.linear import combination, is_plain, plain_form, simplify, substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Declare, For, If, Node, Note, expressions, map_expressions, rounds, walk
 
@@ -30,112 +28,17 @@ _TWO = Int(2)
 
 def in_phases(kernel: LoweredKernel, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return `nodes`, the body of `kernel`, with such innermost loops in pairs of iterations."""
-    indices = zip("bt", (kernel.grid, kernel.block), strict=True)
-    ranges = {f"{letter}{d}": (0, n - 1) for letter, sizes in indices for d, n in enumerate(reversed(sizes))}
-    types: dict[str, str] = {one.name: one.type for one in (*kernel.arrays, *kernel.scalars)}
-    types |= {box.name: box.type for box in kernel.shared}
-    types |= {node.name: node.type for node in walk(nodes) if isinstance(node, Declare)}
-    mentioned = {name for node in walk(nodes) for expr in expressions(node)
-                 for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
-    iterators = {*kernel.iterators, *ranges, *(node.iterator for node in walk(nodes) if isinstance(node, For))}
-    return _Phases(_assigned_once(nodes) - iterators, types, {*types, *mentioned, *iterators}).nodes(
-        nodes, _Known(ranges, {}))
-
-
-def _assigned_once(nodes: tuple[Node, ...]) -> frozenset[str]:
-    """Return the variables of type int that are declared and assigned once."""
-    declared = [node for node in walk(nodes) if isinstance(node, Declare)]
-    counts = Counter(node.name for node in declared) + Counter(
-        node.target.array for node in walk(nodes) if isinstance(node, Assign))
-    return frozenset(node.name for node in declared if node.type == "int" and not node.sizes and counts[node.name] == 2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """Ranges and remainders of indices and iterators."""
-
-    ranges: Mapping[str, Interval]
-    rests: Residues
+    once, types, taken, known = scopes_of(kernel, nodes)
+    return _Phases(once, types, taken).nodes(nodes, known)
 
 
 @dataclass(slots=True)
-class _Phases:
-    """`once`: variables of type int that are assigned once; `facts` and `rests`: ranges and remainders of those met so
-    far. `taken`: all names.
-    """
+class _Phases(Scopes):
+    """Rewrites loops in pairs of iterations."""
 
-    once: frozenset[str]
-    types: Mapping[str, str]
-    taken: set[str]
-    facts: dict[str, Interval] = field(default_factory=dict)
-    rests: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def nodes(self, nodes: Sequence[Node], known: _Known) -> tuple[Node, ...]:
-        """Return `nodes`, inside loops with `known` iterators."""
-        return tuple(new for node in nodes for new in self._node(node, known))
-
-    def _node(self, node: Node, known: _Known) -> tuple[Node, ...]:
-        match node:
-            case If(condition, then, otherwise):
-                return (If(condition, self.nodes(then, known), self.nodes(otherwise, known)),)
-            case For(body=body) if any(isinstance(inner, For) for inner in walk(body)):
-                return (replace(node, body=self.nodes(body, self._inside(node, known))),)
-            case For():
-                return self._loop(node, known)
-            case Assign(target=Load(name, ()), value=value) if name in self.once and not node.op:
-                self.facts[name] = self.intervals().integer(value, known.ranges)
-                rest = self.rest(self.named(value), known)
-                if rest is not None:
-                    self.rests[name] = rest, 2
-                return (node,)
-            case _:
-                return (node,)
-
-    def intervals(self) -> Intervals:
-        """Return the ranges of expressions by what is known of variables."""
-        return Intervals(self.facts, self.types)
-
-    def _inside(self, loop: For, known: _Known) -> _Known:
-        """Return what is known inside of `loop`."""
-        ranges = {name: one for name, one in known.ranges.items() if name != loop.iterator}
-        rests = {name: one for name, one in known.rests.items() if name != loop.iterator}
-        last, find = _last(loop), self.intervals().integer
-        if last is not None and loop.step > 0:
-            ranges[loop.iterator] = find(loop.start, known.ranges)[0], find(last, known.ranges)[1]
-        if isinstance(loop.start, Int):
-            rests[loop.iterator] = loop.start.value % loop.step, abs(loop.step)
-        return _Known(ranges, rests)
-
-    def named(self, expr: Expr, but: Collection[str] = ()) -> Expr:
-        """Return `expr` with names in place of variables of type int that are assigned once, `but` some."""
-        if isinstance(expr, Load) and not expr.index and expr.array in self.once and expr.array not in but:
-            return Name(expr.array)
-        return map_children(expr, lambda child: self.named(child, but))
-
-    def rest(self, expr: Expr, known: _Known) -> int | None:
-        """Return the remainder of `expr`, in names, divided by 2; None if it is not known."""
-        match expr:
-            case Binary("min" | "max", left, right) | Select(_, left, right):
-                found = self.rest(left, known)
-                return found if found == self.rest(right, known) else None
-            case _ if not is_plain(expr):
-                return None
-            case _:
-                pass
-        form, total = _split(expr)
-        odd = [atom for atom, factor in form.items() if factor % 2]
-        if odd == [expr]:
-            return residue(expr, 2, {**self.rests, **known.rests})
-        for atom in odd:
-            one = self.rest(atom, known)
-            if one is None:
-                return None
-            total += one
-        return total % 2
-
-    def _loop(self, loop: For, known: _Known) -> tuple[Node, ...]:
-        """Return an innermost loop in pairs of iterations, if that makes it simpler."""
-        last = _last(loop)
+    def innermost(self, loop: For, known: Known) -> tuple[Node, ...]:
+        """Return a loop in pairs of iterations, if that makes it simpler."""
+        last = last_of(loop)
         if last is None or not self._can_be_paired(loop, last):
             return (loop,)
         count = self.named(simplify(Binary("+", Binary("-", last, loop.start), Int(1))))
@@ -143,7 +46,7 @@ class _Phases:
             return (loop,)
         whole = Name(free_name(f"{loop.iterator}_pair", self.taken))
         most = self.intervals().integer(count, {**known.ranges, **self.facts})[1] // 2
-        inside = _Known({**known.ranges, **self.facts, whole.name: (0, max(0, most - 1))}, known.rests)
+        inside = Known({**known.ranges, **self.facts, whole.name: (0, max(0, most - 1))}, known.rests)
         first = Binary("+", self.named(loop.start), Binary("*", _TWO, whole))
         changed = _changed(loop)
         copies = [_Copy(self, inside, loop.iterator, whole, simplify(Binary("+", first, Int(phase))), changed)
@@ -190,7 +93,7 @@ class _Phases:
         return tuple(replace(node, name=names[node.name]) if isinstance(node, Declare) else node
                      for node in map_expressions(body, put))
 
-    def _remainder(self, loop: For, last: Expr, count: Expr, known: _Known) -> tuple[Node, ...]:
+    def _remainder(self, loop: For, last: Expr, count: Expr, known: Known) -> tuple[Node, ...]:
         """Return what is left after the pairs: the last iteration, if their number is odd."""
         if self.rest(count, known) == 0:
             return ()
@@ -208,7 +111,7 @@ class _Copy:
     """
 
     phases: _Phases
-    known: _Known
+    known: Known
     iterator: str
     whole: Name
     value: Expr
@@ -249,15 +152,15 @@ class _Copy:
         found = self._sum(inner)
         return None if found is None else self.phases.rest(found, self._with_pairs())
 
-    def _with_pairs(self) -> _Known:
-        return _Known(self.known.ranges, {**self.known.rests, self.whole.name: (0, 1)})
+    def _with_pairs(self) -> Known:
+        return Known(self.known.ranges, {**self.known.rests, self.whole.name: (0, 1)})
 
     def _divided(self, op: str, inner: Expr) -> Expr | None:
         """Return `inner / 2`, `inner % 2` or `inner & 1`; None if it stays a division."""
         found = self._sum(inner)
         if found is None:
             return None
-        form, constant = _split(found)
+        form, constant = split(found)
         factor = form.pop(self.whole, 0)
         rest = combination(form, constant)
         parity = self.phases.rest(found, self._with_pairs())
@@ -270,23 +173,6 @@ class _Copy:
         if all(one % 2 == 0 for one in form.values()):
             half = combination({atom: one // 2 for atom, one in form.items()}, constant // 2)
         return simplify(Binary("+", Binary("*", Int(factor // 2), self.whole), half))
-
-
-def _split(expr: Expr) -> tuple[dict[Expr, int], int]:
-    """Return the terms of a sum with their factors, and its constant."""
-    form = terms(expr)
-    return {atom: factor for atom, factor in form.items() if atom is not None}, form.get(None, 0)
-
-
-def _last(loop: For) -> Expr | None:
-    """Return the last value of its iterator; None if the condition is of another kind."""
-    match loop.condition:
-        case Binary("<=", Name(name), bound) if name == loop.iterator:
-            return bound
-        case Binary("<", Name(name), bound) if name == loop.iterator:
-            return simplify(Binary("-", bound, Int(1)))
-        case _:
-            return None
 
 
 def _chosen(expr: Expr) -> Expr:
