@@ -263,10 +263,10 @@ def test_the_same_numbers_make_the_same_files(finished: Path, tmp_path: Path) ->
 
 
 def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
-    """A run that would go on for long, with its live view; the process and the address."""
+    """A run that would go on for long, with its live view; the process and the address. Its explorer loads little."""
     (folder / "mv.c").write_text(GENERATOR)
     return live_process("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000,
-                        "--out", folder / "run", *words)
+                        "--explorer", "genetic", "--out", folder / "run", *words)
 
 
 def live_process(*words: object) -> tuple[subprocess.Popen[str], str]:
