@@ -25,13 +25,17 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Leaf
 from generator.polyhedral.memory.diagonals import with_inner_tiles
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
+from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.time_tiles import TimeTiles
 from tests.support.hyperplanes import SEIDEL_TILES
 from tests.support.suite import ODD_SIZES, TARGET, large_program, problem
 
-SEIDEL = problem("seidel-2d", ("TSTEPS=5", "N=20")).program
 STEPS, N = 5, 20
+
+
+def seidel() -> Program:
+    return problem("seidel-2d", (f"TSTEPS={STEPS}", f"N={N}")).program
 
 
 def tiles_of(sizes: tuple[int, int, int]) -> dict[int, set[tuple[int, ...]]]:
@@ -46,8 +50,8 @@ def tiles_of(sizes: tuple[int, int, int]) -> dict[int, set[tuple[int, ...]]]:
 @pytest.mark.parametrize("sizes", [(2, 8, 16), (1, 4, 4), (4, 4, 8)])
 def test_blocks_with_work(sizes: tuple[int, int, int]) -> None:
     tiles, schedule = tiles_of(sizes), Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))
-    [alone] = parallelism(SEIDEL, Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 1)),)))
-    [inside] = parallelism(SEIDEL, Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 2), diagonals=True),)))
+    [alone] = parallelism(seidel(), Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 1)),)))
+    [inside] = parallelism(seidel(), Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 2), diagonals=True),)))
     assert alone.launches == inside.launches == len(tiles) and alone.threads == 1
     assert alone.blocks == inside.blocks == sum(map(len, tiles.values())) / len(tiles)
     numbers = sorted(map(len, tiles.values()))
@@ -58,7 +62,7 @@ def test_blocks_with_work(sizes: tuple[int, int, int]) -> None:
 
 def test_blocks_of_many_launches_are_counted_for_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "MOST_LAUNCHES", 5)
-    [found] = parallelism(SEIDEL, Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),)))
+    [found] = parallelism(seidel(), Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),)))
     assert found.counts is not None and found.counts.launches <= 5 < found.launches
 
 
@@ -80,7 +84,7 @@ def test_millions_of_launches_are_not_enumerated() -> None:
     ((2, 8, 16), (1, 4), 2), ((4, 8, 16), (2, 2), 4)])
 def test_threads_of_a_tile(sizes: tuple[int, int, int], block: tuple[int, int], inner: int) -> None:
     """All three rows are summed up; the longest, the first of equal ones, follows from the others."""
-    [whole] = schedule_kernels(SEIDEL, Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))).kernels
+    [whole] = schedule_kernels(seidel(), Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))).kernels
     part, free = with_inner_tiles(whole, inner), [row for row in range(3) if row != sizes.index(max(sizes))]
     sizes = (sizes[0] // min(inner, sizes[0]), sizes[1] // inner, sizes[2] // inner) if inner > 1 else sizes
     work: dict[int, dict[tuple[int, ...], int]] = defaultdict(lambda: defaultdict(int))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Name
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.assemble import lower
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import model
@@ -53,22 +55,33 @@ def plan_of(name: str, tile: tuple[int, ...], block: tuple[int, ...], combine: C
     return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))
 
 
-PLANS: dict[str, tuple[str, Plan]] = {
-    "copies and atomic updates": ("product", plan_of("product", (1, 4, 4), (1, 2, 2), shared=True)),
-    "copies": ("three parallel loops", plan_of("three parallel loops", (2, 2, 4), (1, 2, 2), shared=True)),
-    "full and partial tiles": ("backwards", plan_of("backwards", (4, 4), (2, 2))),
-    "low ends": ("offsets", plan_of("offsets", (6, 6), (3, 2))),
-    "in shared memory": ("columns", plan_of("columns", (4, 4), (2, 4), "shared")),
-    "in time": ("sums in time", plan_of("sums in time", (3, 4), (3, 2), "shared")),
-    "odd sizes": ("int product", plan_of("int product", (4, 5), (2, 5), "shared")),
-    "shuffles": ("long rows", plan_of("long rows", (2, 64), (1, 64), "shuffle")),
+PLANS: dict[str, tuple[str, Callable[[], Plan]]] = {
+    "copies and atomic updates": ("product", partial(plan_of, "product", (1, 4, 4), (1, 2, 2), shared=True)),
+    "copies": ("three parallel loops", partial(plan_of, "three parallel loops", (2, 2, 4), (1, 2, 2), shared=True)),
+    "full and partial tiles": ("backwards", partial(plan_of, "backwards", (4, 4), (2, 2))),
+    "low ends": ("offsets", partial(plan_of, "offsets", (6, 6), (3, 2))),
+    "in shared memory": ("columns", partial(plan_of, "columns", (4, 4), (2, 4), "shared")),
+    "in time": ("sums in time", partial(plan_of, "sums in time", (3, 4), (3, 2), "shared")),
+    "odd sizes": ("int product", partial(plan_of, "int product", (4, 5), (2, 5), "shared")),
+    "shuffles": ("long rows", partial(plan_of, "long rows", (2, 64), (1, 64), "shuffle")),
 }
 NEVER_HARMLESS = ("plain update", "condition dropped", "only full tiles", "limit dropped", "fewer lanes")
 
 
+@lru_cache
+def planned(name: str) -> tuple[str, Plan]:
+    found, make = PLANS[name]
+    return found, make()
+
+
+def kernels_of(name: str) -> tuple[LoweredKernel, ...]:
+    found, plan = planned(name)
+    return lowered_kernels(program(found), plan)
+
+
 def outcome(name: str, fault: Fault, number: int) -> str:
     """What the interpreter says of a plan whose kernel `number` has a fault; "unseen" if nothing."""
-    found, plan = PLANS[name]
+    found, plan = planned(name)
     kernels = [fault.kernel if n == number else k for n, k in enumerate(lowered_kernels(program(found), plan))]
     device = Device(program(found), tuple(kernels), np.random.default_rng(1))
     try:
@@ -82,7 +95,7 @@ def outcome(name: str, fault: Fault, number: int) -> str:
 def studied(name: str) -> tuple[tuple[Fault, str], ...]:
     """All faults of all kernels of a plan, with what came of them."""
     return tuple((fault, outcome(name, fault, number))
-                 for number, kernel in enumerate(lowered_kernels(program(PLANS[name][0]), PLANS[name][1]))
+                 for number, kernel in enumerate(kernels_of(name))
                  for fault in faults(kernel))
 
 
@@ -97,8 +110,7 @@ def test_faults_in_kernels(name: str) -> None:
 
 
 def test_every_kind_of_fault_is_tried() -> None:
-    kinds = {fault.kind for name, plan in PLANS.values() for kernel in lowered_kernels(program(name), plan)
-             for fault in faults(kernel)}
+    kinds = {fault.kind for name in PLANS for kernel in kernels_of(name) for fault in faults(kernel)}
     assert kinds == {*NEVER_HARMLESS, "barrier dropped", "number changed", "element shifted", "first value changed",
                      "choice dropped"}
 
@@ -130,7 +142,7 @@ def test_faults_are_refused_for_what_they_are() -> None:
 
 
 def test_a_kernel_without_faults_passes() -> None:
-    for name, plan in PLANS.values():
+    for name, plan in map(planned, PLANS):
         device = Device(program(name), lowered_kernels(program(name), plan), np.random.default_rng(1))
         device.run(lower(program(name), plan, TARGET).host, {})
         assert not differences(program(name), device.memory, run_original(program(name)))
