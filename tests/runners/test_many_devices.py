@@ -26,7 +26,7 @@ from runners.pool_runner import DeviceRunner
 from runners.pools import LocalDevices
 from runners.processes import Finished, Task, WorkerPool, wait_for
 from runners.registry import check_place, find_devices, open_place
-from tests.support.runners import ALSO_GOOD, CRASH_CHECK, GOOD, QUICK, SLEEPY, WRONG, lower_by_hand, plan, scale_problem
+from tests.support.runners import ALSO_GOOD, CRASH_CHECK, GOOD, LOOP, QUICK, WRONG, lower_by_hand, plan, scale_problem
 from tests.support.runs import Log, ToyRunner, toy_info, toy_options, toy_parts
 
 
@@ -153,7 +153,7 @@ def twins(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[DeviceInfo, ...]]:
 def test_two_devices_share_the_work(twins: tuple[DeviceInfo, ...], tmp_path: Path) -> None:
     first, *others = twins
     assert [other.key for other in others] == [f"{first.key}#2"]
-    kinds = (GOOD, ALSO_GOOD, WRONG, SLEEPY, CRASH_CHECK)
+    kinds = (GOOD, ALSO_GOOD, WRONG, LOOP, CRASH_CHECK)
     runner = DeviceRunner(scale_problem(), first, QUICK, tmp_path, 2, lower_by_hand, others=others)
     try:
         outcomes = dict(runner.evaluate([Job(number, plan(kind)) for number, kind in enumerate(kinds)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -46,7 +47,7 @@ def worker(greeting: str) -> Handler:
 def misbehave(task: str) -> None:
     match task:
         case "hold":
-            sum(range(10**13))  # like isl: a C function that holds the interpreter lock
+            ctypes.PyDLL(None).sleep(3600)  # like isl: a C function that holds the interpreter lock
         case "sleep":
             time.sleep(1.2)
         case "eat":
