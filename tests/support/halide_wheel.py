@@ -74,7 +74,7 @@ class Recording:
         self.images[name] = self.module.ImageParam(kind, dimensions, name)
         return self.images[name]
 
-    def Buffer(self, values: Any, name: str) -> Any:  # Halide's name
+    def Buffer(self, values: Any, name: str = "") -> Any:  # Halide's name
         """Return a table, and keep its values, which Halide does not."""
         self.tables.append(values)
         return self.module.Buffer(values, name)
