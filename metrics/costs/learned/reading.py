@@ -58,24 +58,26 @@ class _Boxes:
 @lru_cache(maxsize=1024)
 def _boxes(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Boxes:
     reads, rank = flat(flow, stage, inlined).reads, len(flow.array(stage).extents)
-    slopes: list[list[float]] = []
+    slopes: list[tuple[float, ...]] = []
     width: list[float] = []
     limits: list[int] = []
     first: list[int] = []
     for read in reads:
         first.append(len(width))
         for reach, limit in zip(read.reach, flow.array(read.array).extents, strict=True):
-            slopes.append([abs(slope) for slope in reach.slopes])
+            slopes.append(reach.slopes)
             width.append(reach.high - reach.low)
             limits.append(limit)
         if not read.reach:  # a scalar
-            slopes.append([0.0] * rank)
+            slopes.append(())
             width.append(0.0)
             limits.append(1)
     ends = [*first[1:], len(width)]
-    return _Boxes(np.array(slopes, dtype=float).reshape(-1, rank), np.array(width, dtype=float)[:, None],
-                  np.array(limits, dtype=float)[:, None], np.array(first, dtype=np.intp),
-                  np.array(ends, dtype=np.intp) - 1)  # fmt: skip
+    table = np.zeros((len(slopes), rank))
+    for row, some in zip(table, slopes, strict=True):
+        row[:len(some)] = np.abs(some)  # none, where a scalar is inlined that reads an array
+    return _Boxes(table, np.array(width, dtype=float)[:, None], np.array(limits, dtype=float)[:, None],
+                  np.array(first, dtype=np.intp), np.array(ends, dtype=np.intp) - 1)
 
 
 def footprint(made: Layout, stage: str, extents: Numbers, stored: bool = False) -> Footprint:

@@ -261,6 +261,17 @@ def test_many_ways_at_once_are_as_one_after_the_other() -> None:
                 np.testing.assert_allclose(kernel_features(alone)[0], every[k])
 
 
+def test_a_scalar_is_a_stage_of_one_element() -> None:
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    corner, out = hl.Func("corner"), hl.Func("out")
+    corner[()] = image[3, 4] * 2.0
+    out[x, y] = image[x, y] * corner[()]
+    flow = dataflow(program_of([out], (64, 32), "scalar"))
+    found = features(cut(Group(flow, "corner"), (), ()))["corner"]
+    agrees(found, {"unique_bytes_read_per_point": 4, "unique_global_bytes_read_per_realization": 4,
+                   "unique_global_lines_read_per_thread": 1, "num_global_mem_loads_per_block": 1})
+
+
 def test_times_that_are_no_numbers_are_refused() -> None:
     """Whatever the weights are, a search goes on."""
     shipped = shipped_model().trained
