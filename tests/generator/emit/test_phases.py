@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.suites.image_pipelines import pipeline
 from generator.emit.phases import LEAST_TRIPS, in_phases
 from generator.expr import Binary, Expr, Int, Load, Name, Select, evaluate, map_children, names_of, parts
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering import lower
-from generator.lowering.heuristics.starts import start_plans
 from generator.nest import Assign, Declare, For, If, Node, Note, expressions, walk
-from generator.schedules.stages import Stages
-from tests.support.suite import small_problem
-from tests.support.targets import CPU
 
 X, Y, B = Name("x"), Name("y"), Name("b0")
 ZERO, TWO, END = Int(0), Int(2), Int(63)
@@ -213,12 +207,3 @@ def test_all_loops_do_what_they_did(data: st.DataObject) -> None:
     nodes = (Declare("at", "int", ()), Assign(Load("at"), "", offset),
              loop(loop(*body, start=Int(start), last=end), last=Int(2), iterator="y"))
     assert_same(nodes, paired(*nodes))
-
-
-def test_only_where_a_thread_of_intels_runtime_is_alone() -> None:
-    program, intel = small_problem(pipeline("camera_pipe"))[0].program, replace(CPU, intel_cpu=True)
-    plan = start_plans(program, intel, Stages())[0]
-    mosaic = replace(plan, kernels=tuple(replace(kernel, tile=(32, 64)) if kernel.statements == ("S11",) else kernel
-                                         for kernel in plan.kernels))
-    assert "x_point_pair" in lower(program, mosaic, intel).source
-    assert "x_point_pair" not in lower(program, mosaic, CPU).source
