@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ class Known:
 
 
 @dataclass(slots=True)
-class Scopes:
+class Scopes(ABC):
     """A walk over a kernel. `once`: variables of type int that are assigned once; `facts` and `rests`: ranges and
     remainders of those met so far. `types`: those of arrays and variables. `taken`: all names.
     """
@@ -55,9 +56,9 @@ class Scopes:
             case _:
                 return (node,)
 
+    @abstractmethod
     def innermost(self, loop: For, known: Known) -> tuple[Node, ...]:
         """Return what replaces an innermost loop, in which other names are `known`."""
-        raise NotImplementedError
 
     def intervals(self) -> Intervals:
         """Return the ranges of expressions by what is known of variables."""

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from generator.emit.names import free_name
+from generator.emit.scopes import last_of
 from generator.expr import Binary, Expr, Int, Load, Name, loads_of, names_of
 from generator.linear import residue, simplify, substitute
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Streamed, expressions, rounds, walk
@@ -146,7 +147,7 @@ class _Rows:
         """Return the assignments whose targets are neighbours in successive iterations, if parts of their rows may be
         stored later than the loop says.
         """
-        last, inside = _last(loop), [n for n in walk(loop.body) if isinstance(n, Assign | Atomic)]
+        last, inside = last_of(loop), [n for n in walk(loop.body) if isinstance(n, Assign | Atomic)]
         changed = {node.target.array for node in inside} | {name for n in walk(loop.body) for name in _declared(n)}
         if loop.step != 1 or last is None or _uses(loop.start, changed) or _uses(last, changed):
             return []
@@ -177,7 +178,7 @@ class _Rows:
         part = free_name(f"{loop.iterator}_part", self.taken)
         self.taken.add(part)
         before = self._before(stores[0].target, loop, size)
-        last = _last(loop)
+        last = last_of(loop)
         assert last is not None
         first: Expr = Name(part) if before == Int(0) else Binary("max", Name(part), loop.start)
         end = Binary("min", simplify(Binary("+", Name(part), Int(size - 1))), last)
@@ -224,17 +225,6 @@ class _Rows:
 
 def _size(array: Array) -> int:
     return ELEMENT_BYTES[array.type]
-
-
-def _last(loop: For) -> Expr | None:
-    """Return the last value of the iterator; None if the condition is of another kind."""
-    match loop.condition:
-        case Binary("<=", Name(name), bound) if name == loop.iterator:
-            return bound
-        case Binary("<", Name(name), bound) if name == loop.iterator:
-            return simplify(Binary("-", bound, Int(1)))
-        case _:
-            return None
 
 
 def _most_trips(loop: For, last: Expr) -> int:

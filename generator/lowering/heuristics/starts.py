@@ -125,11 +125,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     points = partial(_kernel, _POINTS)
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
-        points,
-        _filling,
-        *((_later,) if target.copies_asynchronously else ()),
-        _outer,
-    ]
+        points, _filling, *((_later,) if target.copies_asynchronously else ()), _outer]
     if target.shares_host_cores:
         makers = [
             partial(_kernel, _ROWS),
@@ -230,9 +226,8 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     for d, least in (*first, *((d, 1) for d in dims)):
         while tile[d] > least and shape.shared_bytes(tuple(tile), 1, copies=False) > room:
             tile[d] //= 2
-    return KernelPlan(
-        shape.statements, tuple(tile), (1,) * len(tile), points_inside=shape.steps and prod(tile) > 1, order=order
-    )
+    return KernelPlan(shape.statements, tuple(tile), (1,) * len(tile), order=order,
+                      points_inside=shape.steps and prod(tile) > 1)
 
 
 def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
