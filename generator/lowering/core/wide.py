@@ -141,7 +141,8 @@ def _steps(loop: For, width: int) -> _Steps | None:
         if isinstance(count, Int) and count.value > 0 and count.value % width == 0:
             others = [Binary("<=", ends[number], end) for k, end in enumerate(ends) if k != number]
             whole = reduce(lambda a, b: Binary("&&", a, b), others) if others else None
-            return _Steps(loop, loop.start, count.value, whole)
+            exact = replace(loop, condition=Binary("<=", Name(loop.iterator), ends[number])) if others else loop
+            return _Steps(exact, loop.start, count.value, whole)
     return None
 
 

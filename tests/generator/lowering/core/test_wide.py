@@ -11,7 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
 from generator.linear import residue
 from generator.lowering.analysis.facts import kernel_facts
-from generator.nest import Assign, walk
+from generator.nest import Assign, For, walk
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import run_original
@@ -123,6 +123,20 @@ def test_what_is_left_of_a_sum() -> None:
     assert residue(Binary("+", four, k), 4, {}) is None
     assert residue(Binary("+", four, k), 4, {"k": (1, 4)}) == residue(Binary("+", four, k), 4, {"k": (1, 8)}) == 1
     assert residue(Binary("+", four, k), 4, {"k": (0, 2)}) is None
+
+
+def test_a_sum_in_whole_tiles_has_a_constant_number_of_steps() -> None:
+    """Compilers unroll a loop completely only if they know how often it runs: its end is that of the tile, not the
+    minimum with the end of the sum.
+    """
+    text = "for (i = 0; i < 8; i++) for (k = 0; k < 18; k++) s[i] += A[i][k];"
+    program = program_of(scop(text, "float A[8][20], s[8];"))
+    kernel = KernelPlan(("S0",), (4,), (2,), inner_tile=8, unroll=8, vector=4)
+    [lowered] = lowered_kernels(program, Plan(ScheduleChoice(), (kernel,)))
+    steps = [node for node in walk(lowered.body) if isinstance(node, For) and node.step == 4]
+    ends = [node.condition.right for node in steps if isinstance(node.condition, Binary)]
+    assert steps
+    assert [end for end in ends if isinstance(end, Binary) and end.op == "min"] == []
 
 
 def test_other_widths_are_refused() -> None:
