@@ -22,6 +22,7 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.common_passes import common_passes, has_all_loops, joined
 from generator.lowering.heuristics.row_sums import row_sums
 from generator.lowering.heuristics.split_sums import few_sums
 from generator.lowering.heuristics.starts import (
@@ -41,6 +42,7 @@ from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.partition import level
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Partition
 from generator.schedules.schedule import Schedule
 from generator.target import Target
 from graph.o1 import preferences_of_reductions
@@ -181,11 +183,34 @@ class _Starts:
         return tuple(dict.fromkeys((serial_schedule(self.program, self.target, schedule), schedule)))
 
     def _of_sums(self) -> Iterator[Plan]:
-        """Yield a plan that sums up in parallel and keeps statements separate, if there is one."""
+        """Yield a plan that sums up in parallel and keeps statements separate, if there is one. On GPUs a plan precedes
+        it in which sums share a kernel with statements that pass over the same elements, if there are any.
+        """
         summed = self._summed()
         schedule = self._schedule(preferences_of_reductions(summed)) if summed else None
         if schedule is not None:
-            yield sum_plan(self.program, self.target, schedule)
+            shared = self._with_common_passes(schedule, summed)
+            for one in dict.fromkeys((shared, schedule)):
+                yield sum_plan(self.program, self.target, one)
+
+    def _with_common_passes(self, schedule: Schedule, summed: Sequence[str]) -> Schedule:
+        """Return `schedule` with groups joined that pass over the same elements; itself on CPUs and at level o3."""
+        if self.target.shares_host_cores or not isinstance(schedule, Partition):
+            return schedule
+        for first, second in common_passes(self.program, summed):
+            opened = self._opened(joined(schedule, first, second))
+            if opened is not None and has_all_loops(self.program, opened, (first, second), self.target):
+                schedule = opened
+        return schedule
+
+    def _opened(self, partition: Partition) -> Partition | None:
+        """Return the schedule in the space that has the groups of `partition`; None if there is none."""
+        with suppress(IllegalPlan):  # some group shares no loop
+            preferences = preferences_of_partition(partition, partial(level, self.program))
+            opened = self._schedule({**preferences_of_reductions(partition.reductions), **preferences})
+            if isinstance(opened, Partition) and _statements(opened) == _statements(partition):
+                return opened
+        return None
 
     def _schedule(self, opening: Preferences) -> Schedule | None:
         """Return the schedule of a walk that begins with `opening`; None if there is no such walk."""
@@ -205,3 +230,7 @@ class _Starts:
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:
     """Return at most `FEW` plans, those that use registers first."""
     return sorted(plans, key=lambda plan: not any(kernel.registers for kernel in plan.kernels))[:FEW]
+
+
+def _statements(partition: Partition) -> list[tuple[str, ...]]:
+    return [group.statements for group in partition.groups]

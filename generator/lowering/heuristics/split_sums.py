@@ -5,6 +5,8 @@ different rows share no memory transfers. If the summation is parallel, the whol
 
     rows       terms of a sum are adjacent: a warp reads a piece of a row, combines by shuffles and updates once
     columns    neighbouring sums have adjacent terms: a thread has some columns and sums up a piece of each
+    both       a kernel with sums of both kinds, over the same elements: a row of threads has some rows, of which a
+               thread sums up some columns, and a warp a piece of each row
 
 Every element is read once, so bandwidth is the limit: threads read 16 bytes at a time, several times before they wait.
 """
@@ -34,6 +36,8 @@ _MOST_TERMS, _MOST_ROWS = 512, 4
 _LEAST_DOWN, _MOST_DOWN = 4, 32
 """The least and most terms of a thread in each of its columns: fewer need more atomic updates."""
 _UNROLL = 4
+_MOST_BOTH = 16
+"""The most rows of a block with both kinds of sums, each of which is in a register."""
 
 
 def few_sums(program: Program, target: Target, reductions: Iterable[str]) -> tuple[str, ...]:
@@ -61,13 +65,16 @@ def split_kernel(program: Program, shape: KernelShape, target: Target, order: tu
         return None
     count = len(shape.extents)
     dims = order or tuple(range(count))
-    owned = min(shape.kept, key=len)
+    owners = [kept for kept in shape.kept if len(kept) == min(map(len, shape.kept))]
     extents = tuple(shape.extents[d] for d in dims)
     each = prod(extents) // (target.compute_units * RESIDENT)
     run = _run(program, shape)
-    rows = dims[-1] not in owned
+    rows = any(dims[-1] not in owned for owned in owners)
     tile, block = [1] * count, [1] * count
-    if rows:
+    if rows and any(dims[-1] in owned for owned in owners):
+        block[-1], tile[-1] = LANES * _GROUPS, LANES * _GROUPS * run
+        tile[-2] = min(_cover(extents[-2]), _between(each // run, _LEAST_DOWN, _MOST_BOTH))
+    elif rows:
         block[-1] = LANES if count > 1 else LANES * _GROUPS
         tile[-1] = min(_MOST_TERMS, max(block[-1] * run, _cover(extents[-1])))
         if count > 1:
@@ -75,7 +82,7 @@ def split_kernel(program: Program, shape: KernelShape, target: Target, order: tu
             tile[-2] = block[-2] * _between(each // max(1, tile[-1] // LANES), 1, _MOST_ROWS)
     else:
         block[-1], tile[-1] = LANES, LANES * run
-        summed = max((d for d in range(count) if dims[d] not in owned), default=0)
+        summed = max((d for d in range(count) if dims[d] not in owners[0]), default=0)
         block[summed] = min(_GROUPS, _cover(extents[summed]))
         tile[summed] = block[summed] * _between(each // run, _LEAST_DOWN, _MOST_DOWN)
     lanes: Combine = "shuffle" if target.sub_group >= LANES else "shared"

@@ -16,6 +16,8 @@
     filling   on GPUs: blocked, in runs, with vector accesses and copies a tile ahead, in registers or asynchronous
               ones; the tile is chosen so that all multiprocessors are busy (`filling`)
     outer     on GPUs: the same with 8 x 8 points per thread
+    wide      on GPUs, beside split sums: threads with four neighbours and several rows each, for kernels without inner
+              loops
     down      on GPUs: threads along x, each with several points below each other, for kernels without inner loops
 
 Which one is best depends on device and program; a search starts with all of them.
@@ -84,14 +86,10 @@ _BLOCKED = _Style(
     ((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True
 )
 _OUTER = _Style(
-    ((), (256,), (128, 128), (1, 128, 128)),
-    ((), (64,), (16, 16), (1, 16, 16)),
-    inside=True,
-    shared=True,
-    registers=True,
-    unroll=4,
-    neighbours=4,
+    ((), (256,), (128, 128), (1, 128, 128)), ((), (64,), (16, 16), (1, 16, 16)),
+    inside=True, shared=True, registers=True, unroll=4, neighbours=4,
 )
+_WIDE = _Style(((), (256,), (4, 512), (1, 4, 512)), ((), (256,), (1, 128), (1, 1, 128)), unroll=4, neighbours=4)
 _DOWN = _Style(((), (64,), (16, 64), (4, 4, 64)), ((), (64,), (4, 64), (1, 4, 64)), unroll=4)
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
@@ -127,13 +125,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
         points, _filling, *((_later,) if target.copies_asynchronously else ()), _outer]
     if target.shares_host_cores:
-        makers = [
-            partial(_kernel, _ROWS),
-            _slab,
-            points,
-            partial(_kernel, _STRIPS),
-            partial(_vectors, program),
-        ]
+        makers = [partial(_kernel, _ROWS), _slab, points, partial(_kernel, _STRIPS), partial(_vectors, program)]
         if any(shape.computes for shape in shapes):
             makers[:0] = [_steps, _together, _band]
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
@@ -171,8 +163,15 @@ def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
     plan = Plan(choice, tuple(_kernel(_POINTS, shape, target, ()) for shape in shapes))
     plan = neighbours_along_x(program, plan, target)  # without copies, which the split sums do not have either
     orders = [(shape, plan.kernel(shape.statements).order) for shape in shapes]
-    return Plan(choice, tuple(split_kernel(program, shape, target, order) or _filling(shape, target, order)
+    return Plan(choice, tuple(split_kernel(program, shape, target, order) or _beside_sums(shape, target, order)
                               for shape, order in orders))
+
+
+def _beside_sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return a kernel in vectors, without copies, for one without loops inside, as that which updates a matrix of
+    gemver; others are `_filling`.
+    """
+    return _filling(shape, target, order) if shape.sequential else _kernel(_WIDE, shape, target, order)
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:

@@ -14,9 +14,15 @@ from generator.plan import Plan
 from tests.support.programs import program_of, scop
 from tests.support.targets import HOPPER
 
-DECLARATIONS = "float A[300][512], x[100000], y[100000], w[300], h[16], s; int idx[100000];"
+DECLARATIONS = "float A[300][512], x[100000], y[100000], v[512], z[300], w[300], h[16], s; int idx[100000];"
 ONE = "for (int i = 0; i < 100000; i++) s += x[i] * y[i];"
 ROWS = "for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) w[i] += A[i][j] * x[j];"
+TOGETHER = ("for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) {"
+            " w[i] += A[i][j] * x[j]; v[j] += z[i] * A[i][j]; }")
+TURNED = ROWS + " for (int i = 0; i < 512; i++) for (int j = 0; j < 300; j++) v[i] += A[j][i] * z[j];"
+UPDATED = ("for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) A[i][j] += w[i] * x[j];"
+           " for (int i = 0; i < 512; i++) for (int j = 0; j < 300; j++) v[i] += A[j][i] * z[j];")
+AFTERWARDS = ROWS + " for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) v[j] += A[i][j] * w[i];"
 BINS = "for (int i = 0; i < 100000; i++) h[idx[i]] += x[i];"
 
 
@@ -42,3 +48,17 @@ def test_sums_in_a_fixed_order_are_not_split(body: str) -> None:
     plan = first(body, True)
     assert not getattr(plan.schedule, "reductions", ())
     assert "atomicAdd" not in lower(program_of(scop(body, DECLARATIONS)), plan, HOPPER).source
+
+
+@pytest.mark.parametrize("body", [TOGETHER, TURNED, UPDATED])
+def test_statements_that_pass_over_the_same_elements_share_a_kernel(body: str) -> None:
+    """A kernel each read the matrix twice."""
+    plan = first(body, False, "o2")
+    (kernel,) = plan.kernels
+    assert kernel.statements == ("S0", "S1") and len(kernel.tile) == 2
+    source = lower(program_of(scop(body, DECLARATIONS)), plan, HOPPER).source
+    assert source.count("(const float4 *)&A[") == 1 and "atomicAdd" in source
+
+
+def test_a_sum_that_needs_another_has_a_kernel_of_its_own() -> None:
+    assert [one.statements for one in first(AFTERWARDS, False, "o2").kernels] == [("S0",), ("S1",)]
