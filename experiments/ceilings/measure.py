@@ -39,17 +39,24 @@ def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
         rates.append((type_, rate))
     bandwidths = []
     for size in working_sets(device.target):
-        fastest = max(_best(Probe("sum", "float", size), device, workdir),
-                      _best(Probe("triad", "float", size), device, workdir))
+        fastest = max(_best(probe, device, workdir) for probe in moving(size) if any(shapes(probe, device.target)))
         note(f"{size >> 10} KiB: {fastest * 1e-9:.4g} GB/s")
         bandwidths.append(Bandwidth(size, fastest))
     return Ceilings(device.key, device.driver, utc_now(), tuple(rates), tuple(bandwidths))
 
 
+def moving(size: int) -> tuple[Probe, Probe]:
+    """Return the probes that move `size` bytes per round."""
+    return Probe("sum", "float", size), Probe("triad", "float", size)
+
+
 def working_sets(target: Target) -> tuple[int, ...]:
-    """Return the working sets to measure, in bytes: `WORKING_SETS`, and a larger one for a GPU with a large cache."""
+    """Return the working sets to measure, in bytes: those of `WORKING_SETS` that keep the whole device busy, and a
+    larger one for a GPU with a large cache.
+    """
+    busy = tuple(size for size in WORKING_SETS if any(any(shapes(probe, target)) for probe in moving(size)))
     largest = 1 << max(CACHES_OVER * target.cache_bytes - 1, 0).bit_length()
-    return (*WORKING_SETS, largest) if largest > WORKING_SETS[-1] and not target.shares_host_cores else WORKING_SETS
+    return (*busy, largest) if largest > WORKING_SETS[-1] and not target.shares_host_cores else busy
 
 
 def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
