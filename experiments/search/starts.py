@@ -59,6 +59,10 @@ FEW = 2
 registers.
 """
 
+WIDTHS = (1, 2)
+"""The widths of tiles of split sums on GPUs: wider ones have fewer atomic updates, but leave more multiprocessors idle.
+"""
+
 STREAMS = 2
 """Start plans that are also measured with streaming stores: the most promising ones that can have them."""
 
@@ -120,7 +124,7 @@ class _Starts:
             yield from self._of_stages()
         elif self.options.level == "o1":
             summed = self._summed()
-            of_sums = [sum_plan(self.program, self.target, ScheduleChoice(reductions=summed))] if summed else []
+            of_sums = list(self._sum_plans(ScheduleChoice(reductions=summed))) if summed else []
             if not self.target.shares_host_cores:
                 yield from of_sums  # the other plans leave most of a GPU idle
             for schedule in self._with_serial(ScheduleChoice()):
@@ -183,15 +187,19 @@ class _Starts:
         return tuple(dict.fromkeys((serial_schedule(self.program, self.target, schedule), schedule)))
 
     def _of_sums(self) -> Iterator[Plan]:
-        """Yield a plan that sums up in parallel and keeps statements separate, if there is one. On GPUs a plan precedes
-        it in which sums share a kernel with statements that pass over the same elements, if there are any.
+        """Yield plans that sum up in parallel and keep statements separate, if there are any. On GPUs plans precede
+        them in which sums share a kernel with statements that pass over the same elements, if there are any.
         """
         summed = self._summed()
         schedule = self._schedule(preferences_of_reductions(summed)) if summed else None
         if schedule is not None:
             shared = self._with_common_passes(schedule, summed)
-            for one in dict.fromkeys((shared, schedule)):
-                yield sum_plan(self.program, self.target, one)
+            yield from self._sum_plans(*dict.fromkeys((shared, schedule)))
+
+    def _sum_plans(self, *schedules: Schedule) -> Iterator[Plan]:
+        """Yield the plans of sums of these schedules; on GPUs then those with wider tiles, too."""
+        for wide in (1,) if self.target.shares_host_cores else WIDTHS:
+            yield from (sum_plan(self.program, self.target, schedule, wide) for schedule in schedules)
 
     def _with_common_passes(self, schedule: Schedule, summed: Sequence[str]) -> Schedule:
         """Return `schedule` with groups joined that pass over the same elements; itself on CPUs and at level o3."""

@@ -16,6 +16,7 @@ from generator.decisions.size_lists import (
     LONG,
     PAPER,
     STEPS,
+    SUMS,
     TILES,
     WIDE,
     CandidateSizes,
@@ -87,7 +88,11 @@ def candidates_of(shape: Shape, wide: bool, target: Target, walk: int = 0) -> Ca
     """Return the tile and block sizes for this kind of kernel, which walks so many rows at a time (0: it does not)."""
     if shape.coarse or is_long(shape, wide):
         return TILES if shape.coarse else LONG
-    return PAPER if not wide else WIDE if not target.shares_host_cores else STEPS if walk else HOST
+    if not wide:
+        return PAPER
+    if target.shares_host_cores:
+        return STEPS if walk else HOST
+    return SUMS if shape.reduces else WIDE
 
 
 def is_long(shape: Shape, wide: bool) -> bool:

@@ -53,6 +53,9 @@ STEPS = CandidateSizes(HOST.sizes, 4 * HOST.max_points, True)
 all their colours are a tile of enough steps.
 """
 
+SUMS = CandidateSizes(WIDE.sizes, 4 * WIDE.max_points, True)
+"""For blocks on GPUs that sum up parts of a matrix: those with larger tiles update fewer results in memory."""
+
 LONG = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
 """For kernels whose blocks update private copies: a copy costs the same for a small tile as for a large one."""
 

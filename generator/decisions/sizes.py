@@ -117,5 +117,5 @@ _BLOCK_ROW = Row("powers of two up to the tile",
 SIZES = _Sizes(
     "tile", TILE, TileAndBlock((), ()), sizes("parallel dimension"), lambda _: Offer(()),
     Row("powers of two",
-        "points per block: up to 512 along x and 16384 in all; on CPUs, where one thread may run whole rows, 4096 and"
-        " 65536 (262144 if it walks)"))
+        "points per block: up to 512 along x and 16384 in all (65536 if threads share sums); on CPUs, where one thread"
+        " may run whole rows, 4096 and 65536 (262144 if it walks)"))

@@ -9,6 +9,9 @@ different rows share no memory transfers. If the summation is parallel, the whol
                thread sums up some columns, and a warp a piece of each row
 
 Every element is read once, so bandwidth is the limit: threads read 16 bytes at a time, several times before they wait.
+Atomic updates are the other limit. An H200 has about 40 per nanosecond, in which it reads 110 floats. So a block
+combines what its rows of threads have for a column before it updates the sum, and has as many rows as leave work for
+all multiprocessors.
 """
 
 from __future__ import annotations
@@ -30,14 +33,14 @@ RESIDENT = 2048
 _BYTES = 16
 """The longest access of a thread."""
 _WARPS, _GROUPS = 8, 4
-"""Rows of threads of a block: warps with a row each; groups that share columns."""
+"""Warps of a block, with other rows each; of one that sums up a single dimension."""
 _MOST_TERMS, _MOST_ROWS = 512, 4
 """The longest piece of a row, and the most rows of a warp."""
-_LEAST_DOWN, _MOST_DOWN = 4, 32
-"""The least and most terms of a thread in each of its columns: fewer need more atomic updates."""
+_LEAST_DOWN, _MOST_DOWN = 2, 16
+"""The least and most terms of a thread in each of its columns. With sums of rows, each of its rows is in a register."""
+_BUSY = 1024
+"""Threads of a multiprocessor that read enough at a time: 16 bytes each, several times."""
 _UNROLL = 4
-_MOST_BOTH = 16
-"""The most rows of a block with both kinds of sums, each of which is in a register."""
 
 
 def few_sums(program: Program, target: Target, reductions: Iterable[str]) -> tuple[str, ...]:
@@ -57,9 +60,11 @@ def _reads_once(statement: Statement) -> bool:
                for value in body.computed for load in loads_of(value))
 
 
-def split_kernel(program: Program, shape: KernelShape, target: Target, order: tuple[int, ...]) -> KernelPlan | None:
+def split_kernel(
+    program: Program, shape: KernelShape, target: Target, order: tuple[int, ...], wide: int = 1
+) -> KernelPlan | None:
     """Return a kernel that splits sums over the threads along x, the last dimension of `order`, or over groups of
-    threads; None if it has no sums to split.
+    threads, with tiles of `wide` times the usual width; None if it has no sums to split.
     """
     if not shape.reduces or shape.sequential or not shape.kept:
         return None
@@ -67,27 +72,26 @@ def split_kernel(program: Program, shape: KernelShape, target: Target, order: tu
     dims = order or tuple(range(count))
     owners = [kept for kept in shape.kept if len(kept) == min(map(len, shape.kept))]
     extents = tuple(shape.extents[d] for d in dims)
-    each = prod(extents) // (target.compute_units * RESIDENT)
     run = _run(program, shape)
     rows = any(dims[-1] not in owned for owned in owners)
     tile, block = [1] * count, [1] * count
-    if rows and any(dims[-1] in owned for owned in owners):
-        block[-1], tile[-1] = LANES * _GROUPS, LANES * _GROUPS * run
-        tile[-2] = min(_cover(extents[-2]), _between(each // run, _LEAST_DOWN, _MOST_BOTH))
-    elif rows:
+    if rows and (count == 1 or not any(dims[-1] in owned for owned in owners)):
+        each = prod(extents) // (target.compute_units * RESIDENT)
         block[-1] = LANES if count > 1 else LANES * _GROUPS
         tile[-1] = min(_MOST_TERMS, max(block[-1] * run, _cover(extents[-1])))
         if count > 1:
             block[-2] = min(_WARPS, _cover(extents[-2]))
             tile[-2] = block[-2] * _between(each // max(1, tile[-1] // LANES), 1, _MOST_ROWS)
     else:
-        block[-1], tile[-1] = LANES, LANES * run
-        summed = max((d for d in range(count) if dims[d] not in owners[0]), default=0)
-        block[summed] = min(_GROUPS, _cover(extents[summed]))
-        tile[summed] = block[summed] * _between(each // run, _LEAST_DOWN, _MOST_DOWN)
+        down = count - 2 if rows else max((d for d in range(count) if dims[d] not in owners[0]), default=0)
+        each = _cover(prod(extents) // (target.compute_units * _BUSY * run))
+        block[-1] = LANES
+        tile[-1] = max(LANES, min(_cover(extents[-1]), LANES * run * wide * (2 if each > _MOST_DOWN else 1)))
+        block[down] = min(_WARPS, _cover(extents[down]))
+        tile[down] = min(_cover(extents[down]), block[down] * _between(each, _LEAST_DOWN, _MOST_DOWN))
     lanes: Combine = "shuffle" if target.sub_group >= LANES else "shared"
     return KernelPlan(shape.statements, tuple(tile), tuple(block), order=order, registers=True, run=run, vector=run,
-                      unroll=_UNROLL, combine=lanes if rows else "atomic")
+                      unroll=_UNROLL, combine=lanes)
 
 
 def _run(program: Program, shape: KernelShape) -> int:

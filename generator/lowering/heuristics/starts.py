@@ -152,9 +152,9 @@ def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) ->
                               for shape in kernel_shapes(program, choice, target.dialect)))
 
 
-def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
-    """Return a plan that sums up rows in vectors (on GPUs: splits sums), where `choice` lets terms be reordered. Raises
-    IllegalPlan if isl gives up.
+def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) -> Plan:
+    """Return a plan that sums up rows in vectors (on GPUs: splits sums, in tiles of `wide` times the usual width),
+    where `choice` lets terms be reordered. Raises IllegalPlan if isl gives up.
     """
     shapes = kernel_shapes(program, choice, target.dialect)
     if target.shares_host_cores:
@@ -163,7 +163,7 @@ def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
     plan = Plan(choice, tuple(_kernel(_POINTS, shape, target, ()) for shape in shapes))
     plan = neighbours_along_x(program, plan, target)  # without copies, which the split sums do not have either
     orders = [(shape, plan.kernel(shape.statements).order) for shape in shapes]
-    return Plan(choice, tuple(split_kernel(program, shape, target, order) or _beside_sums(shape, target, order)
+    return Plan(choice, tuple(split_kernel(program, shape, target, order, wide) or _beside_sums(shape, target, order)
                               for shape, order in orders))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -23,6 +24,7 @@ TURNED = ROWS + " for (int i = 0; i < 512; i++) for (int j = 0; j < 300; j++) v[
 UPDATED = ("for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) A[i][j] += w[i] * x[j];"
            " for (int i = 0; i < 512; i++) for (int j = 0; j < 300; j++) v[i] += A[j][i] * z[j];")
 AFTERWARDS = ROWS + " for (int i = 0; i < 300; i++) for (int j = 0; j < 512; j++) v[j] += A[i][j] * w[i];"
+H200 = replace(HOPPER, compute_units=132)
 BINS = "for (int i = 0; i < 100000; i++) h[idx[i]] += x[i];"
 
 
@@ -58,6 +60,25 @@ def test_statements_that_pass_over_the_same_elements_share_a_kernel(body: str) -
     assert kernel.statements == ("S0", "S1") and len(kernel.tile) == 2
     source = lower(program_of(scop(body, DECLARATIONS)), plan, HOPPER).source
     assert source.count("(const float4 *)&A[") == 1 and "atomicAdd" in source
+
+
+@pytest.mark.parametrize("body", [TOGETHER, TURNED, UPDATED])
+def test_a_block_combines_its_rows_before_it_updates_columns(body: str) -> None:
+    """Each row of threads updated the sums of all columns: at 2000 x 2000, a million atomic updates took 25 us."""
+    source = lower(program_of(scop(body, DECLARATIONS)), plan := first(body, False, "o2"), HOPPER).source
+    (kernel,) = plan.kernels
+    assert kernel.block == (8, 32) and "__shared__ float float_parts[32][8]" in source
+
+
+@pytest.mark.parametrize(("size", "tile"), [(400, (16, 128)), (2000, (64, 128)), (8192, (128, 256))])
+def test_blocks_are_as_large_as_leaves_work_for_all_multiprocessors(size: int, tile: tuple[int, ...]) -> None:
+    text = (f"for (int i = 0; i < {size}; i++) for (int j = 0; j < {size}; j++) {{"
+            " w[i] += A[i][j] * x[j]; v[j] += z[i] * A[i][j]; }")
+    arrays = f"float A[{size}][{size}], v[{size}], w[{size}], x[{size}], z[{size}];"
+    options = RunOptions("", Compilation(), Budget(1), level="o2")
+    plans = [walk.plan for walk in PARTS.starts(program_of(scop(text, arrays)), H200, options)]
+    together = [plan.kernels[0].tile for plan in plans if len(plan.kernels) == 1 and len(plan.kernels[0].tile) == 2]
+    assert together == [tile, (tile[0], 2 * tile[1])]
 
 
 def test_a_sum_that_needs_another_has_a_kernel_of_its_own() -> None:
