@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from graph.walk import Walk
 from metrics.outcome import Outcome
@@ -23,3 +23,11 @@ class Explorer(Protocol):
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
         """Take the outcome of `walk`. Called once per walk, in the order of `ask`."""
+
+
+@runtime_checkable
+class PreparingExplorer(Protocol):
+    """An Explorer whose second call of `ask` needs a library that takes long to import."""
+
+    def prepare(self) -> None:
+        """Import it; other threads may use the explorer meanwhile."""

@@ -38,7 +38,7 @@ from explorer.pheromone import Trails
 from explorer.roulette import Roulette
 from explorer.screening import Screen
 from explorer.stepwise import Openings
-from explorer.tree_filter import FilterTree, SplitFilter
+from explorer.tree_filter import FilterTree, SplitFilter, import_trees
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
 from graph.foretelling import foresight_of, foretelling_of
@@ -213,6 +213,11 @@ class Colony:
         self._roulette.forget()
         self._filter.forget()
         self._elite.clear()
+
+    def prepare(self) -> None:
+        """See explorer.base.PreparingExplorer."""
+        if self._options.tree:
+            import_trees()
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
         """See explorer.base.Explorer. A walk that was not asked (a seed) counts like an ant's."""

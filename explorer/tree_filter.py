@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,17 +52,22 @@ class Feature:
     category: tuple[Option, int] | None
 
 
+def import_trees() -> Any:
+    """Return scikit-learn's class of regression trees, whose first import takes a second or more."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor
+
+
 class FilterTree:
     """A fitted tree with its trails."""
 
     def __init__(self, attributes: Attributes, table: Array, costs: Array, deposit: float) -> None:
         """Fit to `costs` (log ms, all finite) of the walks in `table`, at least one. `deposit`: see the module."""
-        from sklearn.tree import DecisionTreeRegressor  # takes a second to import
-
         self._keys = [attribute.key for attribute in attributes.columns]
         self._features = features_of(attributes)
         features = feature_table(table, self._features)
-        tree = DecisionTreeRegressor(min_samples_split=3, random_state=0).fit(features, costs)
+        tree = import_trees()(min_samples_split=3, random_state=0).fit(features, costs)
         grown = tree.tree_
         self._left, self._right = np.array(grown.children_left), np.array(grown.children_right)
         self._feature, self._threshold = np.array(grown.feature), np.array(grown.threshold)

@@ -121,16 +121,18 @@ _HEAD = """(GLOBAL TYPE *A, GLOBAL TYPE *B, GLOBAL TYPE *C)
 _RESULT = """
   TYPE total = 0;
   for (int c = 0; c < CHAINS; c++) total += x[c];
-  for (int i = thread; i < RESULTS; i += BLOCKS * THREADS) B[i] = total / DIVISOR;
+  for (int i = thread % RESULTS; i < RESULTS; i += BLOCKS * THREADS) B[i] = total / DIVISOR; // every thread has one
 }
 """
 _BODIES: dict[ProbeName, str] = {
     "sum": """  TYPE x[CHAINS];
   for (int c = 0; c < CHAINS; c++) x[c] = 0;
-  for (int round = 0; round < ROUNDS; round++)
+  for (int round = 0; round < ROUNDS; round++) {
     for (int k = 0; k < STEPS; k++)
       #pragma unroll
-      for (int c = 0; c < CHAINS; c++) x[c] += A[first + (k * CHAINS + c) * THREADS];""" + _RESULT,
+      for (int c = 0; c < CHAINS; c++) x[c] += A[first + (k * CHAINS + c) * THREADS];
+    AGAIN
+  }""" + _RESULT,
     "triad": """  for (int round = 0; round < ROUNDS; round++)
     for (int k = 0; k < STEPS; k++)
       for (int c = 0; c < CHAINS; c++) {
@@ -199,6 +201,8 @@ def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
         "BLOCKS": shape.blocks,
         "ROUNDS": shape.rounds(probe),
         "LINKS": shape.links,
+        # otherwise a compiler for GPUs keeps a thread's few elements in registers over all rounds
+        "AGAIN": WORDS[target.dialect].array_barrier if shape.threads > 1 else "",
         "RESULTS": RESULTS // shape.lanes,
         "DIVISOR": divisor,
         "COVERED": shape.covered(probe) // shape.lanes,

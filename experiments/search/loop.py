@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import gettempdir
+from threading import Thread
 from typing import Protocol
 
 from experiments.search.checkpoints import Checkpoints, Saved
@@ -35,7 +36,7 @@ from experiments.values.options import Budget, Spent
 from experiments.values.records import Ending, Evaluation, Result
 from experiments.values.stopping import NO_GAINS, Gains, gained
 from experiments.words import command
-from explorer.base import Explorer
+from explorer.base import Explorer, PreparingExplorer
 from generator.errors import AntuneError, InputError
 from generator.plan import Plan
 from graph.walk import Walk, choices_from_json, walk_to_json
@@ -111,7 +112,8 @@ class Search:
             return self._ending()
         self._check_device()
         self.scaled = self.sought.scaled(default, self.outcomes[0])
-        for iteration in count(self._restore() + 1):
+        first = self._restore() + 1
+        for iteration in count(first):
             stored = self.store.asked(iteration)
             asked = self._affordable(iteration) if stored is None else stored
             if asked == 0 or self.interrupt.requested:
@@ -120,6 +122,8 @@ class Search:
             walks = self._walks(iteration, asked)
             if not walks:
                 return "exhausted"
+            if iteration == first:
+                self._prepare(iteration, len(walks))
             batch = self._complete(iteration, walks, asked)
             if not batch:
                 return self._ending()
@@ -186,6 +190,13 @@ class Search:
                 except ValueError:
                     if iteration > self.adopted:
                         raise  # an adopted walk may not exist in this version's space
+
+    def _prepare(self, iteration: int, walks: int) -> None:
+        """Let the explorer import what its next call needs, if there will be one, while the device measures."""
+        disturbs = self.runner.device.target.shares_host_cores
+        spent = Spent(self.asked + walks, iteration, self._elapsed_s(), self.gains)
+        if isinstance(self.explorer, PreparingExplorer) and not disturbs and self.budget.batch(self.ants, spent):
+            Thread(target=self.explorer.prepare, daemon=True).start()
 
     def _explorer_works(self) -> AbstractContextManager[None]:
         return self.checkpoints.working() if self.checkpoints is not None else nullcontext()

@@ -7,9 +7,10 @@ import json
 import os
 import signal
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -28,6 +29,7 @@ from runners.base import NOTHING_KNOWN, Job
 from runners.limits import learned
 from tests.support.runs import (
     DEFAULT,
+    DEVICE,
     PROGRAM,
     REFERENCE,
     TARGET,
@@ -100,6 +102,31 @@ def test_early_stop_and_limits_follow_from_complete_iterations_only(tmp_path: Pa
         assert bounds == learned(NOTHING_KNOWN, before)
         assert bounds.best_ms == min((ms for o in before if (ms := cost_ms(o)) is not None), default=None)
     assert len(runner.bounds[-1].compiled_s) > 5 and runner.bounds[-1].run_s is not None
+
+
+@dataclass
+class Preparing(Told):
+    """An explorer that says when it was prepared."""
+
+    prepared: Event = field(default_factory=Event)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def prepare(self) -> None:
+        self.prepared.set()
+
+
+@pytest.mark.parametrize(("shares_host_cores", "iterations", "prepared"),
+                         [(False, 2, True), (False, 1, False), (True, 2, False)])
+def test_an_explorer_prepares_its_second_call_while_the_device_measures(
+        shares_host_cores: bool, iterations: int, prepared: bool, tmp_path: Path) -> None:
+    explorer, measured = Preparing(), list[bool]()
+    device = replace(DEVICE, target=replace(TARGET, shares_host_cores=shares_host_cores))
+    runner = ToyRunner(before=lambda _: measured.append(explorer.prepared.wait(5.0 if prepared and measured else 0.1)),
+                       device=device)
+    search_in(tmp_path / "run", explorer, runner, Budget(iterations=iterations, evaluations=7), Log())
+    assert measured == [False] + [prepared] * (len(measured) - 1)
 
 
 def test_a_plan_that_is_known_is_not_measured_again(tmp_path: Path) -> None:
