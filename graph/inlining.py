@@ -94,15 +94,15 @@ class Inlining:
         """Return whether `stage` can be inlined, too, within the limits of text and work."""
         return all(one.copies <= MAX_COPIES and one.work <= MAX_WORK
                    and self.sizes.get(context, 0) + one.copies * stage.size <= MAX_SIZE
-                   for context, one in self._of(stage).items())
+                   for context, one in self.of(stage).items())
 
     def take(self, stage: Inlinable) -> None:
         """Make `stage` inline."""
-        self.needed[stage.array] = self._of(stage)
+        self.needed[stage.array] = self.of(stage)
         for context, one in self.needed[stage.array].items():
             self.sizes[context] = self.sizes.get(context, 0) + one.copies * stage.size
 
-    def _of(self, stage: Inlinable) -> dict[str, Needed]:
+    def of(self, stage: Inlinable) -> dict[str, Needed]:
         """Return what every context needs of `stage`."""
         found: dict[str, Needed] = {}
         for reader in stage.readers:

@@ -8,11 +8,10 @@ several reading kernels may be computed in each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import ceil, prod
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from generator.decisions.sizes import AXES, BLOCK, TILE
 from generator.pipeline_graph import StagePlace
@@ -28,8 +27,7 @@ from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
 from graph.states import Asked, Found, State, replayed, walked
-from graph.tables import is_read_once, is_table, is_table_of_stencils
-from graph.together import ROW, Sharable, Sharing, joined, together_answers, together_states
+from graph.together import ROW, Sharable, Sharing, together_answers, together_states
 
 MOST_ROUNDS = 1 << 14
 """The maximum number of iterations in which a thread of a block computes a line."""
@@ -63,7 +61,6 @@ _PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 _ROLES: tuple[Role, ...] = ("own loops", "no loops", "in a reader")
 _LONG = 10
 """The least extent of a dimension that is cut into tiles (unlike colours), as in Halide's prototype."""
-Wish: TypeAlias = "Callable[[StageFacts, Chosen], StagePlace]"
 
 
 class Reader(InlineReader, Protocol):
@@ -108,6 +105,10 @@ class StageFacts(_Array, Protocol):
     @property
     def size(self) -> int:
         """The number of operators, numbers and names in the expression of an element."""
+
+    @property
+    def operations(self) -> int:
+        """Like `size`, but all iterations of reduction loops count."""
 
     @property
     def by_data(self) -> bool:
@@ -233,7 +234,7 @@ class _PipelineSpace:
     @property
     def _deep(self) -> bool:
         """Whether it is asked where parallel loops beyond the third run. A thread of a CPU runs rows anyway."""
-        return self.kernels.wide and not self.kernels.target.shares_host_cores and _is_deep(self.computed)
+        return self.kernels.wide and not self.kernels.target.shares_host_cores and is_deep(self.computed)
 
     def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
@@ -317,62 +318,10 @@ class Chosen:
         return Stages(tuple(computed), reductions)
 
 
-def openings(stages: Sequence[StageFacts], target: Target,
-             computed: Sequence[ComputedArray] = ()) -> tuple[Stages, ...]:
-    """Return typical schedules of programmers for `target`, as starts of a search.
-
-    All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
-    pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
-    that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
-    data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
-    computed twice. On GPUs, the outermost of more than three parallel loops run around launches, if these are few, so
-    that neighbouring threads access neighbours.
-    """
-    wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
-    if target.shares_host_cores:
-        extents = {one.array: one.extents for one in computed}
-        tables = {stage.array for stage in stages if is_table(stage, extents)}
-        looking = {reader.array for stage in stages if stage.array in tables for reader in stage.readers}
-        wishes = tuple(partial(_with_tables, wish, tables) for wish in
-                       (*wishes[:2], lambda stage, chosen: _stencils(stage, chosen, looking)))
-        if any(map(is_table_of_stencils, stages)):
-            wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
-    found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
-    launches = not target.shares_host_cores and _is_deep(computed)
-    return tuple(replace(one, launches=launches) for one in found)
-
-
-def _is_deep(computed: Sequence[ComputedArray]) -> bool:
+def is_deep(computed: Sequence[ComputedArray], least: int = 1) -> bool:
     """Return whether arrays have more than three dimensions, but none so many elements in the outermost ones that
-    launches would take most of the time.
+    launches would take most of the time, and some at least `least` elements in the others.
     """
-    outer = [prod(one.extents[:-_AXES]) for one in computed if len(one.extents) > _AXES]
-    return bool(outer) and max(outer) <= MOST_LAUNCHES
-
-
-def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:
-    chosen = Chosen(target.local_bytes)
-    for stage in reversed(stages):
-        wanted = "root" if stage.lines else wish(stage, chosen)
-        chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
-    schedule = chosen.schedule()
-    return replace(schedule, together=joined(computed, dict(schedule.computed)))
-
-
-def _with_tables(wish: Wish, tables: Collection[str], stage: StageFacts, chosen: Chosen) -> StagePlace:
-    return "root" if stage.array in tables else wish(stage, chosen)
-
-
-def _tiled(stage: StageFacts) -> StagePlace:
-    several = any(reader.elements > 1 or reader.often > 1 for reader in stage.readers)
-    return "block" if several and not stage.by_data else "inline"
-
-
-def _stencils(stage: StageFacts, chosen: Chosen, looking: Collection[str] = ()) -> StagePlace:
-    """Choose by `chosen`, which has the readers of the stage: of a stage inlined in a stencil, neighbours are read,
-    too. `looking`: stages that look up elements of tables, which costs more than other pointwise work.
-    """
-    if stage.by_data or (stage.pointwise and stage.array not in looking):
-        return "inline"
-    return "block" if chosen.spreads(stage) else _tiled(stage)
+    deep = [one.extents for one in computed if len(one.extents) > _AXES]
+    return (bool(deep) and max(prod(extents[:-_AXES]) for extents in deep) <= MOST_LAUNCHES
+            and max(prod(extents[-_AXES:]) for extents in deep) >= least)

@@ -307,10 +307,10 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
 
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
-    """Return the default plan for the schedule that inlines as many stages as possible; None if it is illegal."""
+    """Return the default plan for the first schedule that inlines stages; None if it is illegal."""
     from generator.lowering.heuristics.usual import usual_plan
     from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
-    from graph.pipeline import openings
+    from graph.stage_openings import openings
 
     with suppress(IllegalPlan):
         return usual_plan(program, target, openings(stage_facts(program), target, computed_arrays(program))[0])

@@ -23,6 +23,7 @@ from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.common_passes import common_passes, has_all_loops, joined
+from generator.lowering.heuristics.histograms import parallel_updates
 from generator.lowering.heuristics.row_sums import row_sums
 from generator.lowering.heuristics.split_sums import few_sums
 from generator.lowering.heuristics.starts import (
@@ -49,9 +50,9 @@ from graph.o1 import preferences_of_reductions
 from graph.o2 import apart, preferences_of_partition
 from graph.o3 import openings as o3_openings
 from graph.optimization_graph import OptimizationGraph
-from graph.pipeline import openings as stage_openings
 from graph.policies import Preferences, prefer
 from graph.reaching import Reachable, walk_to
+from graph.stage_openings import openings as stage_openings
 from graph.walk import Walk
 
 FEW = 2
@@ -226,13 +227,34 @@ class _Starts:
         return None if walk is None else walk.plan.schedule
 
     def _of_stages(self) -> Iterator[Plan]:
-        """Yield the plans of all placements of the stages: first in the first style of kernels, then in the others."""
+        """Yield the plans of all placements of the stages: first in the first style of kernels, then in the others. On
+        GPUs, the first placements come in their second style before the last ones do in their first.
+        """
         found = []
-        for schedule in dict.fromkeys(stage_openings(stage_facts(self.program), self.target,
-                                                     computed_arrays(self.program))):
+        for schedule in self._placements():
             with suppress(IllegalPlan):  # a kernel has loops in which a block cannot synchronise
                 found.append(start_plans(self.program, self.target, schedule))
-        return (plan for style in zip_longest(*found) for plan in style if plan is not None)
+        if self.target.shares_host_cores:
+            return (plan for style in zip_longest(*found) for plan in style if plan is not None)
+        ranked = sorted((place + 2 * style, place, style) for place, plans in enumerate(found)
+                        for style in range(len(plans)))
+        return (found[place][style] for _, place, style in ranked)
+
+    def _placements(self) -> Sequence[Schedule]:
+        """Return the placements of the stages that a search begins with. On GPUs, the updates of stages that are stored
+        run in parallel where that gains, unless loops run around launches; the first placement also comes without.
+        """
+        openings = stage_openings(stage_facts(self.program), self.target, computed_arrays(self.program))
+        if self.target.shares_host_cores:
+            return tuple(dict.fromkeys(openings))
+        offered = parallel_updates(self.program, parallel_reductions(self.program, self.options.strict_float))
+        found = []
+        for one in openings:
+            places = dict(one.computed)
+            updates = (name for name in offered if not one.launches
+                       and self.program.statement(name).body.target.array not in places)
+            found.append(replace(one, reductions=tuple(updates)))
+        return tuple(dict.fromkeys((*found[:1], *openings[:1], *found[1:])))
 
 
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:

@@ -9,6 +9,7 @@ import pytest
 
 from antune import halide as hl
 from experiments.search.parts import make_reachable_space
+from experiments.search.starts import starts
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
@@ -19,8 +20,8 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
 from generator.schedules.stages import Stages
-from graph.pipeline import openings
 from graph.reaching import walk_to
+from graph.stage_openings import openings
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
 from tests.support.suite import TARGET, pipeline_program, small_problem
@@ -47,7 +48,7 @@ def test_a_blurred_grid_where_data_choose_is_not_computed_for_each_element() -> 
     first, *others = openings(facts, CPU, arrays)
     assert first.computed == (("interpolated", "inline"),)
     assert all(dict(one.computed).get("blur_y", "root") != "root" for one in others[:-1])
-    assert tuple(one.computed for one in openings(facts, TARGET, arrays)) == tuple(one.computed for one in others)
+    assert dict(openings(facts, TARGET, arrays)[0].computed).get("blur_y", "root") == "root"
     assert openings(facts, CPU)[0] == Stages(), "the extents of its reader are not known"
 
 
@@ -57,19 +58,49 @@ def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
     facts, arrays = stage_facts(program), computed_arrays(program)
     on_cpu, on_gpu = ([dict(one.computed) for one in openings(facts, target, arrays)] for target in (CPU, TARGET))
     assert [one.get("curve", "root") for one in on_cpu] == ["root"] * 4
-    assert [one.get("curve", "root") for one in on_gpu] == ["inline"] * 3 + ["root"]
-    assert (on_cpu[2]["curved"], on_gpu[2]["curved"]) == ("block", "inline")
+    assert [one.get("curve", "root") for one in on_gpu] == ["root", "inline", "inline", "root"]
+    assert (on_cpu[2]["curved"], on_gpu[1]["curved"]) == ("block", "inline")
     small = dict(openings(stage_facts(program_of("camera_pipe")), CPU)[0].computed)
     assert small["curve"] == "inline", "the extents of its reader are not known"
 
 
-@pytest.mark.parametrize("name", ["harris", "histogram_equalize"])
-def test_other_programs_begin_with_all_stages_inlined(name: str) -> None:
+@pytest.mark.parametrize(("name", "stored"), [("harris", set()), ("histogram_equalize", {"rows", "cdf"})])
+def test_other_programs_begin_with_all_stages_inlined(name: str, stored: set[str]) -> None:
     """Data choose what is read of the scan in histogram_equalize, but it is never inlined."""
     program = program_of(name)
     facts, arrays = stage_facts(program), computed_arrays(program)
-    assert [one.computed for one in openings(facts, CPU, arrays)] == [
-        one.computed for one in openings(facts, TARGET, arrays)]
+    first = openings(facts, CPU, arrays)[0].computed
+    assert set(first) == {(one.array, "inline") for one in facts if one.array not in stored}
+
+
+def test_gpus_store_the_levels_of_a_pyramid_and_inline_what_is_pointwise() -> None:
+    """Each level is read nine times per element of the next one, and so costs more to compute again than to load."""
+    program = pipeline_program("interpolate")
+    first = openings(stage_facts(program), HOPPER, computed_arrays(program))[0]
+    inlined = dict(first.computed)
+    assert set(inlined.values()) == {"inline"}
+    assert {"repeat_edge", "down_0", "up_0", "up_0_x", "filled_0"} <= inlined.keys()
+    for level in range(1, 9):
+        assert not {f"down_{level}", f"down_{level}_x"} <= inlined.keys()
+
+
+def test_gpus_sum_up_a_histogram_before_the_scan_that_reads_it() -> None:
+    """In the scan, which is one thread, it would be summed up for each element."""
+    program = pipeline_program("histogram_equalize")
+    for one in openings(stage_facts(program), HOPPER, computed_arrays(program)):
+        assert "histogram" not in dict(one.computed)
+
+
+def test_gpus_update_histograms_in_parallel_in_copies_per_block() -> None:
+    program = pipeline_program("histogram_equalize")
+    space = make_reachable_space(program, HOPPER, OPTIONS)
+    first, *others = (walk.plan for walk in starts(program, HOPPER, OPTIONS, space, ()))
+    assert first.scheduled.reductions == ("S2", "S4")
+    (histogram,), (summed,) = ([k for k in first.kernels if name in k.statements] for name in ("S2", "S4"))
+    assert histogram.combine == "private" and prod(histogram.tile) > prod(histogram.block)
+    assert summed.registers
+    assert lower(program, first, HOPPER).kernels
+    assert any(not plan.scheduled.reductions for plan in others)
 
 
 def test_a_clamped_image_is_no_box() -> None:

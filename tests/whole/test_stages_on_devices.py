@@ -22,7 +22,7 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from metrics.outcome import Crashed, Outcome, Timed, TimedOut
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc

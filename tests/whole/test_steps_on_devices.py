@@ -18,7 +18,7 @@ from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from runners.cuda.compiler import Nvrtc
 from runners.races import check_races
 from tests.support.bench import LIMITS

@@ -13,9 +13,10 @@ from typing import TypeAlias
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts
 from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
-from generator.target import Target
+from generator.target import LANES, Target
 
 Statements: TypeAlias = tuple[str, ...]
 
@@ -24,14 +25,17 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
     """Return `plan` with the x dimension of each kernel that has the fewest uncoalesced transfers.
 
     Only kernels with uncoalesced transfers are examined, and only a dimension that is better than the schedule's is
-    taken. Any parallel dimension may be x, so all that fit the device are tried. An illegal plan is returned unchanged.
+    taken. Any parallel dimension that fills half a warp may be x, so all that fit the device are tried; also a shorter
+    one, unless the schedule's is longer: lanes would be idle, and three colours share few transfers. An illegal plan is
+    returned unchanged.
     """
     try:
         every = kernel_facts(program, plan, target)
     except IllegalPlan:
         return plan
     best = {facts.statements: (spread(facts), plan.kernel(facts.statements)) for facts in every if spread(facts)}
-    orders = {statements: _orders(len(kernel.tile)) for statements, (_, kernel) in best.items()}
+    extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    orders = {statements: _orders(extents[statements]) for statements in best}
     for place in range(max(map(len, orders.values()), default=0)):
         others = {statements: replace(plan.kernel(statements), order=given[place])
                   for statements, given in orders.items() if place < len(given)}
@@ -62,9 +66,11 @@ def _facts_of(program: Program, plan: Plan, target: Target,
             if facts.statements in others and facts.local_bytes <= target.local_bytes}
 
 
-def _orders(count: int) -> tuple[tuple[int, ...], ...]:
-    """Return permutations that move another dimension to the end and keep the order of the rest."""
-    return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1)))
+def _orders(extents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return permutations that move another dimension of these to the end and keep the order of the rest."""
+    count = len(extents)
+    return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1))
+                 if extents[x] >= min(LANES // 2, extents[-1]))
 
 
 def _with_kernels(plan: Plan, others: Mapping[Statements, KernelPlan]) -> Plan:

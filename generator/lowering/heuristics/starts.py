@@ -18,7 +18,8 @@
     outer     on GPUs: the same with 8 x 8 points per thread
     wide      on GPUs, beside split sums: threads with four neighbours and several rows each, for kernels without inner
               loops
-    down      on GPUs: threads along x, each with several points below each other, for kernels without inner loops
+    down      on GPUs: threads along x, each with several points below each other, for kernels without inner loops; in
+              pipelines, adjacent ones, which share the elements that stencils read
 
 Which one is best depends on device and program; a search starts with all of them.
 """
@@ -26,7 +27,7 @@ Which one is best depends on device and program; a search starts with all of the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TypeAlias
@@ -38,10 +39,25 @@ from generator.lowering.heuristics.depths import least_depth
 from generator.lowering.heuristics.even_rows import even_size
 from generator.lowering.heuristics.few_rows import few_rows
 from generator.lowering.heuristics.filling import filling
+from generator.lowering.heuristics.histograms import reduced_kernel
 from generator.lowering.heuristics.neighbours import neighbours_along_x
 from generator.lowering.heuristics.row_sums import updates_neighbours
 from generator.lowering.heuristics.rows_together import rows_together
 from generator.lowering.heuristics.split_sums import split_kernel
+from generator.lowering.heuristics.styles import (
+    BELOW,
+    BLOCKED,
+    DOWN,
+    OUTER,
+    POINTS,
+    ROWS,
+    STRIPS,
+    SURROUNDED,
+    VECTORS,
+    WIDE,
+    Sizes,
+    Style,
+)
 from generator.lowering.heuristics.warps import warps_kernel
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Sequence, launches_of
@@ -55,43 +71,10 @@ from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 
-Sizes: TypeAlias = tuple[int, ...]
+_Maker: TypeAlias = Callable[[KernelShape, Target, Sizes], KernelPlan]
 INNER_TILE = 16
 _PLUTO = ScheduleChoice()
 
-
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """Tile and block sizes for kernels with 0, 1, 2 and 3 parallel dimensions, outermost first."""
-
-    tiles: tuple[Sizes, Sizes, Sizes, Sizes]
-    blocks: tuple[Sizes, Sizes, Sizes, Sizes]
-    inside: bool = False
-    shared: bool = False
-    registers: bool = False
-    unroll: int = 1
-    columns: bool = False
-    neighbours: int = 1
-
-
-_ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
-_STRIPS = _Style(
-    ((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4
-)
-_VECTORS = _Style(
-    ((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True
-)
-_POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
-_BLOCKED = _Style(
-    ((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True
-)
-_OUTER = _Style(
-    ((), (256,), (128, 128), (1, 128, 128)), ((), (64,), (16, 16), (1, 16, 16)),
-    inside=True, shared=True, registers=True, unroll=4, neighbours=4,
-)
-_WIDE = _Style(((), (256,), (4, 512), (1, 4, 512)), ((), (256,), (1, 128), (1, 1, 128)), unroll=4, neighbours=4)
-_DOWN = _Style(((), (64,), (16, 64), (4, 4, 64)), ((), (64,), (4, 64), (1, 4, 64)), unroll=4)
-_SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
 """The largest tile sizes of slabs; below, the most points of a tile and the smallest size along x."""
@@ -121,11 +104,14 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     shapes = kernel_shapes(program, choice, target.dialect)
     default = default_plan(program, target, choice=choice)  # for the same x
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
-    points = partial(_kernel, _POINTS)
-    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
-        points, _filling, *((_later,) if target.copies_asynchronously else ()), _outer]
+    points = partial(_kernel, POINTS)
+    makers: list[_Maker] = [
+        points, _filling, *((_later,) if target.copies_asynchronously else ()), partial(_outer, DOWN)]
+    if isinstance(choice, Stages):
+        makers[1:] = [partial(_outer, BELOW), *makers[1:-1]]
+        makers = [partial(_reduced, program, make) for make in makers]
     if target.shares_host_cores:
-        makers = [partial(_kernel, _ROWS), _slab, points, partial(_kernel, _STRIPS), partial(_vectors, program)]
+        makers = [partial(_kernel, ROWS), _slab, points, partial(_kernel, STRIPS), partial(_vectors, program)]
         if any(shape.computes for shape in shapes):
             makers[:0] = [_steps, _together, _band]
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
@@ -160,7 +146,7 @@ def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) 
     if target.shares_host_cores:
         default = default_plan(program, target, choice=choice)
         return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order) for shape in shapes))
-    plan = Plan(choice, tuple(_kernel(_POINTS, shape, target, ()) for shape in shapes))
+    plan = Plan(choice, tuple(_kernel(POINTS, shape, target, ()) for shape in shapes))
     plan = neighbours_along_x(program, plan, target)  # without copies, which the split sums do not have either
     orders = [(shape, plan.kernel(shape.statements).order) for shape in shapes]
     return Plan(choice, tuple(split_kernel(program, shape, target, order, wide) or _beside_sums(shape, target, order)
@@ -171,14 +157,14 @@ def _beside_sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan
     """Return a kernel in vectors, without copies, for one without loops inside, as that which updates a matrix of
     gemver; others are `_filling`.
     """
-    return _filling(shape, target, order) if shape.sequential else _kernel(_WIDE, shape, target, order)
+    return _filling(shape, target, order) if shape.sequential else _kernel(WIDE, shape, target, order)
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
     """Return a plan with `steps` time steps per launch. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
-    return Plan(choice, (_kernel(_SURROUNDED if target.shares_host_cores else _POINTS, shape, target, ()),))
+    return Plan(choice, (_kernel(SURROUNDED if target.shares_host_cores else POINTS, shape, target, ()),))
 
 
 def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None:
@@ -259,7 +245,7 @@ def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes)
     """
     updates = shape.sequential and shape.kept and any(updates_neighbours(program.statement(name))
                                                       for name in shape.statements)
-    return _kernel(_VECTORS, shape, target, order) if updates else _slab(shape, target, order)
+    return _kernel(VECTORS, shape, target, order) if updates else _slab(shape, target, order)
 
 
 def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
@@ -271,7 +257,7 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     summed = [d for d in range(count) if d not in owned]
     if not owned or not summed:
         return (
-            _kernel(_STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+            _kernel(STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
         )
     x = summed[-1]
     order = () if x == count - 1 else (*(d for d in range(count) if d != x), x)
@@ -284,28 +270,35 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 def _warps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return a kernel with tiles of warps, half in registers; kernels whose stages lanes cannot hold are points."""
-    return warps_kernel(shape, target, order) or _kernel(_POINTS, shape, target, order)
+    return warps_kernel(shape, target, order) or _kernel(POINTS, shape, target, order)
 
 
-def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+def _outer(others: Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return a kernel of outer products in registers, in runs. Kernels without a rectangle of points per step are
-    blocked; without inner loops, threads have points below each other.
+    blocked; those without inner loops are `others`, whose threads have points below each other.
     """
-    made = _kernel(_OUTER, shape, target, order)
+    made = _kernel(OUTER, shape, target, order)
     if made.points_inside and len(made.tile) > 1:
         return made
-    return _kernel(_BLOCKED if shape.sequential else _DOWN, shape, target, order)
+    return _kernel(BLOCKED if shape.sequential else others, shape, target, order)
+
+
+def _reduced(program: Program, make: _Maker, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return the kernel that `make` makes; one with a parallel reduction as `reduced_kernel` does."""
+    if shape.reduces:
+        return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
+    return make(shape, target, order)
 
 
 def _filling(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return a kernel of outer products with a tile that fills the device; other kernels are blocked."""
     if len(shape.extents) > 1:
         tile, block = filling(shape.ordered(order).extents, target)
-        style = replace(_OUTER, tiles=(*_OUTER.tiles[:2], tile, (1, *tile)),
-                        blocks=(*_OUTER.blocks[:2], block, (1, *block)))
+        style = replace(OUTER, tiles=(*OUTER.tiles[:2], tile, (1, *tile)),
+                        blocks=(*OUTER.blocks[:2], block, (1, *block)))
         if (made := _kernel(style, shape, target, order)).points_inside:
             return made
-    return _kernel(_BLOCKED, shape, target, order)
+    return _kernel(BLOCKED, shape, target, order)
 
 
 def _later(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
@@ -316,7 +309,7 @@ def _later(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     return replace(made, asynchronous=0 < 2 * size <= target.local_bytes)
 
 
-def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     if shape.diagonals and not target.shares_host_cores:
         return _in_tiles(shape, target)
     shape = shape.ordered(order)

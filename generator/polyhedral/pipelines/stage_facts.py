@@ -53,7 +53,8 @@ class StageFacts:
     of one. `by_data`: the elements that are read depend on data. `pointwise`: an element is computed from at most one
     element of each array. `companions`: arrays that are computed together with it (the other values of a tuple), as
     elements of the same place; `element` and `size` then include all of them. `lines`: the dimensions along which all
-    elements must be computed together, by one thread, in `rounds` iterations of all nests together.
+    elements must be computed together, by one thread, in `rounds` iterations of all nests together. `operations`: like
+    `size`, but all iterations of reduction loops count.
     """
 
     array: str
@@ -67,6 +68,7 @@ class StageFacts:
     companions: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     rounds: int = 0
+    operations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def _facts(program: Program, arrays: tuple[str, ...], steps: tuple[Step, ...],
     readers = tuple(_reader(program, s, array, owners.get(s.name)) for s, array in reads)
     return StageFacts(arrays[0], tuple(step.statement.name for step in steps), extents,
                       sum(ELEMENT_BYTES[program.array(array).type] for array in arrays), _size(steps), by_data,
-                      _is_pointwise(steps), readers, arrays[1:], lines, rounds)
+                      _is_pointwise(steps), readers, arrays[1:], lines, rounds, _operations(steps, extents, lines))
 
 
 def _often(step: Step) -> int:
@@ -185,6 +187,13 @@ def _element(subscripts: Sequence[Expr], statement: Statement, step: Step | None
 def _size(steps: Sequence[Step]) -> int:
     """Return the operators, numbers and names in the computation of an element."""
     return sum(1 for step in steps for value in step.statement.body.computed for _ in parts(value))
+
+
+def _operations(steps: Sequence[Step], extents: Sequence[int], lines: Collection[int]) -> int:
+    """Return the operators, numbers and names that the computation of an element executes."""
+    line = prod(extents[d] for d in lines)
+    return sum(-(-_often(step) // (line if lines else 1)) * sum(1 for value in step.statement.body.computed
+                                                               for _ in parts(value)) for step in steps)
 
 
 def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[int]:

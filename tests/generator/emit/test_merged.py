@@ -13,7 +13,7 @@ from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.polyhedral.pipelines.stage_facts import stage_facts
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 

@@ -35,7 +35,7 @@ from generator.polyhedral.pipelines.whole import made_from
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc

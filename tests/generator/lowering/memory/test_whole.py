@@ -29,7 +29,7 @@ from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
 from tests.support import whole_tiles

@@ -18,7 +18,7 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import ELEMENT_BYTES
 from generator.schedules.stages import Stages
-from graph.pipeline import openings
+from graph.stage_openings import openings
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
 from tests.support.slow import few

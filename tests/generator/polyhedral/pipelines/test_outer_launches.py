@@ -16,8 +16,9 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.schedules.stages import Stages
-from graph.pipeline import MOST_LAUNCHES, openings
+from graph.pipeline import MOST_LAUNCHES
 from graph.reaching import NotOnOffer, walk_to
+from graph.stage_openings import openings
 from runners.host_program import launches
 from tests.support.devices import check_plans, device_named
 from tests.support.programs import program_of, scop
@@ -51,18 +52,23 @@ def test_it_computes_the_same_in_a_launch_per_image() -> None:
     check_plans(device, found, [plan])
 
 
-@pytest.mark.parametrize(("images", "launched"), [(1, True), (MOST_LAUNCHES, True), (MOST_LAUNCHES + 1, False)])
-def test_thousands_of_small_images_are_not_launched_one_by_one(images: int, launched: bool) -> None:
-    loops = f"for (int n = 0; n < {images}; n++) for (int c = 0; c < 4; c++) for (int i = 0; i < 8; i++) " \
-            "for (int j = 0; j < 8; j++) "
-    shape = f"[{images}][4][8][8]"
+@pytest.mark.parametrize(("images", "side", "first", "offered"), [
+    (1, 128, True, True), (MOST_LAUNCHES, 128, True, True), (4, 8, False, True),
+    (MOST_LAUNCHES + 1, 128, False, False)])
+def test_small_images_and_thousands_of_images_are_not_launched_one_by_one(
+    images: int, side: int, first: bool, offered: bool
+) -> None:
+    """A search does not begin with such launches (`first`); MOST_LAUNCHES bounds those that are `offered`."""
+    loops = f"for (int n = 0; n < {images}; n++) for (int c = 0; c < 4; c++) for (int i = 0; i < {side}; i++) " \
+            f"for (int j = 0; j < {side}; j++) "
+    shape = f"[{images}][4][{side}][{side}]"
     program = program_of(scop(f"{loops}t[n][c][i][j] = 2 * a[n][c][i][j];\n{loops}o[n][c][i][j] = t[n][c][i][j] + 1;",
                               f"float a{shape}, t{shape}, o{shape};"))
     found = openings(stage_facts(program), HOPPER, computed_arrays(program))
-    assert {schedule.launches for schedule in found} == {launched}
+    assert {schedule.launches for schedule in found} == {first}
     space = make_reachable_space(program, HOPPER, OPTIONS)
     (plan, *_) = start_plans(program, HOPPER, Stages(launches=True))
-    if launched:
+    if offered:
         assert walk_to(space, plan).plan == plan
     else:
         with pytest.raises(NotOnOffer):

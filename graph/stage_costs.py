@@ -1,0 +1,111 @@
+"""Which stages of a pipeline a GPU should store: those that cost more to compute again than to store and load.
+
+A simple model of a kernel's time, in operations of a device that is busy: the operators of an element, how often its
+kernel computes it, and fixed costs of an element that is stored or loaded, and of a launch. A kernel with few threads
+takes as long as one that fills the device. It is precise enough for a schedule to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+from graph.inlining import Inlinable, Inlining
+
+STORED, BYTE, LOADED = 120, 24, 8
+"""Operations in the time in which a GPU stores a byte and loads it again for the first time; in which it loads an
+element that a cache holds.
+"""
+LAUNCH = 10 ** 8
+"""Operations in the time of a launch."""
+FILLING = 1 << 17
+"""Threads that keep a large GPU busy."""
+LONGEST_SUM = 32
+"""Longer sums are stored: only a kernel of their own can keep them in registers and share the loads of its threads.
+"""
+TOLERATED = 2
+"""The model may be wrong by this factor."""
+_SWEEPS = 4
+"""The most times that all stages are reconsidered."""
+
+
+class Stage(Inlinable, Protocol):
+    """A stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
+
+    @property
+    def element(self) -> int:
+        """The size of an element in bytes."""
+
+    @property
+    def operations(self) -> int:
+        """The operators, numbers and names that an element executes, with those of its reduction loops."""
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The dimensions along which one thread computes all elements."""
+
+
+def is_long_sum(stage: Stage) -> bool:
+    """Return whether an element takes many iterations of reduction loops."""
+    return stage.operations > LONGEST_SUM * stage.size
+
+
+def cheaply_inlined(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> frozenset[str]:
+    """Return the stages that should be computed where they are read; the others should be stored.
+
+    `stages` are in source order. `extents`: the sizes of all computed arrays. The decisions change one at a time, from
+    the outputs to the inputs, as long as that lowers the cost.
+    """
+    costs = _Costs(tuple(reversed(stages)), extents)
+    inlined = frozenset[str]()
+    least = costs.of(inlined)
+    for _ in range(_SWEEPS):
+        before = inlined
+        for stage in costs.stages:
+            other = inlined ^ {stage.array}
+            cost = costs.of(other)
+            if cost is not None and least is not None and cost < least:
+                inlined, least = other, cost
+        if inlined == before:
+            break
+    return inlined
+
+
+def is_cheap(inlined: Iterable[str], stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether it costs at most TOLERATED times as much to inline these stages as those of `cheaply_inlined`."""
+    costs = _Costs(tuple(reversed(stages)), extents)
+    given, least = costs.of(frozenset(inlined)), costs.of(cheaply_inlined(stages, extents))
+    return given is not None and least is not None and given <= TOLERATED * least
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """The costs of a pipeline with these stages, from the outputs to the inputs."""
+
+    stages: tuple[Stage, ...]
+    extents: Mapping[str, tuple[int, ...]]
+
+    def of(self, inlined: frozenset[str]) -> float | None:
+        """Return the cost if the stages `inlined` are not stored; None if one of them cannot be inlined."""
+        inlining, lines, total = Inlining(), {stage.array: stage.lines for stage in self.stages}, 0.0
+        for stage in self.stages:
+            read = sum(self._threads(array, lines.get(array, ())) * needed.work
+                       for array, needed in inlining.of(stage).items())
+            if stage.array in inlined:
+                if stage.lines or is_long_sum(stage) or not inlining.fits(stage):
+                    return None
+                inlining.take(stage)
+                total += read * stage.operations
+            else:
+                own = prod(stage.extents)
+                total += self._threads(stage.array, stage.lines) * stage.operations
+                total += own * (STORED + stage.element * BYTE) + LAUNCH + read * LOADED
+        return total
+
+    def _threads(self, array: str, lines: tuple[int, ...]) -> int:
+        """Return the elements of an array, as many more as the device could have computed with more threads."""
+        extents = self.extents[array]
+        line = prod(extents[d] for d in lines)
+        return line * max(prod(extents) // line, FILLING)

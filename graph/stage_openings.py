@@ -1,0 +1,90 @@
+"""The placements of stages that a search begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+from generator.pipeline_graph import StagePlace
+from generator.schedules.stages import Stages
+from generator.target import Target
+from graph.pipeline import Chosen, ComputedArray, StageFacts, is_deep
+from graph.stage_costs import FILLING, cheaply_inlined, is_cheap, is_long_sum
+from graph.tables import is_read_once, is_table, is_table_of_stencils
+from graph.together import joined
+
+Wish: TypeAlias = Callable[[StageFacts, Chosen], StagePlace]
+
+
+def openings(stages: Sequence[StageFacts], target: Target,
+             computed: Sequence[ComputedArray] = ()) -> tuple[Stages, ...]:
+    """Return typical schedules of programmers for `target`, as starts of a search.
+
+    All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
+    pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
+    that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
+    kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
+    data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
+    computed twice. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), all
+    stages are inlined only if that is not expensive, and the outermost of more than three parallel loops run around
+    launches, if each of these fills the device, so that neighbouring threads access neighbours.
+    """
+    wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
+    extents = {one.array: one.extents for one in computed}
+    if target.shares_host_cores:
+        tables = {stage.array for stage in stages if is_table(stage, extents)}
+        looking = {reader.array for stage in stages if stage.array in tables for reader in stage.readers}
+        wishes = tuple(partial(_with_tables, wish, tables) for wish in
+                       (*wishes[:2], lambda stage, chosen: _stencils(stage, chosen, looking)))
+        if any(map(is_table_of_stencils, stages)):
+            wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
+    else:
+        long = {stage.array for stage in stages if is_long_sum(stage)}
+        wishes = tuple(partial(_with_tables, wish, long) for wish in wishes)
+    found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
+    return found if target.shares_host_cores else _on_gpus(stages, target, computed, found)
+
+
+def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray],
+             found: Sequence[Stages]) -> tuple[Stages, ...]:
+    """Return schedules for GPUs: the cheapest one first; of `found`, the one that inlines most if it is not expensive.
+    """
+    extents = {one.array: one.extents for one in computed}
+    if all(reader.array in extents for stage in stages for reader in stage.readers):
+        inlined = cheaply_inlined(stages, extents)
+        cheapest = _opening(stages, target, computed, lambda stage, _: "inline" if stage.array in inlined else "root")
+        first, *others = found
+        more = [first] if is_cheap(dict(first.computed), stages, extents) else []
+        found = [cheapest, *more, *reversed(others[:-1]), *others[-1:]]
+    launches = is_deep(computed, FILLING // 2)
+    return tuple(dict.fromkeys(replace(one, launches=launches) for one in found))
+
+
+def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:
+    chosen = Chosen(target.local_bytes)
+    for stage in reversed(stages):
+        wanted = "root" if stage.lines else wish(stage, chosen)
+        chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
+    schedule = chosen.schedule()
+    return replace(schedule, together=joined(computed, dict(schedule.computed)))
+
+
+def _with_tables(wish: Wish, tables: Collection[str], stage: StageFacts, chosen: Chosen) -> StagePlace:
+    """Store `tables`; choose other places by `wish`."""
+    return "root" if stage.array in tables else wish(stage, chosen)
+
+
+def _tiled(stage: StageFacts) -> StagePlace:
+    several = any(reader.elements > 1 or reader.often > 1 for reader in stage.readers)
+    return "block" if several and not stage.by_data else "inline"
+
+
+def _stencils(stage: StageFacts, chosen: Chosen, looking: Collection[str] = ()) -> StagePlace:
+    """Choose by `chosen`, which has the readers of the stage: of a stage inlined in a stencil, neighbours are read,
+    too. `looking`: stages that look up elements of tables, which costs more than other pointwise work.
+    """
+    if stage.by_data or (stage.pointwise and stage.array not in looking):
+        return "inline"
+    return "block" if chosen.spreads(stage) else _tiled(stage)
