@@ -292,9 +292,9 @@ class Chosen:
         more.take(stage, place)
         return more
 
-    def spreads(self, stage: StageFacts) -> bool:
-        """Return whether a tile needs more elements of `stage` than it has points."""
-        return any(side > SIDE for side in self._needed(stage).values())
+    def spreads(self, stage: StageFacts, times: int = 1) -> bool:
+        """Return whether a tile of SIDE^n needs more than `times` as long a side of `stage`."""
+        return any(side > times * SIDE for side in self._needed(stage).values())
 
     def _needed(self, stage: StageFacts) -> dict[str, float]:
         """Return the side length of the part of `stage` that each kernel would compute."""

@@ -15,6 +15,9 @@ from graph.stage_costs import FILLING, cheaply_inlined, is_cheap, is_long_sum
 from graph.tables import is_read_once, is_table, is_table_of_stencils
 from graph.together import joined
 
+MOST_OVERLAP = 3
+"""The most times that a side of a stage in a block of a GPU may be as long as that of the smallest tile."""
+
 Wish: TypeAlias = Callable[[StageFacts, Chosen], StagePlace]
 
 
@@ -42,7 +45,7 @@ def openings(stages: Sequence[StageFacts], target: Target,
             wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
     else:
         long = {stage.array for stage in stages if is_long_sum(stage)}
-        wishes = tuple(partial(_with_tables, wish, long) for wish in wishes)
+        wishes = tuple(partial(_with_tables, partial(_overlapping_little, wish), long) for wish in wishes)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
     return found if target.shares_host_cores else _on_gpus(stages, target, computed, found)
 
@@ -74,6 +77,14 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
 def _with_tables(wish: Wish, tables: Collection[str], stage: StageFacts, chosen: Chosen) -> StagePlace:
     """Store `tables`; choose other places by `wish`."""
     return "root" if stage.array in tables else wish(stage, chosen)
+
+
+def _overlapping_little(wish: Wish, stage: StageFacts, chosen: Chosen) -> StagePlace:
+    """Store a stage instead of computing it in blocks if tiles would overlap in most of their elements: a chain of
+    stencils is computed a few at a time.
+    """
+    wanted = wish(stage, chosen)
+    return "root" if wanted == "block" and chosen.spreads(stage, MOST_OVERLAP) else wanted
 
 
 def _tiled(stage: StageFacts) -> StagePlace:
