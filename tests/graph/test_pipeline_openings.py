@@ -86,7 +86,7 @@ def test_gpus_store_the_levels_of_a_pyramid_and_inline_what_is_pointwise() -> No
 
 def test_gpus_compute_a_few_stencils_of_a_chain_in_a_block() -> None:
     """All 31 would overlap by 62 elements on each side of a tile, which no shared memory holds."""
-    program = program_of("stencil_chain")
+    program = pipeline_program("stencil_chain")
     stencils = openings(stage_facts(program), HOPPER, computed_arrays(program))[1]
     stages = [dict(stencils.computed).get(f"stage_{number}", "root") for number in range(1, 32)]
     assert stages == ["block", *["root", "block", "block"] * 10]
