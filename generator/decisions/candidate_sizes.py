@@ -1,6 +1,6 @@
 """Tile and block sizes of a kernel's parallel dimensions: the sizes that are useful and can be completed.
 
-Sizes are powers of two, so a block size that is not larger than the tile size divides it. The limits on the points of a
+A block size divides the tile size. The limits on the points of a
 tile and the threads of a block are limits on products over all dimensions. An option is offered only if the remaining
 dimensions can complete it within them, so no choice of sizes leads to a dead end.
 """
@@ -39,7 +39,7 @@ class Geometry:
 
     def block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
         """Return block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""
-        blocks = (block for block in self.blocks[dim] if block <= tile)
+        blocks = (block for block in self.blocks[dim] if tile % block == 0)
         return tuple(block for block in blocks if self._completes(dim + 1, points * tile, threads * block))
 
     def smallest(self, dim: int, points: int, threads: int, whole: bool = False) -> tuple[Sizes, ...]:
@@ -74,7 +74,7 @@ def _smallest(offer: Geometry, dim: int, points: int, threads: int, whole: bool)
     if dim == len(offer.tiles):
         return ((),) if threads >= offer.min_threads else ()
     ways = ((tile, block) for tile in offer.tiles[dim] for block in offer.blocks[dim]
-            if (block == tile if whole else block <= tile))
+            if (block == tile if whole else tile % block == 0))
     found = {(tile, *more) for tile, block in ways
              for more in _smallest(offer, dim + 1, points * tile, threads * block, whole)}
     kept = list[Sizes]()
@@ -133,7 +133,7 @@ def _cover(extent: int) -> int:
 def _rest(tiles: tuple[Sizes, ...], blocks: tuple[Sizes, ...]) -> tuple[frozenset[tuple[int, int]], ...]:
     rest = [frozenset({(1, 1)})]
     for sizes, smaller in zip(reversed(tiles), reversed(blocks), strict=True):
-        steps = [(tile, block) for tile in sizes for block in smaller if block <= tile]
+        steps = [(tile, block) for tile in sizes for block in smaller if tile % block == 0]
         rest.append(frozenset((tile * t, block * b) for tile, block in steps for t, b in rest[-1]))
     return tuple(reversed(rest))
 

@@ -14,6 +14,7 @@ from generator.decisions.size_lists import (
     HOST,
     INNER_TILES,
     LONG,
+    OUTER,
     PAPER,
     STEPS,
     SUMS,
@@ -92,7 +93,13 @@ def candidates_of(shape: Shape, wide: bool, target: Target, walk: int = 0) -> Ca
         return PAPER
     if target.shares_host_cores:
         return STEPS if walk else HOST
-    return SUMS if shape.reduces else WIDE
+    return SUMS if shape.reduces else OUTER if has_outer_sums(shape, wide, target) else WIDE
+
+
+def has_outer_sums(shape: Shape, wide: bool, target: Target) -> bool:
+    """Return whether threads of a GPU can keep sums in registers that depend on two or more parallel dimensions."""
+    plain = shape.sequential and not (shape.computes or shape.skewed or shape.timed or shape.diagonals)
+    return wide and not target.shares_host_cores and plain and any(len(dims) > 1 for dims in shape.kept)
 
 
 def is_long(shape: Shape, wide: bool) -> bool:

@@ -45,6 +45,13 @@ PAPER = CandidateSizes(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)),
 WIDE = CandidateSizes(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
+OUTER = CandidateSizes(
+    ((8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512), (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), WIDE.sizes[2]),
+    WIDE.max_points, True)
+"""For kernels on GPUs whose threads keep sums in registers: their tiles are large. Sizes between powers of two leave
+fewer threads and multiprocessors idle.
+"""
+
 HOST = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
 """For CPUs, whose threads may run whole rows of a large array: few large blocks have less scheduling overhead."""
 

@@ -15,7 +15,7 @@ from generator.decisions.base import Decided, Depends, KernelDecision, Known, Of
 from generator.decisions.diagonals import DIAGONALS, inside_tiles
 from generator.decisions.fragments import asked_in_fragments
 from generator.decisions.products import PRODUCTS
-from generator.decisions.room import is_long, largest_tiles, room_of
+from generator.decisions.room import has_outer_sums, is_long, largest_tiles, room_of
 from generator.decisions.size_lists import Sizes
 from generator.decisions.walk import WALK
 from generator.errors import InputError
@@ -52,7 +52,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
         shape, walk = known.shape, known[WALK]
         largest, room = largest_tiles(shape, known.wide, known.target), room_of(shape, known.target, known.wide, walk)
         # by the schedule, for the same statements
-        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": is_long(shape, known.wide), "walk": walk}
+        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": is_long(shape, known.wide), "walk": walk,
+                 "sums": has_outer_sums(shape, known.wide, known.target)}
         special: Depends = tuple((kind, value) for kind, value in kinds.items() if value)
         tiles: Sizes = ()
         blocks: Sizes = ()
@@ -111,11 +112,11 @@ def _by(numbers: Sizes) -> str:
     return "x".join(str(number) for number in numbers)
 
 
-_BLOCK_ROW = Row("powers of two up to the tile",
+_BLOCK_ROW = Row("as for tiles, divisors of the tile size",
                  "a thread computes tile / block points with a stride of the block size, so that neighbouring threads"
                  " access neighbouring elements")
 SIZES = _Sizes(
     "tile", TILE, TileAndBlock((), ()), sizes("parallel dimension"), lambda _: Offer(()),
-    Row("powers of two",
+    Row("powers of two; on GPUs, for sums in registers, also 6, 12, 24, 48 and 96",
         "points per block: up to 512 along x and 16384 in all (65536 if threads share sums); on CPUs, where one thread"
         " may run whole rows, 4096 and 65536 (262144 if it walks)"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.room import has_outer_sums
 from generator.decisions.size_lists import INNER_TILES, Sizes
 from generator.decisions.sizes import SIZES
 from generator.decisions.walk import WALK
@@ -10,6 +11,8 @@ from generator.decisions.whole import WHOLE
 from generator.forms import POSITIVE
 
 FACTORS = (1, 2, 4, 8)
+WHOLE_TILE = 16
+"""On GPUs also a factor as large as an inner tile: then no loop is left in it."""
 
 
 def _offer(known: Known) -> Offer[int]:
@@ -18,6 +21,8 @@ def _offer(known: Known) -> Offer[int]:
     """
     if not (known.shape.sequential or known[SIZES].several_points):
         return Offer((1,))
+    if has_outer_sums(known.shape, known.wide, known.target):
+        return Offer((*FACTORS, WHOLE_TILE), (("sums", True),))
     if not known.shape.computes or known[WALK]:
         return Offer(FACTORS)
     factors = tuple(factor for factor in FACTORS if any(_fits(known, t) for t in inner_tiles(known, factor)))
@@ -26,12 +31,12 @@ def _offer(known: Known) -> Offer[int]:
 
 
 def inner_tiles(known: Known, unroll: int) -> Sizes:
-    """Return the useful tile sizes of sequential loops: no factor is larger. With stages of the whole tile, they are
-    tiled, as nothing would be inside else.
+    """Return the useful tile sizes of sequential loops: no factor is larger, and only the largest is as large. With
+    stages of the whole tile, they are tiled, as nothing would be inside else.
     """
     if known[WALK] or not known.shape.sequential or known.shape.skewed:
         return (1,)
-    return tuple(t for t in INNER_TILES if t > unroll or (t == 1 and not known[WHOLE]))
+    return tuple(t for t in INNER_TILES if t > unroll or t == unroll == WHOLE_TILE or (t == 1 and not known[WHOLE]))
 
 
 def _fits(known: Known, inner_tile: int) -> bool:
@@ -39,4 +44,5 @@ def _fits(known: Known, inner_tile: int) -> bool:
 
 
 UNROLL = KernelDecision("unroll", "unroll factor", 1, POSITIVE, _offer,
-                        Row("1, 2, 4, 8", "unrolls the innermost loops"))
+                        Row("1, 2, 4, 8; on GPUs, for sums in registers, 16",
+                            "unrolls the innermost loops; a factor of 16 may be a whole inner tile"))

@@ -124,17 +124,15 @@ void kernel0(const float *__restrict__ bias, float *__restrict__ conv, const flo
 }
 
 // S2: relu(co, x, y, n) = max(0, conv(co, x, y, n))
-extern "C" __global__ __launch_bounds__(128)
+extern "C" __global__ __launch_bounds__(64)
 void kernel1(const float *__restrict__ conv, float *__restrict__ relu, const int n)
 {
   const int b0 = blockIdx.z;
   const int b1 = blockIdx.y;
   const int b2 = blockIdx.x;
-  const int t1 = threadIdx.y;
   const int t2 = threadIdx.x;
-  for (int x_point = 0; x_point <= min(3, 12 - 4 * b1 - (t1 + 4) / 8); ++x_point) { // points of this thread along x
-    for (int co_point = 0; co_point <= 3; ++co_point) { // points of this thread along co
-      relu[((n * 80 + b0) * 100 + 32 * b1 + t1 + 8 * x_point) * 128 + 64 * b2 + t2 + 16 * co_point] = fmaxf(0.0f, conv[((n * 80 + b0) * 100 + 32 * b1 + t1 + 8 * x_point) * 128 + 64 * b2 + t2 + 16 * co_point]);
-    }
+  #pragma unroll 8
+  for (int x_point = 0; x_point <= min(7, 99 - 8 * b1); ++x_point) { // points of this thread along x
+    relu[((n * 80 + b0) * 100 + 8 * b1 + x_point) * 128 + 64 * b2 + t2] = fmaxf(0.0f, conv[((n * 80 + b0) * 100 + 8 * b1 + x_point) * 128 + 64 * b2 + t2]);
   }
 }

@@ -166,6 +166,19 @@ def test_every_plan_keeps_all_limits(
     assert not any(node.pruned.any() for node in graph.nodes.values())
 
 
+def test_tiles_of_sums_in_registers_may_be_between_powers_of_two() -> None:
+    shape = FakeShape(("S",), (1000, 1100), kept=((0, 1),))
+    kernels = [kernel for walk in random_walks(make_o1_space(lambda choice: (shape,), GPU), 60)
+               for kernel in walk.plan.kernels]
+    assert any(tile % 3 == 0 for kernel in kernels for tile in kernel.tile)
+    assert any(kernel.unroll == kernel.inner_tile == 16 for kernel in kernels)
+    for kernel in kernels:
+        assert all(tile % block == 0 for tile, block in zip(kernel.tile, kernel.block, strict=True)), kernel
+        assert math.prod(kernel.tile) <= WIDE.max_points and 32 <= math.prod(kernel.block) <= GPU.max_threads
+    plain = make_o1_space(lambda choice: (replace(shape, kept=((0,),)),), GPU)
+    assert all(tile & (tile - 1) == 0 for walk in random_walks(plain, 20) for tile in walk.plan.kernels[0].tile)
+
+
 def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, candidates: CandidateSizes) -> None:
     assert len(kernel.tile) == len(kernel.block) == len(shape.extents)
     assert math.prod(kernel.tile) <= candidates.max_points

@@ -14,7 +14,7 @@
               multiplication
     warps     where sub-groups exchange values: tiles of stages per warp, half of each in registers
     filling   on GPUs: blocked, in runs, with vector accesses and copies a tile ahead, in registers or asynchronous
-              ones; the tile is chosen so that all multiprocessors are busy (`filling`)
+              ones; two tiles, chosen so that all multiprocessors are busy (`filling`)
     outer     on GPUs: the same with 8 x 8 points per thread
     wide      on GPUs, beside split sums: threads with four neighbours and several rows each, for kernels without inner
               loops
@@ -48,6 +48,7 @@ from generator.lowering.heuristics.styles import (
     BELOW,
     BLOCKED,
     DOWN,
+    INNER_TILE,
     OUTER,
     POINTS,
     ROWS,
@@ -72,7 +73,7 @@ from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 
 _Maker: TypeAlias = Callable[[KernelShape, Target, Sizes], KernelPlan]
-INNER_TILE = 16
+_UNROLLED_AROUND = 4
 _PLUTO = ScheduleChoice()
 
 
@@ -105,10 +106,11 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     default = default_plan(program, target, choice=choice)  # for the same x
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     points = partial(_kernel, POINTS)
+    ahead = (_later, _filling) if target.copies_asynchronously else (_filling,)
     makers: list[_Maker] = [
-        points, _filling, *((_later,) if target.copies_asynchronously else ()), partial(_outer, DOWN)]
+        points, *(partial(one, place=place) for one in ahead for place in (0, 1)), partial(_outer, DOWN)]
     if isinstance(choice, Stages):
-        makers[1:] = [partial(_outer, BELOW), *makers[1:-1]]
+        makers[1:] = [partial(_outer, BELOW), *reversed(ahead)]
         makers = [partial(_reduced, program, make) for make in makers]
     if target.shares_host_cores:
         makers = [partial(_kernel, ROWS), _slab, points, partial(_kernel, STRIPS), partial(_vectors, program)]
@@ -290,10 +292,12 @@ def _reduced(program: Program, make: _Maker, shape: KernelShape, target: Target,
     return make(shape, target, order)
 
 
-def _filling(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Return a kernel of outer products with a tile that fills the device; other kernels are blocked."""
+def _filling(shape: KernelShape, target: Target, order: Sizes, place: int = 0) -> KernelPlan:
+    """Return a kernel of outer products with a tile that fills the device; other kernels are blocked. `place`: 1 for
+    the second choice of a tile.
+    """
     if len(shape.extents) > 1:
-        tile, block = filling(shape.ordered(order).extents, target)
+        tile, block = filling(shape.ordered(order).extents, target)[place]
         style = replace(OUTER, tiles=(*OUTER.tiles[:2], tile, (1, *tile)),
                         blocks=(*OUTER.blocks[:2], block, (1, *block)))
         if (made := _kernel(style, shape, target, order)).points_inside:
@@ -301,9 +305,9 @@ def _filling(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     return _kernel(BLOCKED, shape, target, order)
 
 
-def _later(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+def _later(shape: KernelShape, target: Target, order: Sizes, place: int = 0) -> KernelPlan:
     """Return `_filling` with asynchronous copies of the next tile, if two tiles fit."""
-    made = _filling(shape, target, order)
+    made = _filling(shape, target, order, place)
     shape = shape.ordered(order).deeper(made.depth) if made.depth else shape.ordered(order)
     size = shape.shared_bytes(made.tile, made.inner_tile, registers=True) if made.ahead else 0
     return replace(made, asynchronous=0 < 2 * size <= target.local_bytes)
@@ -327,7 +331,8 @@ def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     inside = style.inside and shape.steps_on(target) and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
-    unroll = style.unroll if shape.sequential or tile != block else 1
+    most = _UNROLLED_AROUND if depth else style.unroll  # the text repeats what is inside all loops within the copies
+    unroll = min(style.unroll, most) if shape.sequential or tile != block else 1
     return KernelPlan(
         shape.statements,
         tile,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Sizes: TypeAlias = tuple[int, ...]
+INNER_TILE = 16
+"""The size of inner tiles. Loops over them are unrolled completely in products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ BLOCKED = Style(
 )
 OUTER = Style(
     ((), (256,), (128, 128), (1, 128, 128)), ((), (64,), (16, 16), (1, 16, 16)),
-    inside=True, shared=True, registers=True, unroll=4, neighbours=4,
+    inside=True, shared=True, registers=True, unroll=INNER_TILE, neighbours=4,
 )
 WIDE = Style(((), (256,), (4, 512), (1, 4, 512)), ((), (256,), (1, 128), (1, 1, 128)), unroll=4, neighbours=4)
 DOWN = Style(((), (64,), (16, 64), (4, 4, 64)), ((), (64,), (4, 64), (1, 4, 64)), unroll=4)

@@ -48,7 +48,9 @@ def test_programs_are_read_without_running_them(name: str, monkeypatch: pytest.M
 
 
 def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
-    """Eight by eight points per thread on sm_90: 128-bit loads from shared memory, and no others."""
+    """Eight by eight points per thread on sm_90: 128-bit loads from shared memory, and no others. The loop is that over
+    tiles, with a whole tile unrolled, and with the copies of the next tile.
+    """
     translator(Nvrtc)
     try:
         inner_loops.nvdisasm()
@@ -59,8 +61,8 @@ def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
     text, _ = taken_apart(lower(program, plan, HOPPER).source, (9, 0))
     loop = most_multiplied(inner_loops.inner_loops(text))["kernel0"]
     wide = loop.named("LDS.128")
-    assert wide == loop.named("LDS") and loop.named("FFMA") >= 16 * wide and loop.share > 0.9
-    assert not loop.named("LDL", "STL", "LDG")
+    assert wide == loop.named("LDS") and loop.named("FFMA") >= 16 * wide and loop.share > 0.8
+    assert loop.named("FFMA") == 1024 and not loop.named("LDL", "STL")
 
 
 def test_each_factor_of_a_tile_is_loaded_once() -> None:
