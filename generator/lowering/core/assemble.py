@@ -10,6 +10,7 @@ from generator.emit.needs import Needs
 from generator.emit.preamble import preamble
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.carried import with_carried
 from generator.lowering.core.host import host_of
 from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import check_used, placed_in, placements
@@ -39,7 +40,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
         name = kernel_name(number)
         _check(kernel, kernel_plan, name, target)
         here = placed_in(kernel, made.placed)
-        code = printed(kernel, here, target)
+        code = printed(kernel if target.shares_host_cores else with_carried(kernel), here, target)
         needs = needs.with_those_of(code.needs)
         kernels.append(
             Kernel(
