@@ -46,9 +46,7 @@ void kernel0(const float *__restrict__ bias, float *__restrict__ conv, const flo
   for (int r2_value = 0; r2_value <= 2; ++r2_value) { // values of r2 around the copies
     for (int r1_value = 0; r1_value <= 2; ++r1_value) { // values of r1 around the copies
       for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // all threads fill image_shared (1 x 1 x 128 x 16 elements of image)
-        if (128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128 < 102) {
-          *(float4 *)&image_shared[(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128][4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)] = *(const float4 *)&image[(((n + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512) * 82 + b0 + r2_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1) * 102 + 128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128) * 128 + 4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)];
-        }
+        *(float4 *)&image_shared[(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128][4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)] = *(const float4 *)&image[(((n + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512) * 82 + b0 + r2_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1) * 102 + min(128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128, 101)) * 128 + 4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)];
       }
       for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // all threads fill weights_shared (16 x 1 x 1 x 128 elements of weights)
         *(float4 *)&weights_shared[(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32 % 1][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32 % 1][4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 32)] = *(const float4 *)&weights[(((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32 * 3 + r2_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32 % 1) * 3 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 32 % 1) * 128 + 128 * b2 + 4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 32)];
@@ -60,9 +58,7 @@ void kernel0(const float *__restrict__ bias, float *__restrict__ conv, const flo
         if (r0_tile + 1 <= 7) {
           #pragma unroll 2
           for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // image_shared: this thread loads its part of the next tile
-            if (128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128 < 102) {
-              *(float4 *)&image_shared_next[e0_turn][0] = *(const float4 *)&image[(((n + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512) * 82 + b0 + r2_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1) * 102 + 128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128) * 128 + 16 * r0_tile + 4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4) + 16];
-            }
+            *(float4 *)&image_shared_next[e0_turn][0] = *(const float4 *)&image[(((n + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512) * 82 + b0 + r2_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1) * 102 + min(128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128, 101)) * 128 + 16 * r0_tile + 4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4) + 16];
           }
           #pragma unroll 2
           for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // weights_shared: this thread loads its part of the next tile
@@ -95,9 +91,7 @@ void kernel0(const float *__restrict__ bias, float *__restrict__ conv, const flo
         if (r0_tile + 1 <= 7) {
           #pragma unroll 2
           for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // image_shared: the next tile
-            if (128 * b1 + r1_value + (256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128 < 102) {
-              *(float4 *)&image_shared[(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128][4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)] = *(const float4 *)&image_shared_next[e0_turn][0];
-            }
+            *(float4 *)&image_shared[(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 512 % 1][(256 * t0 + 16 * t1 + t2 + 256 * e0_turn) / 4 % 128][4 * ((256 * t0 + 16 * t1 + t2 + 256 * e0_turn) % 4)] = *(const float4 *)&image_shared_next[e0_turn][0];
           }
           #pragma unroll 2
           for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // weights_shared: the next tile

@@ -47,28 +47,20 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
     }
   }
   // A_shared: this thread starts to copy its part of a tile
-  if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
-    antune_copy<16>(&A_shared[0][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 4 * ((8 * t0 + t1) % 2)]);
-  }
+  antune_copy<16>(&A_shared[0][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[min(32 * b0 + (8 * t0 + t1) / 2, 59) * 40 + 4 * ((8 * t0 + t1) % 2)]);
   #pragma unroll 2
   for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile
-    if (64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16) < 100) {
-      antune_copy<16>(&B_shared[0][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * t0 + t1 + 64 * e0_turn) / 16 * 100 + 64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)]);
-    }
+    antune_copy<16>(&B_shared[0][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * t0 + t1 + 64 * e0_turn) / 16 * 100 + min(64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16), 96)]);
   }
   for (int k_tile = 0; k_tile <= 4; ++k_tile) { // tile of k
     antune_wait_copies();
     __syncthreads();
     if (k_tile + 1 <= 4) {
       // A_shared: this thread starts to copy its part of a tile
-      if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
-        antune_copy<16>(&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2) + 8]);
-      }
+      antune_copy<16>(&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)], &A[min(32 * b0 + (8 * t0 + t1) / 2, 59) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2) + 8]);
       #pragma unroll 2
       for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile
-        if (64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16) < 100) {
-          antune_copy<16>(&B_shared[(k_tile + 1) % 2][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * k_tile + (8 * t0 + t1 + 64 * e0_turn) / 16 + 8) * 100 + 64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)]);
-        }
+        antune_copy<16>(&B_shared[(k_tile + 1) % 2][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * k_tile + (8 * t0 + t1 + 64 * e0_turn) / 16 + 8) * 100 + min(64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16), 96)]);
       }
     }
     if (k_tile == 0) {

@@ -47,20 +47,16 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
     }
   }
   // all threads fill A_shared (32 x 8 elements computed from A)
-  if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
-    __align__(16) float A_held[4];
-    *(float4 *)&A_held[0] = *(const float4 *)&A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 4 * ((8 * t0 + t1) % 2)];
-    #pragma unroll 4
-    for (int lane = 0; lane < 4; ++lane) {
-      A_held[lane] = alpha * A_held[lane];
-    }
-    *(float4 *)&A_shared[0][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)] = *(const float4 *)&A_held[0];
+  __align__(16) float A_held[4];
+  *(float4 *)&A_held[0] = *(const float4 *)&A[min(32 * b0 + (8 * t0 + t1) / 2, 59) * 40 + 4 * ((8 * t0 + t1) % 2)];
+  #pragma unroll 4
+  for (int lane = 0; lane < 4; ++lane) {
+    A_held[lane] = alpha * A_held[lane];
   }
+  *(float4 *)&A_shared[0][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)] = *(const float4 *)&A_held[0];
   #pragma unroll 2
   for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile
-    if (64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16) < 100) {
-      antune_copy<16>(&B_shared[0][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * t0 + t1 + 64 * e0_turn) / 16 * 100 + 64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)]);
-    }
+    antune_copy<16>(&B_shared[0][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * t0 + t1 + 64 * e0_turn) / 16 * 100 + min(64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16), 96)]);
   }
   for (int k_tile = 0; k_tile <= 4; ++k_tile) { // tile of k
     antune_wait_copies();
@@ -69,14 +65,10 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
     if (k_tile + 1 <= 4) {
       #pragma unroll 2
       for (int e0_turn = 0; e0_turn < 2; ++e0_turn) { // B_shared: this thread starts to copy its part of a tile
-        if (64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16) < 100) {
-          antune_copy<16>(&B_shared[(k_tile + 1) % 2][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * k_tile + (8 * t0 + t1 + 64 * e0_turn) / 16 + 8) * 100 + 64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)]);
-        }
+        antune_copy<16>(&B_shared[(k_tile + 1) % 2][(8 * t0 + t1 + 64 * e0_turn) / 16][4 * ((8 * t0 + t1 + 64 * e0_turn) % 16)], &B[(8 * k_tile + (8 * t0 + t1 + 64 * e0_turn) / 16 + 8) * 100 + min(64 * b1 + 4 * ((8 * t0 + t1 + 64 * e0_turn) % 16), 96)]);
       }
       // A_shared: this thread loads its part of the next tile
-      if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
-        *(float4 *)&A_shared_next[0][0] = *(const float4 *)&A[(32 * b0 + (8 * t0 + t1) / 2) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2) + 8];
-      }
+      *(float4 *)&A_shared_next[0][0] = *(const float4 *)&A[min(32 * b0 + (8 * t0 + t1) / 2, 59) * 40 + 8 * k_tile + 4 * ((8 * t0 + t1) % 2) + 8];
     }
     if (k_tile == 0) {
       #pragma unroll 4
@@ -114,15 +106,13 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
     }
     if (k_tile + 1 <= 4) {
       // A_shared: the next tile
-      if (32 * b0 + (8 * t0 + t1) / 2 < 60) {
-        __align__(16) float A_shared_next_held[4];
-        *(float4 *)&A_shared_next_held[0] = *(const float4 *)&A_shared_next[0][0];
-        #pragma unroll 4
-        for (int lane_ = 0; lane_ < 4; ++lane_) {
-          A_shared_next_held[lane_] = alpha * A_shared_next_held[lane_];
-        }
-        *(float4 *)&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)] = *(const float4 *)&A_shared_next_held[0];
+      __align__(16) float A_shared_next_held[4];
+      *(float4 *)&A_shared_next_held[0] = *(const float4 *)&A_shared_next[0][0];
+      #pragma unroll 4
+      for (int lane_ = 0; lane_ < 4; ++lane_) {
+        A_shared_next_held[lane_] = alpha * A_shared_next_held[lane_];
       }
+      *(float4 *)&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)] = *(const float4 *)&A_shared_next_held[0];
     }
   }
   __syncthreads();

@@ -9,8 +9,9 @@
                                            if (there is another tile) A_shared = A_next
                                        }
 
-There are as many barriers as before, and none under a condition. An array is read an iteration earlier than in the
-program, so nothing in the kernel may write it.
+Copies have no conditions, but subscripts limited to the array: `A[min(.., n - 1)]` is loaded where `A[..]` does not
+exist, and nothing reads it. There are as many barriers as before, and none under a condition. An array is read an
+iteration earlier than in the program, so nothing in the kernel may write it.
 """
 
 from __future__ import annotations

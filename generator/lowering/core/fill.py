@@ -90,7 +90,10 @@ class Filler:
         filling = self.filling
         at = entered(number, filling.points[number], arguments, filling.plan.walk)
         here = [box.at(at.tiles) for box in filling.arrays if box.point == number]
-        yield from (box.fill(filling.plan.block, filling.plan.vector, filling.plan.ahead) for box in here)
+        plan = filling.plan
+        written = {filling.program.statement(name).body.target.array for name in plan.statements}
+        yield from (box.fill(plan.block, plan.vector, plan.ahead, plan.ahead and box.array not in written)
+                    for box in here)
         yield from filling.computing.enter(at, bool(here))
 
     def statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:

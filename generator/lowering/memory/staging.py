@@ -43,22 +43,31 @@ class CopiedBox(LocalBox):
         """What its exact check needs: its corner is the one in the text."""
         return Copied(self.footprint, self.corner, self.box, self.below, tuple(n is not None for n in self.above))
 
-    def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False) -> Node:
+    def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False, always: bool = False) -> Node:
         """Return the loops in which threads copy it, `width` neighbours at once if possible.
 
-        `equally`: all threads have a constant number of iterations.
+        `equally`: all threads have a constant number of iterations. `always`: they copy other elements of the array
+        instead of those that do not exist, without a condition.
         """
         lanes = self._lanes(width)
         wide = Wide(self.type, lanes) if lanes > 1 else None
-        element = Load(self.array, self.outside)
+        element = Load(self.array, self._existing(lanes) if always else self.outside)
         value = element if self.operation is None else on_element(self.operation, self.array, element)
         node: Node = Assign(self.here, "", value, wide=wide)
         guards = [Binary(">=", at, Int(0)) for at, below in zip(self.outside, self.below, strict=True) if below]
         guards += [Binary("<", at, Int(n)) for at, n in zip(self.outside, self.above, strict=True) if n is not None]
-        if guards:
+        if guards and not always:
             node = If(reduce(lambda a, b: Binary("&&", a, b), guards), (node,))
         of = "of" if self.operation is None else "computed from"
         return all_fill(self, threads, (node,), "fill", f" {of} {self.array}", lanes, equally)
+
+    def _existing(self, lanes: int) -> tuple[Expr, ...]:
+        """Return the subscripts of an element, moved inside the array, of which `lanes` neighbours are copied."""
+        from_start = (Binary("max", at, Int(0)) if below else at
+                      for at, below in zip(self.outside, self.below, strict=True))
+        last = (*(1 for _ in self.box[1:]), lanes)
+        return tuple(at if n is None else Binary("min", at, Int(n - size))
+                     for at, n, size in zip(from_start, self.above, last, strict=True))
 
     def _lanes(self, width: int) -> int:
         """Return how many neighbours a thread copies at once: aligned in both arrays, and all inside or all outside."""

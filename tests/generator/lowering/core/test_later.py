@@ -67,6 +67,19 @@ def test_products(n: int, kind: str) -> None:
         assert not later and barriers == [Barrier(), Barrier()], "one tile has no next one"
 
 
+@pytest.mark.parametrize("later", [True, False])
+def test_copies_ahead_of_partial_tiles_have_no_conditions(later: bool) -> None:
+    """Subscripts stay inside the arrays instead; the interpreter checks them."""
+    loops = "for (i = 0; i < 10; i++) for (j = 0; j < 13; j++) for (k = 0; k < 10; k++)"
+    program = program_of(scop(f"{loops} A[i][j] += B[i][k] * C[k + j][j];", "float A[10][13], B[10][10], C[22][13];"))
+    plan = plan_of(replace(TILES, statements=("S0",), asynchronous=later))
+    right = run_original(program).global_values(program)
+    assert run_plan(program, plan, np.random.default_rng(0), target=HOPPER).global_values(program) == right
+    lines = [line for line in lower(program, plan, HOPPER).source.splitlines() if "shared" in line or "if (" in line]
+    assert any("&B[min(" in line or "= B[min(" in line for line in lines)
+    assert not any(f"< {extent}" in line for line in lines for extent in (10, 13, 22))
+
+
 def test_text(golden: Callable[[str, str], None]) -> None:
     golden("gemm-later.cu", lower(problem("gemm", SIZES).program, plan_of(GEMM), HOPPER).source)
 
