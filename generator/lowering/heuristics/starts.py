@@ -60,6 +60,7 @@ from generator.lowering.heuristics.styles import (
     Style,
 )
 from generator.lowering.heuristics.warps import warps_kernel
+from generator.lowering.heuristics.whole_words import with_whole_words
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Sequence, launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
@@ -110,8 +111,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     makers: list[_Maker] = [
         points, *(partial(one, place=place) for one in ahead for place in (0, 1)), partial(_outer, DOWN)]
     if isinstance(choice, Stages):
-        makers[1:] = [partial(_outer, BELOW), *reversed(ahead)]
-        makers = [partial(_reduced, program, make) for make in makers]
+        makers[1:] = [partial(_outer, BELOW), *(partial(ahead[0], place=place) for place in (0, 1)), _filling]
+        makers = [partial(_of_pipeline, program, choice, make) for make in makers]
     if target.shares_host_cores:
         makers = [partial(_kernel, ROWS), _slab, points, partial(_kernel, STRIPS), partial(_vectors, program)]
         if any(shape.computes for shape in shapes):
@@ -285,11 +286,13 @@ def _outer(others: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     return _kernel(BLOCKED if shape.sequential else others, shape, target, order)
 
 
-def _reduced(program: Program, make: _Maker, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """Return the kernel that `make` makes; one with a parallel reduction as `reduced_kernel` does."""
+def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelShape, target: Target,
+                 order: Sizes) -> KernelPlan:
+    """Return the kernel that `make` makes, storing whole words; one with a parallel reduction as `reduced_kernel` does.
+    """
     if shape.reduces:
         return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
-    return make(shape, target, order)
+    return with_whole_words(program, shape, make(shape, target, order), choice)
 
 
 def _filling(shape: KernelShape, target: Target, order: Sizes, place: int = 0) -> KernelPlan:
