@@ -22,7 +22,13 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.lowering.heuristics.common_passes import common_passes, has_all_loops, joined
+from generator.lowering.heuristics.common_passes import (
+    common_passes,
+    first_values,
+    has_all_loops,
+    joined,
+    sums_in_registers,
+)
 from generator.lowering.heuristics.histograms import parallel_updates
 from generator.lowering.heuristics.row_sums import row_sums
 from generator.lowering.heuristics.split_sums import few_sums
@@ -173,6 +179,7 @@ class _Starts:
         found: dict[Schedule, Sequence[Plan]] = {}
         for opening in self._openings():
             opened = self._schedule(opening)
+            opened = self._with_first_values(opened) if opened is not None and not found else opened
             for schedule in self._with_serial(opened) if opened is not None else ():
                 if schedule not in found:
                     plans = start_plans(self.program, self.target, schedule)
@@ -210,6 +217,19 @@ class _Starts:
             opened = self._opened(joined(schedule, first, second))
             if opened is not None and has_all_loops(self.program, opened, (first, second), self.target):
                 schedule = opened
+        return schedule
+
+    def _with_first_values(self, schedule: Schedule) -> Schedule:
+        """Return `schedule` with sums in registers joined with the statements that set their first values; itself on
+        CPUs and at level o3.
+        """
+        if self.target.shares_host_cores or not isinstance(schedule, Partition):
+            return schedule
+        for pair in first_values(self.program):
+            if not any(set(pair) <= set(group.statements) for group in schedule.groups):
+                opened = self._opened(joined(schedule, *pair))
+                if opened is not None and sums_in_registers(self.program, opened, pair, self.target):
+                    schedule = opened
         return schedule
 
     def _opened(self, partition: Partition) -> Partition | None:

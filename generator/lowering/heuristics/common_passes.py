@@ -2,6 +2,8 @@
 
 bicg sums up the rows and the columns of a matrix; mvt does so with two products, the second of which reads columns;
 gemver sums up the columns of a matrix that it has just updated. A kernel for each statement reads the matrix each time.
+Likewise, a kernel that sums up products can set the sums to their first values in registers; a kernel for that writes
+them to memory.
 """
 
 from __future__ import annotations
@@ -33,6 +35,27 @@ def joined(partition: Partition, first: str, second: str) -> Partition:
     whole = Group(tuple(sorted({name for group in both for name in group.statements})))
     places = (whole if group is both[0] else group for group in partition.groups if group not in both[1:])
     return Partition(tuple(places), partition.reductions, partition.serial)
+
+
+def first_values(program: Program) -> tuple[tuple[str, str], ...]:
+    """Return pairs of statements: one that sets or scales elements of an array, and one that sums up values in them, in
+    a loop more.
+    """
+    return tuple((one.name, other.name) for one, other in combinations(program.statements, 2)
+                 if one.body.target.array == other.body.target.array and other.body.op in ("+", "-")
+                 and one.body.op != other.body.op and len(one.iterators) + 1 == len(other.iterators))
+
+
+def sums_in_registers(program: Program, partition: Partition, statements: Sequence[str], target: Target) -> bool:
+    """Return whether one kernel runs `statements`, and its threads can keep sums in registers that depend on at least
+    two of its parallel dimensions.
+    """
+    try:
+        shapes = kernel_shapes(program, partition, target.dialect)
+    except IllegalPlan:
+        return False
+    kept = (shape for shape in shapes if shape.sequential and any(len(dims) > 1 for dims in shape.kept))
+    return any(set(statements) <= set(shape.statements) for shape in kept)
 
 
 def has_all_loops(program: Program, partition: Partition, statements: Sequence[str], target: Target) -> bool:

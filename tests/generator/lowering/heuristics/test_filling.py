@@ -10,11 +10,14 @@ import pytest
 
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.common_passes import first_values
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.starts import start_plans
 from graph.o1 import make_o1_space
 from graph.reaching import walk_to
-from tests.support.suite import TARGET, problem
+from tests.support.slow import few
+from tests.support.space_plans import first_walks
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
 
 UNITS = 132
 GPU = replace(TARGET, compute_units=UNITS, capability=(9, 0), dialect="cuda")
@@ -55,3 +58,20 @@ def test_plans_with_such_tiles_are_in_the_space_with_a_whole_tile_of_the_sum_unr
     for plan in found:
         assert walk_to(space, plan).plan == plan
         assert lower(program, plan, GPU).kernels
+
+
+@pytest.mark.parametrize("name", few(["doitgen", *NAMES], 1))
+def test_sums_get_their_first_values_in_registers(name: str) -> None:
+    """The kernel of doitgen's sums sets them to 0; S3, which only the last sum needs, is a kernel of its own."""
+    program = problem(name, ODD_SIZES[name]).program
+    plans = first_walks(program, "o2", TARGET)
+    groups = [set(kernel.statements) for kernel in plans[0].kernels]
+    if name == "doitgen":
+        assert groups == [{"S0", "S1"}, {"S2"}, {"S3"}] and ("S0", "S1") in first_values(program)
+        assert any(kernel.registers for kernel in plans[1].kernels)
+    assert all(lower(program, plan, TARGET).kernels for plan in plans)
+
+
+def test_only_sums_have_first_values() -> None:
+    assert first_values(problem("gemm", ODD_SIZES["gemm"]).program) == (("S0", "S1"),)
+    assert not first_values(problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program)
