@@ -31,10 +31,10 @@ from generator.lowering.heuristics.common_passes import (
 )
 from generator.lowering.heuristics.histograms import parallel_updates
 from generator.lowering.heuristics.row_sums import row_sums
+from generator.lowering.heuristics.serial_loops import serial_schedule
 from generator.lowering.heuristics.split_sums import few_sums
 from generator.lowering.heuristics.starts import (
     default_partition,
-    serial_schedule,
     start_plans,
     sum_plan,
     time_plan,
@@ -160,7 +160,8 @@ class _Starts:
     def _times(self) -> Iterator[Plan]:
         """Yield plans that run several time steps per launch: tiles of blocks, then of warps, half in registers."""
         program, target, some = self.program, self.target, self.steps[1::2]
-        yield from (time_plan(program, target, number) for number in some)
+        last = () if target.shares_host_cores else self.steps[-1:]
+        yield from (time_plan(program, target, number) for number in dict.fromkeys((*some, *last)))
         made = (time_warps_plan(program, target, number) for number in some)
         if found := [plan for plan in made if plan is not None]:
             yield from found

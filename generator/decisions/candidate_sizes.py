@@ -95,11 +95,13 @@ def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
 
 
 @lru_cache(maxsize=256)
-def geometry(largest: Sizes, target: Target, candidates: CandidateSizes, walk: int = 0) -> Geometry:
+def geometry(
+    largest: Sizes, target: Target, candidates: CandidateSizes, walk: int = 0, least: int = MIN_THREADS
+) -> Geometry:
     """Return the sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
 
-    If the device allows none of the blocks, all powers of two become block sizes. If the kernel has fewer than
-    MIN_THREADS points, its largest block is the minimum. A CPU runs the threads of a block in sequence, vectorized if
+    If the device allows none of the blocks, all powers of two become block sizes. If the kernel has fewer than `least`
+    points, its largest block is the minimum. A CPU runs the threads of a block in sequence, vectorized if
     possible, so it needs no minimum. Blocks that `walk` down y in steps of so many rows take at least two steps, each
     of whole rows of threads.
     """
@@ -121,7 +123,7 @@ def geometry(largest: Sizes, target: Target, candidates: CandidateSizes, walk: i
             for sizes, limit in zip(tiles, most, strict=False)
         )
         rest = _rest(tiles, blocks)
-    least = 1 if without_lanes else min(MIN_THREADS, max(_thread_counts(rest[0], target, candidates)))
+    least = 1 if without_lanes else min(least, max(_thread_counts(rest[0], target, candidates)))
     return Geometry(tiles, blocks, rest, candidates.max_points, least, target.max_threads)
 
 

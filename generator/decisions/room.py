@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from generator.decisions.candidate_sizes import Geometry, caps, geometry
 from generator.decisions.shape import Shape
 from generator.decisions.size_lists import (
+    FEWEST_THREADS,
     HOST,
     INNER_TILES,
     LONG,
+    MIN_THREADS,
     OUTER,
     PAPER,
     STEPS,
@@ -76,7 +78,8 @@ def room_of(shape: Shape, target: Target, wide: bool, walk: int) -> Room:
     """Return the sizes for a kernel that walks so many rows at a time (0: it does not)."""
     largest = largest_tiles(shape, wide, target)
     whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
-    offer = geometry(largest, target, candidates_of(shape, wide, target, walk), walk)
+    least = FEWEST_THREADS if wide and has_few_threads(shape, target) else MIN_THREADS
+    offer = geometry(largest, target, candidates_of(shape, wide, target, walk), walk, least)
     return Room(shape, offer, whole, target.local_bytes)
 
 
@@ -100,6 +103,13 @@ def has_outer_sums(shape: Shape, wide: bool, target: Target) -> bool:
     """Return whether threads of a GPU can keep sums in registers that depend on two or more parallel dimensions."""
     plain = shape.sequential and not (shape.computes or shape.skewed or shape.timed or shape.diagonals)
     return wide and not target.shares_host_cores and plain and any(len(dims) > 1 for dims in shape.kept)
+
+
+def has_few_threads(shape: Shape, target: Target) -> bool:
+    """Return whether there are fewer threads than a warp per multiprocessor, and each runs a loop: its latency counts.
+    """
+    few = len(shape.extents) == 1 and shape.extents[0] < target.compute_units * MIN_THREADS
+    return few and shape.sequential and not (shape.coarse or shape.computes or shape.diagonals)
 
 
 def is_long(shape: Shape, wide: bool) -> bool:

@@ -8,6 +8,9 @@ from typing import TypeAlias
 MIN_THREADS = 32
 """Threads per block, if the kernel has that many: fewer leave lanes of every GPU idle."""
 
+FEWEST_THREADS = 8
+"""The least threads per block of kernels with few threads that run loops: more blocks, on more multiprocessors."""
+
 INNER_TILES = (1, 4, 8, 16, 32, 64)
 """Sizes of the tiles of sequential loops (1: untiled)."""
 

@@ -15,7 +15,7 @@ from generator.decisions.base import Decided, Depends, KernelDecision, Known, Of
 from generator.decisions.diagonals import DIAGONALS, inside_tiles
 from generator.decisions.fragments import asked_in_fragments
 from generator.decisions.products import PRODUCTS
-from generator.decisions.room import has_outer_sums, is_long, largest_tiles, room_of
+from generator.decisions.room import has_few_threads, has_outer_sums, is_long, largest_tiles, room_of
 from generator.decisions.size_lists import Sizes
 from generator.decisions.walk import WALK
 from generator.errors import InputError
@@ -53,7 +53,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
         largest, room = largest_tiles(shape, known.wide, known.target), room_of(shape, known.target, known.wide, walk)
         # by the schedule, for the same statements
         kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": is_long(shape, known.wide), "walk": walk,
-                 "sums": has_outer_sums(shape, known.wide, known.target)}
+                 "sums": has_outer_sums(shape, known.wide, known.target),
+                 "few": known.wide and has_few_threads(shape, known.target), "reduces": known.wide and shape.reduces}
         special: Depends = tuple((kind, value) for kind, value in kinds.items() if value)
         tiles: Sizes = ()
         blocks: Sizes = ()

@@ -22,16 +22,15 @@ from math import prod
 from generator.decisions.combine import Combine
 from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape
+from generator.lowering.heuristics.wide_points import neighbours
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
-from generator.program import ELEMENT_BYTES, Program, Statement
+from generator.program import Program, Statement
 from generator.target import LANES, Target
 
 RESIDENT = 2048
 """The most threads that a multiprocessor of a GPU keeps at a time (CUDA C++ Programming Guide; AMD: as many or more).
 """
-_BYTES = 16
-"""The longest access of a thread."""
 _WARPS, _GROUPS = 8, 4
 """Warps of a block, with other rows each; of one that sums up a single dimension."""
 _MOST_TERMS, _MOST_ROWS = 512, 4
@@ -72,7 +71,7 @@ def split_kernel(
     dims = order or tuple(range(count))
     owners = [kept for kept in shape.kept if len(kept) == min(map(len, shape.kept))]
     extents = tuple(shape.extents[d] for d in dims)
-    run = _run(program, shape)
+    run = neighbours(program, shape)
     rows = any(dims[-1] not in owned for owned in owners)
     tile, block = [1] * count, [1] * count
     if rows and (count == 1 or not any(dims[-1] in owned for owned in owners)):
@@ -92,14 +91,6 @@ def split_kernel(
     lanes: Combine = "shuffle" if target.sub_group >= LANES else "shared"
     return KernelPlan(shape.statements, tuple(tile), tuple(block), order=order, registers=True, run=run, vector=run,
                       unroll=_UNROLL, combine=lanes)
-
-
-def _run(program: Program, shape: KernelShape) -> int:
-    """Return the number of neighbours per access: 16 bytes if the rows of all matrices are multiples of that."""
-    used = {access.array for name in shape.statements for access in program.statement(name).accesses}
-    arrays = [array for array in program.arrays if array.name in used]
-    run = _BYTES // max(ELEMENT_BYTES[array.type] for array in arrays)
-    return run if run > 1 and not any(array.extents[-1] % run for array in arrays if len(array.extents) > 1) else 1
 
 
 def _between(number: int, least: int, most: int) -> int:

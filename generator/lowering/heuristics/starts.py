@@ -2,7 +2,9 @@
 
     rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
-    points    one thread per point, neighbours along x (vectors or lanes across threads)
+    points    one thread per point, neighbours along x (vectors or lanes across threads); on GPUs in small blocks where
+              few threads run loops (`few_threads`)
+    vectors   on GPUs: four neighbours per thread, for kernels without inner loops (`wide_points`)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
     bands     on CPUs: slabs of few rows with the stages that they need, whole in short dimensions (colours)
     steps     on CPUs: bands of more rows, one after the other, which keep the rows of stages that are read again
@@ -38,6 +40,7 @@ from generator.lowering.heuristics.default import default_plan, fitting, within_
 from generator.lowering.heuristics.depths import least_depth
 from generator.lowering.heuristics.even_rows import even_size
 from generator.lowering.heuristics.few_rows import few_rows
+from generator.lowering.heuristics.few_threads import in_small_blocks
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.histograms import reduced_kernel
 from generator.lowering.heuristics.neighbours import neighbours_along_x
@@ -45,6 +48,7 @@ from generator.lowering.heuristics.row_sums import updates_neighbours
 from generator.lowering.heuristics.rows_together import rows_together
 from generator.lowering.heuristics.split_sums import split_kernel
 from generator.lowering.heuristics.styles import (
+    AROUND,
     BELOW,
     BLOCKED,
     DOWN,
@@ -61,14 +65,14 @@ from generator.lowering.heuristics.styles import (
 )
 from generator.lowering.heuristics.warps import warps_kernel
 from generator.lowering.heuristics.whole_words import with_whole_words
+from generator.lowering.heuristics.wide_points import wide_points
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Sequence, launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
-from generator.polyhedral.schedules.launches import launched_nests
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
-from generator.schedules.schedule import Schedule, with_serial
+from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
@@ -97,19 +101,18 @@ offers on CPUs.
 _MOST_IN_TILE = 256
 """The most threads of a block that runs one tile of a wavefront."""
 
-_ALONE_ON_CPUS, _ALONE_ON_GPUS = 1024, 64
-"""Instances of statements that one thread runs in the time of a launch, about 20 and 5 us; conservative."""
-
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Return plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     shapes = kernel_shapes(program, choice, target.dialect)
     default = default_plan(program, target, choice=choice)  # for the same x
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
-    points = partial(_kernel, POINTS)
+    points = _points
     ahead = (_later, _filling) if target.copies_asynchronously else (_filling,)
     makers: list[_Maker] = [
         points, *(partial(one, place=place) for one in ahead for place in (0, 1)), partial(_outer, DOWN)]
+    if not any(shape.sequential or shape.computes for shape in shapes):
+        makers.insert(1, partial(_wide, program))
     if isinstance(choice, Stages):
         makers[1:] = [partial(_outer, BELOW), *(partial(ahead[0], place=place) for place in (0, 1)), _filling]
         makers = [partial(_of_pipeline, program, choice, make) for make in makers]
@@ -122,16 +125,6 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     makers.append(_warps)
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
-
-
-def serial_schedule(program: Program, target: Target, choice: Schedule) -> Schedule:
-    """Return `choice` with loops in one thread instead of the host if their launches would take longer than their work.
-    """
-    if isinstance(choice, Stages | TimeTiles):
-        return choice
-    most = _ALONE_ON_CPUS if target.shares_host_cores else _ALONE_ON_GPUS
-    nests = (nest for nest in launched_nests(program, choice) if nest.per_launch <= most)
-    return with_serial(choice, tuple(sorted(name for nest in nests for name in nest.statements)))
 
 
 def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
@@ -167,7 +160,7 @@ def time_plan(program: Program, target: Target, steps: int) -> Plan:
     """Return a plan with `steps` time steps per launch. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
-    return Plan(choice, (_kernel(SURROUNDED if target.shares_host_cores else POINTS, shape, target, ()),))
+    return Plan(choice, (_kernel(SURROUNDED if target.shares_host_cores else AROUND, shape, target, ()),))
 
 
 def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None:
@@ -271,6 +264,11 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
 
 
+def _points(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return a kernel with a point per thread; on GPUs in small blocks if there are few of them, with loops."""
+    return in_small_blocks(_kernel(POINTS, shape, target, order), shape, target)
+
+
 def _warps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return a kernel with tiles of warps, half in registers; kernels whose stages lanes cannot hold are points."""
     return warps_kernel(shape, target, order) or _kernel(POINTS, shape, target, order)
@@ -293,6 +291,11 @@ def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelSh
     if shape.reduces:
         return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
     return with_whole_words(program, shape, make(shape, target, order), choice)
+
+
+def _wide(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Return a kernel with a vector of points per thread, without copies; with inner loops or stages, blocked."""
+    return wide_points(program, shape, order) or _kernel(BLOCKED, shape, target, order)
 
 
 def _filling(shape: KernelShape, target: Target, order: Sizes, place: int = 0) -> KernelPlan:

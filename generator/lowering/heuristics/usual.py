@@ -11,7 +11,8 @@ from __future__ import annotations
 from generator.errors import IllegalPlan
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.lowering.heuristics.starts import serial_schedule, vectors_plan
+from generator.lowering.heuristics.serial_loops import serial_schedule
+from generator.lowering.heuristics.starts import vectors_plan
 from generator.plan import Plan
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice

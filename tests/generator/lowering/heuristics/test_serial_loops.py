@@ -14,7 +14,7 @@ from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.lowering.heuristics.starts import serial_schedule
+from generator.lowering.heuristics.serial_loops import serial_schedule
 from generator.lowering.heuristics.usual import usual_plan
 from generator.plan import plan_from_json
 from generator.polyhedral.schedules.kernels import schedule_kernels
