@@ -23,6 +23,7 @@ from generator.decisions.size_lists import smallest_inner
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.coverage import values_at
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, steps_of, summed_rows, with_inner_tiles
+from generator.polyhedral.memory.first_vector import from_whole_vectors
 from generator.polyhedral.memory.mapping import tile_member
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension, reordered, runs_on_a_box
@@ -111,7 +112,7 @@ def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
     if isinstance(plan.schedule, TimeTiles):
         return ()
     return tuple(
-        _of(reordered(one.part, kernel.order), kernel)
+        _of(from_whole_vectors(program, reordered(one.part, kernel.order), kernel), kernel)
         for one in kernels_of(program, plan.scheduled)
         for kernel in [plan.kernel(one.statements)]
     )

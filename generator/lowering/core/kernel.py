@@ -58,6 +58,7 @@ from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.memory.entries import entries_of
+from generator.polyhedral.memory.first_vector import from_whole_vectors
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
@@ -134,7 +135,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     """Return the kernel with exactly the copies of `plan`. Raises IllegalPlan as `lower_kernel`."""
     check_walk(plan, frame.reductions)
     check_places(program, part, plan)
-    part, teams = reordered(part, plan.order), teams_of(plan, dialect)
+    part, teams = from_whole_vectors(program, reordered(part, plan.order), plan), teams_of(plan, dialect)
     check_lanes(plan, teams.inner)
     within = teams.plan
     if plan.products != "full":

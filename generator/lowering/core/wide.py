@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import product
 
 from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of
 from generator.linear import Residues, plain_form, residue, simplify, substitute
@@ -135,23 +136,25 @@ def _steps(loop: For, width: int) -> _Steps | None:
             pass
         case _:
             return None
-    ends = [end if op == "<=" else simplify(Binary("-", end, Int(1))) for end in _least(bound)]
-    counts = [simplify(Binary("+", Binary("-", end, loop.start), Int(1))) for end in ends]
-    for number, count in enumerate(counts):
+    ends = [end if op == "<=" else simplify(Binary("-", end, Int(1))) for end in _operands("min", bound)]
+    starts = list(_operands("max", loop.start))
+    for start, end in product(starts, ends):
+        count = simplify(Binary("+", Binary("-", end, start), Int(1)))
         if isinstance(count, Int) and count.value > 0 and count.value % width == 0:
-            others = [Binary("<=", ends[number], end) for k, end in enumerate(ends) if k != number]
+            others = (*(Binary("<=", one, start) for one in starts if one is not start),
+                      *(Binary("<=", end, one) for one in ends if one is not end))
             whole = reduce(lambda a, b: Binary("&&", a, b), others) if others else None
-            exact = replace(loop, condition=Binary("<=", Name(loop.iterator), ends[number])) if others else loop
-            return _Steps(exact, loop.start, count.value, whole)
+            exact = replace(loop, start=start, condition=Binary("<=", Name(loop.iterator), end)) if others else loop
+            return _Steps(exact, start, count.value, whole)
     return None
 
 
-def _least(bound: Expr) -> Iterator[Expr]:
-    """Yield the operands of a minimum."""
+def _operands(operator: str, bound: Expr) -> Iterator[Expr]:
+    """Yield the operands of minima or maxima of minima or maxima."""
     match bound:
-        case Binary("min", left, right):
-            yield from _least(left)
-            yield from _least(right)
+        case Binary(op, left, right) if op == operator:
+            yield from _operands(operator, left)
+            yield from _operands(operator, right)
         case _:
             yield bound
 

@@ -1,7 +1,8 @@
 """Blocks, threads, and the data that they keep outside of global memory.
 
 Read `mapping.py` (blocks, threads, tiles), `diagonals.py` (the threads of a block in one tile of a wavefront) with
-`wavefront_boxes.py` (the elements that such a tile accesses), `loops_around.py`, `footprint.py` and `tile_boxes.py`
+`wavefront_boxes.py` (the elements that such a tile accesses), `loops_around.py`, `first_vector.py` (where grids
+of vectors begin), `footprint.py` and `tile_boxes.py`
 (arrays worth a shared copy, and their boxes), `boxes.py` (the elements of a stage that a block computes;
 `rough_boxes.py`: fast estimates), `private.py` (private copies per block), `accumulate.py`, `placement.py` and
 `padding.py` (elements in registers), `contractions.py` (sums of products with rows and columns), `thread_values.py`

@@ -64,8 +64,22 @@ def test_neighbours_of_runs_stay_scalar() -> None:
     assert accesses(text, RUNS) == [(4, "B_wide", "B"), (4, "A", "A_wide")]
 
 
-def test_rows_that_begin_elsewhere_stay_scalar() -> None:
-    assert accesses("for (i = 0; i < 8; i++) for (j = 1; j < 16; j++) A[i][j] = B[i][j];", RUNS) == []
+@pytest.mark.parametrize(("first", "end"), [(1, 16), (1, 15), (3, 13), (5, 16), (1, 8), (2, 4), (5, 7)])
+def test_grids_of_rows_that_begin_elsewhere_begin_at_a_vector(first: int, end: int) -> None:
+    """Counted from the first element, no vector was aligned."""
+    text = (f"for (i = 1; i < 7; i++) for (j = {first}; j < {end}; j++)"
+            " A[i][j] = B[i][j - 1] + B[i][j] + B[i - 1][j] + B[i + 1][j];")
+    found = sorted(set(accesses(text, RUNS)))
+    if any(place >= first and place + 4 <= end for place in (0, 4, 8, 12)):
+        assert found == [(4, "A", "A_wide"), (4, "B_wide", "B"), (4, "B_wide_", "B"), (4, "B_wide__", "B")]
+
+
+@pytest.mark.parametrize("kernel", [
+    replace(RUNS, shared=True), replace(RUNS, registers=True), replace(RUNS, vector=2), replace(RUNS, run=2, vector=2),
+    replace(RUNS, tile=(2, 32)), replace(RUNS, order=(1, 0), tile=(8, 2), block=(2, 1), run=2, vector=2)])
+def test_such_rows_are_right_with_other_decisions(kernel: KernelPlan) -> None:
+    accesses("for (i = 1; i < 7; i++) for (j = 1; j < 14; j++) A[i][j] = B[i][j] + B[i][j + 1];", kernel)
+    accesses("for (i = 1; i < 7; i++) for (j = -3; j < 7; j++) A[i][j + 3] = B[i][j + 3] + B[i - 1][j + 4];", kernel)
 
 
 def test_a_run_that_may_end_early_is_there_in_both_forms() -> None:
