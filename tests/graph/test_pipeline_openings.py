@@ -106,7 +106,7 @@ def test_gpus_update_histograms_in_parallel_in_copies_per_block() -> None:
     assert first.scheduled.reductions == ("S2", "S4")
     (histogram,), (summed,) = ([k for k in first.kernels if name in k.statements] for name in ("S2", "S4"))
     assert histogram.combine == "private" and prod(histogram.tile) > prod(histogram.block)
-    assert summed.registers
+    assert summed.registers and summed.order == (1, 0), "neighbouring threads sum up neighbouring elements"
     (image,) = (kernel for kernel in first.kernels if "S10" in kernel.statements)
     assert image.run == image.vector == image.tile[-1] // image.block[-1] == 4, "four bytes per thread"
     assert "*(uchar4 *)" in lower(program, first, HOPPER).source

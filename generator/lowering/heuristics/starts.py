@@ -116,6 +116,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     if isinstance(choice, Stages):
         makers[1:] = [partial(_outer, BELOW), *(partial(ahead[0], place=place) for place in (0, 1)), _filling]
         makers = [partial(_of_pipeline, program, choice, make) for make in makers]
+        plain = _points_along_x(program, target, choice) if choice.reductions else default
+        turned = [(shape, plain.kernel(shape.statements).order if shape.reduces else order) for shape, order in turned]
     if target.shares_host_cores:
         makers = [partial(_kernel, ROWS), _slab, points, partial(_kernel, STRIPS), partial(_vectors, program)]
         if any(shape.computes for shape in shapes):
@@ -142,11 +144,16 @@ def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) 
     if target.shares_host_cores:
         default = default_plan(program, target, choice=choice)
         return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order) for shape in shapes))
-    plan = Plan(choice, tuple(_kernel(POINTS, shape, target, ()) for shape in shapes))
-    plan = neighbours_along_x(program, plan, target)  # without copies, which the split sums do not have either
+    plan = _points_along_x(program, target, choice)
     orders = [(shape, plan.kernel(shape.statements).order) for shape in shapes]
     return Plan(choice, tuple(split_kernel(program, shape, target, order, wide) or _beside_sums(shape, target, order)
                               for shape, order in orders))
+
+
+def _points_along_x(program: Program, target: Target, choice: Schedule) -> Plan:
+    """Return a plan with the x of split sums, which have no copies."""
+    points = (_kernel(POINTS, shape, target, ()) for shape in kernel_shapes(program, choice, target.dialect))
+    return neighbours_along_x(program, Plan(choice, tuple(points)), target)
 
 
 def _beside_sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
@@ -289,6 +296,7 @@ def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelSh
     """Return the kernel that `make` makes, storing whole words; one with a parallel reduction as `reduced_kernel` does.
     """
     if shape.reduces:
+        order = () if shape.sequential else order
         return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
     return with_whole_words(program, shape, make(shape, target, order), choice)
 
@@ -329,22 +337,15 @@ def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     block = _threads(tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True)), tile, target)
     depth = least_depth(shape, tile, INNER_TILE, target) if style.shared else 0
     shape = shape.deeper(depth) if depth else shape
-    shared = (
-        style.shared
-        and bool(shape.shareable)
-        and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
-    )
+    shared = (style.shared and bool(shape.shareable)
+              and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes)
     inside = style.inside and shape.steps_on(target) and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     most = _UNROLLED_AROUND if depth else style.unroll  # the text repeats what is inside all loops within the copies
     unroll = min(style.unroll, most) if shape.sequential or tile != block else 1
     return KernelPlan(
-        shape.statements,
-        tile,
-        block,
-        order=order,
-        unroll=unroll,
+        shape.statements, tile, block, order=order, unroll=unroll,
         points_inside=inside,
         registers=registers,
         shared=shared,
