@@ -31,8 +31,16 @@ void kernel0(__global double *restrict A, const int c)
   if (2 * b1 + 1 >= b0 && b0 + 5 >= 2 * b1) {
     for (int t = antune_max(0, 2 * c - 2 * b0 - 2 * b1); t <= antune_min(4, 2 * c - 2 * b0 - 2 * b1 + 1); ++t) {
       for (int c_ = antune_max(antune_max(8 * b0, 16 * b1 - t - 35), t + 1); c_ <= antune_min(antune_min(8 * b0 + 7, 16 * b1 - t + 14), t + 35); ++c_) {
+        double A_before;
+        A_before = 0;
+        if (antune_max(16 * b1, t + c_ + 1) <= antune_min(16 * b1 + 15, t + c_ + 35)) {
+          A_before = A[(c_ - t) * 37 + antune_max(16 * b1, t + c_ + 1) - t - c_ - 1];
+        }
         for (int c__ = antune_max(16 * b1, t + c_ + 1); c__ <= antune_min(16 * b1 + 15, t + c_ + 35); ++c__) {
-          A[(c_ - t) * 37 + c__ - t - c_] = (A[(c_ - t - 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t - 1) * 37 + c__ - t - c_] + A[(c_ - t - 1) * 37 + c__ - t - c_ + 1] + A[(c_ - t) * 37 + c__ - t - c_ - 1] + A[(c_ - t) * 37 + c__ - t - c_] + A[(c_ - t) * 37 + c__ - t - c_ + 1] + A[(c_ - t + 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t + 1) * 37 + c__ - t - c_] + A[(c_ - t + 1) * 37 + c__ - t - c_ + 1]) / 9.0;
+          double A_now;
+          A_now = (A[(c_ - t - 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t - 1) * 37 + c__ - t - c_] + A[(c_ - t - 1) * 37 + c__ - t - c_ + 1] + A_before + A[(c_ - t) * 37 + c__ - t - c_] + A[(c_ - t) * 37 + c__ - t - c_ + 1] + A[(c_ - t + 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t + 1) * 37 + c__ - t - c_] + A[(c_ - t + 1) * 37 + c__ - t - c_ + 1]) / 9.0;
+          A[(c_ - t) * 37 + c__ - t - c_] = A_now;
+          A_before = A_now;
         }
       }
     }

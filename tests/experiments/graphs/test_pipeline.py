@@ -281,7 +281,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of a pipeline, with times that are computed."""
     folder = tmp_path_factory.mktemp("pipeline")
     words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic",
-             "--evaluations", "24", "--seed", "1", "--out", str(folder / "run")]
+             "--evaluations", "24", "--explorer", "random", "--out", str(folder / "run")]
     with pytest.MonkeyPatch.context() as patch:
         antune = antune_command(patch)
         assert [antune(*command) for command in (words, ["report", str(folder / "run")])] == [0, 0]

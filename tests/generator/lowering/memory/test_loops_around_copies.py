@@ -244,7 +244,8 @@ def test_start_plans_of_a_convolution(golden: Callable[[str, str], None]) -> Non
     """With its images in launches of their own, copies of rows of channels, and 8 x 8 points per thread."""
     program = pipeline_program("conv_layer")
     starts = start_plans(program, HOPPER, Stages(launches=True))
-    assert [plan.kernels[0].depth for plan in starts] == [0, 2, 2, 2] and starts[-1].kernels[0].tile == (1, 128, 128)
+    assert [plan.kernels[0].depth for plan in starts] == [0, 2, 2, 2, 2]
+    assert starts[-1].kernels[0].tile == (1, 128, 128)
     source = lower(program, starts[1], HOPPER).source
     golden("convolution.cu", source)
     for plan in starts[1:]:
