@@ -31,7 +31,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          sources: Sequence[str | Path] = (), cflags: str = "", args: str = "", stdin: str | Path | None = None,
          program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False,
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
-         explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
+         explorer: str | type[Any] = "colony", ants: int = 10, ahead: bool = False, seed: int = 0,
+         device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
          strict_float: bool = False, precision_of_products: Products = "full", finalists: int = 5,
          out: str | Path | None = None, name: str | None = None,
@@ -54,7 +55,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     words = CWords(defines, includes, sources, cflags, args, stdin, program_limit, random_inputs, function, scop)
     devices, sizes = (device,) if isinstance(device, str) else tuple(device or ()), parameters or {}
     options = RunOptions("", Compilation(), parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
-                         explorer=_explorer_name(explorer), ants=ants, seed=seed, device=next(iter(devices), None),
+                         explorer=_explorer_name(explorer), ants=ants, ahead=ahead, seed=seed,
+                         device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
                          more_devices=devices[1:], cluster=cluster, products=precision_of_products,
                          objective=parse_objective(objective, maximize, named_metrics(metrics)))

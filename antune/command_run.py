@@ -111,6 +111,9 @@ Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="Searc
                                                                           "an ant system as published: `as`, "
                                                                           "`elitist`, `rank`, `acs`, `mmas`, "
                                                                           "`coding-ants` (docs/explorers.md).")]
+Ahead = Annotated[bool, typer.Option("--ahead", help="On GPUs, compile the plans of the next iteration while those of "
+                                                     "this one are measured: more plans per minute, but the search "
+                                                     "learns from each an iteration later (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice | None,
                         typer.Option("--space", help="The search space: `wide`, that of the Coding Ants `paper`, only"
@@ -135,7 +138,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
          args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
          random_inputs: RandomInputs = False, explorer: Explorer = "colony", ants: Ants = 10,
-         iterations: Iterations = None, evaluations: Evaluations = None, minutes: Minutes = None,
+         ahead: Ahead = False, iterations: Iterations = None, evaluations: Evaluations = None, minutes: Minutes = None,
          stop_at: StopAt = None, stagnation: Stagnation = None, seed: Seed = 0, device: Devices = None,
          cluster: Cluster = None, space: SpaceOption = None, level: LevelOption = LevelChoice.o1,
          strict_float: StrictFloat = False, precision_of_products: ProductsOption = ProductsChoice.full,
@@ -167,7 +170,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists), cluster=cluster,
         more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models), foretell=foretell,
         foresee=foresee, calibration=read_constants(calibration), objective=sought(objective, maximize, metric),
-        products=precision_of_products.value)
+        products=precision_of_products.value, ahead=ahead)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _begun(options, directory, reporter, picture, wisdom)
     _end(finish)

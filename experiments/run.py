@@ -29,11 +29,12 @@ from experiments.values.objective import Objective, check_names, sought_for
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Ending, Result, RunInfo
 from experiments.words import command
+from explorer.base import EagerExplorer, Explorer
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.templates.template import Template
-from runners.base import DeviceInfo, Limits, Runner, WarningRunner
+from runners.base import AnnouncedRunner, DeviceInfo, Limits, Runner, WarningRunner
 from runners.locks import timing_lock
 from runners.many import HERE, Place
 from runners.waiting import waits_told
@@ -265,8 +266,9 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     for reason in parts.reasons(info.subject, info.device.target, options):
         reporter.note(reason)
     explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
+    ahead = _ahead(options, explorer, runner, reporter)
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
-                    checkpoints=checkpoints, saved=saved, limits=limits_of(options),
+                    checkpoints=checkpoints, saved=saved, limits=limits_of(options), ahead=ahead,
                     sought=sought_for(options.objective, info.subject))
     try:
         with threadpool_limits(
@@ -281,6 +283,18 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     )
     store.reused.adopt(store.iterations())
     return _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
+
+
+def _ahead(options: RunOptions, explorer: Explorer, runner: Runner, reporter: Reporter) -> int:
+    """Return how many iterations are asked before the results of the current one are known; a note says why none."""
+    obstacles = ((not isinstance(explorer, EagerExplorer), f"the explorer {options.explorer} needs all results"),
+                 (options.profile > 0, "profiles of an iteration guide the next one"),
+                 (runner.device.target.shares_host_cores, "compiling disturbs measurements on a CPU"),
+                 (not isinstance(runner, AnnouncedRunner), f"{runner.device.name} is measured elsewhere"))
+    found = next((why for obstructs, why in obstacles if obstructs), None)
+    if options.ahead and found is not None:
+        reporter.note(f"--ahead has no effect: {found}")
+    return int(options.ahead and found is None)
 
 
 def _first_plan(store: Store, info: RunInfo, parts: Parts) -> Plan:

@@ -26,6 +26,13 @@ class Explorer(Protocol):
 
 
 @runtime_checkable
+class EagerExplorer(Protocol):
+    """An Explorer that may be asked again before it is told all outcomes of earlier calls, which then come later."""
+
+    asks_ahead: bool
+
+
+@runtime_checkable
 class PreparingExplorer(Protocol):
     """An Explorer whose second call of `ask` needs a library that takes long to import."""
 

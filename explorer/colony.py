@@ -137,6 +137,8 @@ def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
 class Colony:
     """The ant colony explorer. One call of `ask` is one iteration; its `count` is the number of ants."""
 
+    asks_ahead = True
+
     def __init__(self, space: Space, seed: int, options: ColonyOptions = ColonyOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 

@@ -17,6 +17,8 @@ from metrics.outcome import Outcome
 class RandomWalk:
     """Draws uniformly at every node (not uniformly over walks), without repeated walks."""
 
+    asks_ahead = True
+
     def __init__(self, space: Space, seed: int) -> None:
         """Explore `space`; the same seed gives the same walks."""
         self._walks = UnseenWalks(space)

@@ -124,6 +124,14 @@ class Runner(Protocol):
 
 
 @runtime_checkable
+class AnnouncedRunner(Protocol):
+    """A Runner that can generate and compile plans while it measures others."""
+
+    def announce(self, jobs: Sequence[Job]) -> None:
+        """Tell which jobs the call of `evaluate` after the next one will have; idle compilers begin with them."""
+
+
+@runtime_checkable
 class ProfilingRunner(Protocol):
     """A Runner whose device has counters, read separately from timing."""
 

@@ -1,7 +1,8 @@
 """The steps of a batch of Plans in the workers: generate, compile, measure; each code only once.
 
 It handles processes and answers, without any driver. On a device that shares the host's cores, measurements start after
-the whole batch is compiled, since compilers disturb them; elsewhere the two overlap.
+the whole batch is compiled, since compilers disturb them; elsewhere the two overlap. There, idle compilers may also
+work on the jobs of the next call, which are measured only when it comes.
 
 Limits depend on the times of earlier batches. In the first batch, Plans that are already compiled tighten the limit of
 the others.
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import assert_never
 
 from generator.errors import IllegalPlan
@@ -30,7 +32,7 @@ from metrics.outcome import (
     TimedOut,
     WrongResult,
 )
-from runners.base import Bounds, Job, Limits
+from runners.base import NOTHING_KNOWN, Bounds, Job, Limits
 from runners.limits import ENOUGH, adapted, learned
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
@@ -61,64 +63,112 @@ class _Work:
 
 
 class Batch:
-    """One call of `Runner.evaluate`. `known` (code hash to outcome) is shared by all batches of a runner."""
+    """The work of one call of `Runner.evaluate`, or of several whose jobs were announced.
+
+    `known` (code hash to outcome) is shared by all batches of a runner.
+    """
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
-                 known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None],
+                 known: dict[str, Outcome], faulty: Callable[[str], None],
                  make: Make | None = None, share: int = 1) -> None:
         """`overlap`: measure while other Plans are still being compiled. `limits` are upper limits. `faulty` is told
         why a plan has no metrics. `make`: generates here, not in a worker. `share`: the number of compile workers that
         share compiled kernels, and may each compile a part of a Plan's kernels (see `runners.shares`).
         """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
-        self._known, self._bounds, self._faulty, self._make = known, bounds, faulty, make
+        self._known, self._faulty, self._make = known, faulty, make
         self._share = share
         self._shared: _Shared | None = None
-        self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
-        self._learning = len(bounds.compiled_s) < ENOUGH
+        self._learn_bounds(NOTHING_KNOWN)
+        self._keys = count()
+        self._begun: set[int] = set()  # numbers of jobs without a yielded outcome
+        self._asked: set[int] = set()  # those of the current call
         self._works: dict[int, _Work] = {}
         self._by_hash: dict[str, int] = {}
         self._compiled: dict[int, Compiled] = {}
         self._results: deque[tuple[int, Outcome]] = deque()
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Yield (job number, outcome) as results arrive."""
-        for key, job in enumerate(jobs):
-            self._works[key] = _Work([job], self._limits)
-            if self._make is None:
-                self._compilers.submit(Task(key, Generate(job.plan, self._limits.compile_s), "generate", None))
+    def _learn_bounds(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._limits, self._compiled_s = adapted(self._most, bounds), list(bounds.compiled_s)
+        self._learning = len(bounds.compiled_s) < ENOUGH
+
+    def run(self, jobs: Sequence[Job], bounds: Bounds, upcoming: Sequence[Job] = ()) -> Iterator[tuple[int, Outcome]]:
+        """Yield (job number, outcome) as results arrive.
+
+        `upcoming`: jobs of the next call, which idle compilers begin. If they are given, call `run` again or `cancel`.
+        """
+        self._learn_bounds(bounds)
+        self._asked = {job.number for job in jobs}
+        upcoming = [job for job in upcoming if job.number not in self._asked | self._begun]
+        complete, continues = False, bool(upcoming)
         try:
-            if self._make is not None:
-                self._make_all(self._make)
-                yield from self._arrived()
-            while self._works:
+            self._begin(job for job in jobs if job.number not in self._begun)
+            yield from self._arrived()
+            while self._asked:
+                if upcoming and not self._compiling():
+                    self._begin(upcoming)
+                    upcoming = ()
+                self._measure_next()
                 wait_for([self._compilers, self._devices])
                 for event in [*self._compilers.poll(), *self._devices.poll()]:
                     self._on_event(event)
                 self._measure_next()
                 yield from self._arrived()
+            complete = True
         finally:
-            self._compilers.cancel()
-            self._devices.cancel()
+            if not complete or not continues:
+                self.cancel()
+
+    def cancel(self) -> None:
+        """Give up all jobs without an outcome."""
+        self._compilers.cancel()
+        self._devices.cancel()
+
+    def _begin(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            key = next(self._keys)
+            self._begun.add(job.number)
+            self._works[key] = _Work([job], self._limits)
+            if self._make is not None:
+                self._make_one(key, self._make)
+            else:
+                self._compilers.submit(Task(key, Generate(job.plan, self._limits.compile_s), "generate", None))
+
+    def _compiling(self) -> bool:
+        """Return whether a job of this call is not compiled yet."""
+        return any(work.stage in ("generate", "compile") and self._is_asked(work) for work in self._works.values())
+
+    def _is_asked(self, work: _Work) -> bool:
+        return any(job.number in self._asked for job in work.jobs)
 
     def _arrived(self) -> Iterator[tuple[int, Outcome]]:
-        while self._results:
-            yield self._results.popleft()
-
-    def _make_all(self, make: Make) -> None:
-        for key, work in list(self._works.items()):
-            start = time.perf_counter()
-            try:
-                variant = make(work.jobs[0].plan)
-            except IllegalPlan as error:
-                self._finish(key, Illegal(str(error), Durations(generate_s=time.perf_counter() - start)))
+        """Yield the results of this call's jobs, and keep those of upcoming ones."""
+        for _ in range(len(self._results)):
+            number, outcome = self._results.popleft()
+            if number in self._asked:
+                self._asked.remove(number)
+                self._begun.discard(number)
+                yield number, outcome
             else:
-                self._on_generated(key, Generated(variant, time.perf_counter() - start))
+                self._results.append((number, outcome))
+
+    def _make_one(self, key: int, make: Make) -> None:
+        start = time.perf_counter()
+        try:
+            variant = make(self._works[key].jobs[0].plan)
+        except IllegalPlan as error:
+            self._finish(key, Illegal(str(error), Durations(generate_s=time.perf_counter() - start)))
+        else:
+            self._on_generated(key, Generated(variant, time.perf_counter() - start))
 
     def _measure_next(self) -> None:
         """Give every idle device its next task, in job order."""
-        while self._compiled and self._devices.free and (self._overlap or not self._compilers.unfinished):
-            key = min(self._compiled)
+        while self._devices.free and (self._overlap or not self._compilers.unfinished):
+            ready = [key for key in self._compiled if self._is_asked(self._works[key])]
+            if not ready:
+                return
+            key = min(ready)
             work = self._works[key]
             work.limits = replace(self._limits, run_s=adapted(self._most, self._bounds).run_s)
             measure = Measure(self._compiled.pop(key), self._bounds.best_ms, work.limits, work.ratings)
@@ -218,9 +268,9 @@ class Batch:
             self._compile(key, generated.variant)
 
     def _compile(self, key: int, variant: Variant) -> None:
-        """Give a code to a worker; but if it is the only one, first its kernels to all workers."""
+        """Give a code to a worker; but if this call waits for it alone, first its kernels to all workers."""
         others = any(work.stage in ("generate", "compile") for other, work in self._works.items() if other != key)
-        several = () if others else shares(variant, self._share)
+        several = () if others or not self._is_asked(self._works[key]) else shares(variant, self._share)
         if not several:
             self._compile_whole(key, variant)
             return

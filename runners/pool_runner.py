@@ -95,6 +95,8 @@ class PoolRunner:
         self._known: dict[str, Outcome] = {}
         self._ready: dict[str, Compiled] = {}
         self._running = self._closed = False
+        self._upcoming: Sequence[Job] = ()
+        self._begun: Batch | None = None  # has jobs of the next call
         self._warn: Callable[[str], None] | None = None
 
     @property
@@ -110,8 +112,17 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
-            yield from Batch(self._compilers, self._devices, self._limits, self._overlap, self._known,
-                             bounds, self._rating_failed, self._make, self._share).run(jobs)
+            batch, self._begun = self._begun or Batch(
+                self._compilers, self._devices, self._limits, self._overlap, self._known, self._rating_failed,
+                self._make, self._share), None  # fmt: skip
+            numbers = {job.number for job in jobs}
+            upcoming, self._upcoming = [job for job in self._upcoming if job.number not in numbers], ()
+            yield from batch.run(jobs, bounds, upcoming)
+            self._begun = batch if upcoming else None
+
+    def announce(self, jobs: Sequence[Job]) -> None:
+        """See `runners.base.AnnouncedRunner`."""
+        self._upcoming = jobs if self._overlap else ()
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
         """Report the first failure of the static model; see `WarningRunner.warn_through`."""
@@ -130,6 +141,7 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
+            self._give_up()
             yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).run(jobs, sitting)
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
@@ -140,6 +152,7 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
+            self._give_up()
             yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).profile(jobs)
 
     def refusal(self) -> str | None:
@@ -150,8 +163,15 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
+            self._give_up()
             rematch = Rematch(self._compilers, self._devices, self._limits, self._ready, self._make)
             return rematch.refusal(trial_variant(self._device.target.dialect))
+
+    def _give_up(self) -> None:
+        """Cancel the jobs that were begun for a call that has not come."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.cancel()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

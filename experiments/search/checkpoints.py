@@ -35,7 +35,7 @@ from generator.plan import Plan
 from graph.space import Space
 
 CHECKPOINT_FILE = "search.checkpoint"
-FORMAT = "antune checkpoint 2"
+FORMAT = "antune checkpoint 3"
 LEAST_S, TIMES = 4.0, 3.0
 PIECE = 1 << 16
 
@@ -48,17 +48,22 @@ class _Header:
     key: str
     iteration: int
     asked: int
+    ahead: int
     history: str
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An explorer after it was told iteration `iteration`; `asked` is the number of evaluations asked for by then."""
+    """An explorer after it was told iteration `iteration`, whose last evaluation is number `asked`.
+
+    It was asked for the `ahead` following iterations, too.
+    """
 
     explorer: Explorer
     iteration: int
     asked: int
+    ahead: int
 
 
 @dataclass(slots=True)
@@ -93,7 +98,8 @@ class Checkpoints:
 
         if self._history_until(header.asked) == header.history:
             with suppress(InputError, zlib.error, UnicodeDecodeError):
-                return Saved(thaw(_lines(body), self.space, self.plans), header.iteration, header.asked)
+                return Saved(thaw(_lines(body), self.space, self.plans), header.iteration, header.asked,
+                             header.ahead)
         self._history, self._hashed = hashlib.sha256(), -1
         return None
 
@@ -108,11 +114,12 @@ class Checkpoints:
         """Return True if the explorer has worked long enough since the last checkpoint."""
         return self._spent_s > max(LEAST_S, TIMES * self._cost_s)
 
-    def save(self, explorer: Explorer, iteration: int, asked: int, stored: Container[str]) -> None:
+    def save(self, explorer: Explorer, iteration: int, asked: int, ahead: int, stored: Container[str]) -> None:
         """Write the state after `iteration` over the last checkpoint, unless the explorer did too little work since.
 
-        `stored` holds the digests of the plans whose outcomes are in the store. If the file cannot be written, the run
-        continues without a new checkpoint. An explorer whose state cannot be written is resumed by asking and telling.
+        `asked`, `ahead`: see `Saved`. `stored` holds the digests of the plans whose outcomes are in the store. If the
+        file cannot be written, the run continues without a new checkpoint. An explorer whose state cannot be written is
+        resumed by asking and telling.
         """
         if self._spent_s <= LEAST_S / 4:
             return
@@ -122,7 +129,7 @@ class Checkpoints:
         with suppress(OSError, NotPlain):
             body = _compressed(freeze(explorer, self.space, stored))
             header = _Header(
-                FORMAT, self.key, iteration, asked, self._history_until(asked), hashlib.sha256(body).hexdigest()
+                FORMAT, self.key, iteration, asked, ahead, self._history_until(asked), hashlib.sha256(body).hexdigest()
             )
             write_atomically(self._path, json.dumps(asdict(header)).encode() + b"\n" + body)
         self._spent_s, self._cost_s = 0.0, time.process_time() - began_s

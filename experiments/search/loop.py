@@ -5,6 +5,9 @@
                         the missing outcomes are measured, each is stored as it arrives
                         explorer.tell(walk, outcome) for all walks, in ask order
 
+With `ahead` (`tune --ahead`), the walks of an iteration are asked before the outcomes of the previous one are told, and
+the device's compilers begin with them.
+
 The explorer's state is a function of the options, the seed and the ordered history. A resumed run therefore repeats the
 loop from the start or from its latest checkpoint (`experiments.search.checkpoints`). Stored outcomes are told without
 measuring, and an interrupted iteration measures only its missing jobs, so the search continues as if it had never
@@ -14,10 +17,10 @@ stopped. Adopted iterations (`resume --anyway`) are told without asking, as walk
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import gettempdir
@@ -41,7 +44,7 @@ from generator.errors import AntuneError, InputError
 from generator.plan import Plan
 from graph.walk import Walk, choices_from_json, walk_to_json
 from metrics.outcome import CompileFailed, Crashed, Durations, LaunchFailed, Outcome, TimedOut
-from runners.base import NOTHING_KNOWN, Bounds, DiagnosingRunner, Job, Limits, Runner
+from runners.base import NOTHING_KNOWN, AnnouncedRunner, Bounds, DiagnosingRunner, Job, Limits, Runner
 from runners.limits import learned
 
 NEEDED_BYTES = 2**20  # of free disk space, for the files that driver compilers write
@@ -62,6 +65,15 @@ class Observer(Protocol):
         """Handle an evaluation that was finished and stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """An iteration that the explorer was asked for: its walks, and their evaluations."""
+
+    iteration: int
+    walks: Sequence[Walk]
+    batch: Sequence[Evaluation]
+
+
 @dataclass(slots=True)
 class Search:
     """The state of the loop. All of it can be rebuilt from the store.
@@ -72,7 +84,8 @@ class Search:
     evaluation, whose outcome is read from the store: this bounds the memory of a long search. `saved` is the checkpoint
     that `explorer` comes from, if any. Iterations up to `adopted` are told as walks that the explorer did not propose.
     `limits` are the user's. The stopping rules use the objective `sought`; the explorer is told costs by `scaled`, the
-    same objective on another scale.
+    same objective on another scale. `ahead` iterations are asked, and compiled, before the results of the current one
+    are known; `told` is the last iteration that the explorer was told.
     """
 
     store: Store
@@ -83,6 +96,8 @@ class Search:
     observer: Observer
     interrupt: Interrupt
     asked: int = 0
+    told: int = 0
+    ahead: int = 0
     bounds: Bounds = NOTHING_KNOWN
     gains: Gains = NO_GAINS
     outcomes: dict[int, Outcome] = field(default_factory=dict)
@@ -108,30 +123,31 @@ class Search:
             KeyboardInterrupt: the user asked to stop at once; everything measured so far is stored.
         """
         self._begin()
-        if not self._complete(0, [Walk((), default)], 1):
+        if not self._complete(self._round(0, [Walk((), default)], 1), deque()):
             return self._ending()
         self._check_device()
         self.scaled = self.sought.scaled(default, self.outcomes[0])
-        first = self._restore() + 1
-        for iteration in count(first):
-            stored = self.store.asked(iteration)
-            asked = self._affordable(iteration) if stored is None else stored
-            if asked == 0 or self.interrupt.requested:
-                self._save(iteration - 1)
-                return "interrupted" if asked else "finished"
-            walks = self._walks(iteration, asked)
-            if not walks:
-                return "exhausted"
-            if iteration == first:
-                self._prepare(iteration, len(walks))
-            batch = self._complete(iteration, walks, asked)
-            if not batch:
+        waiting = deque(self._restore())
+        first, ending = self.told + 1, None
+        while True:
+            while ending is None and len(waiting) <= self.ahead and not self.interrupt.requested:
+                asked = self._ask(self.told + len(waiting) + 1)
+                if isinstance(asked, Round):
+                    waiting.append(asked)
+                else:
+                    ending = asked
+            if not waiting or self.interrupt.requested or self._enough(waiting[0]):
+                self._save(waiting)
+                return "interrupted" if waiting and self.interrupt.requested else ending or self._ending()
+            current = waiting.popleft()
+            if current.iteration == first:
+                self._prepare(waiting)
+            if not self._complete(current, waiting):
                 return self._ending()
-            self._profile(batch)
-            self._tell(iteration, walks, batch)
+            self._profile(current.batch)
+            self._tell(current)
             if self.checkpoints is not None and self.checkpoints.due():
-                self._save(iteration)
-        raise AssertionError("count() has no end")
+                self._save(waiting)
 
     def _check_device(self) -> None:
         """Raise Refused if the default plan failed, no other plan was tried, and the device does not even run a trivial
@@ -156,46 +172,72 @@ class Search:
         self.profiles = self.store.profiles.all()
         self.known, self.adopted = self.store.reused.all(), self.store.reused.adopted()
 
-    def _restore(self) -> int:
-        """Return the last iteration that the explorer was told: that of its checkpoint, 0 without one."""
+    def _restore(self) -> Sequence[Round]:
+        """Continue from the checkpoint, if there is one; return the iterations that it was asked but not told."""
         if self.saved is None:
-            return 0
-        self.asked = self.saved.asked
+            return ()
+        self.told, self.asked = self.saved.iteration, self.saved.asked
         known = self.store.outcomes(1, self.asked)
         self.bounds = learned(self.bounds, list(known.values()))
         told = known if self.sought.objective.is_time else {
             r.evaluation.number: r.outcome for r in self.sought.judged(self.store.results())}
         self.gains = gained(self.gains, ((number, told[number]) for number in known))
-        return self.saved.iteration
+        rounds = [self._stored(self.told + 1 + number) for number in range(self.saved.ahead)]
+        self.asked += sum(len(each.batch) for each in rounds)
+        return rounds
 
-    def _save(self, iteration: int) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.save(self.explorer, iteration, self.asked, self.by_plan)
+    def _save(self, waiting: Sequence[Round]) -> None:
+        """Save the state of the explorer, which was asked for the iterations `waiting` but not told their results.
+
+        If it was asked for fewer than usual, because the run ends, do not save: with a larger budget, it would be asked
+        for them before it was told so much.
+        """
+        if self.checkpoints is not None and len(waiting) >= self.ahead:
+            asked = waiting[0].batch[0].number - 1 if waiting else self.asked
+            self.checkpoints.save(self.explorer, self.told, asked, len(waiting), self.by_plan)
+
+    def _ask(self, iteration: int) -> Round | Ending:
+        """Return the next iteration, or why there is none."""
+        stored = self.store.asked(iteration)
+        asked = self._affordable(iteration) if stored is None else stored
+        if asked == 0:
+            return "finished"
+        walks = self._walks(iteration, asked)
+        return self._round(iteration, walks, asked) if walks else "exhausted"
 
     def _walks(self, iteration: int, asked: int) -> Sequence[Walk]:
         """Return the walks to evaluate in `iteration`: from the explorer, or from the store if the iteration was
         adopted.
         """
         if iteration <= self.adopted:
-            return [Walk(choices_from_json(e.walk), e.plan) for e in self.store.batch(iteration)]
+            return self._stored(iteration).walks
         with self._explorer_works():
             return self.explorer.ask(asked)
 
-    def _tell(self, iteration: int, walks: Sequence[Walk], batch: Sequence[Evaluation]) -> None:
-        told = as_told(batch, self.outcomes, self.profiles, self.profiled)
+    def _stored(self, iteration: int) -> Round:
+        batch = self.store.batch(iteration)
+        return Round(iteration, [Walk(choices_from_json(each.walk), each.plan) for each in batch], batch)
+
+    def _enough(self, following: Round) -> bool:
+        """Return whether a limit was reached after `following` was asked."""
+        spent = Spent(following.batch[0].number - 1, following.iteration - 1, self._elapsed_s(), self.gains)
+        return self.ahead > 0 and following.iteration > self.adopted and self.budget.reached(spent) is not None
+
+    def _tell(self, current: Round) -> None:
+        told = as_told(current.batch, self.outcomes, self.profiles, self.profiled)
         with self._explorer_works():
-            for walk, evaluation in zip(walks, batch, strict=True):
+            for walk, evaluation in zip(current.walks, current.batch, strict=True):
                 try:
                     self.explorer.tell(walk, self.scaled.told(evaluation.plan, told[evaluation.number]))
                 except ValueError:
-                    if iteration > self.adopted:
+                    if current.iteration > self.adopted:
                         raise  # an adopted walk may not exist in this version's space
+        self.told = current.iteration
 
-    def _prepare(self, iteration: int, walks: int) -> None:
+    def _prepare(self, waiting: Sequence[Round]) -> None:
         """Let the explorer import what its next call needs, if there will be one, while the device measures."""
-        disturbs = self.runner.device.target.shares_host_cores
-        spent = Spent(self.asked + walks, iteration, self._elapsed_s(), self.gains)
-        if isinstance(self.explorer, PreparingExplorer) and not disturbs and self.budget.batch(self.ants, spent):
+        disturbs, following = self.runner.device.target.shares_host_cores, self.told + len(waiting) + 2
+        if isinstance(self.explorer, PreparingExplorer) and not disturbs and self._affordable(following):
             Thread(target=self.explorer.prepare, daemon=True).start()
 
     def _explorer_works(self) -> AbstractContextManager[None]:
@@ -207,20 +249,33 @@ class Search:
     def _ending(self) -> Ending:
         return "interrupted" if self.interrupt.requested else "finished"
 
-    def _complete(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
-        """Evaluate the missing plans of an iteration and return it; empty if the run must stop before they are done."""
-        batch = self._batch(iteration, walks, asked)
+    def _complete(self, current: Round, waiting: Sequence[Round]) -> bool:
+        """Evaluate the missing plans of `current`; return False if the run must stop before they are done.
+
+        Meanwhile, the device's compilers may begin with those of `waiting`.
+        """
+        batch = current.batch
+        self.outcomes = self.store.outcomes(batch[0].number, batch[-1].number)
         missing = [e for e in batch if e.number not in self.outcomes]
         if missing and self._must_stop():
-            return ()
+            return False
+        self._announce(batch, waiting)
         self._evaluate(self._reuse(missing))
         if any(e.number not in self.outcomes for e in batch):
-            return ()
+            return False
         self.bounds = learned(self.bounds, [self.outcomes[e.number] for e in batch])
         self.gains = gained(self.gains, [(e.number, self.sought.told(e.plan, self.outcomes[e.number])) for e in batch])
-        return batch
+        return True
 
-    def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
+    def _announce(self, batch: Sequence[Evaluation], waiting: Sequence[Round]) -> None:
+        """Tell the runner the plans of the iteration after `batch` that will be measured, also if there are none."""
+        if self.ahead and isinstance(self.runner, AnnouncedRunner):
+            seen = {e.plan.digest for e in batch} | self.by_plan.keys() | self.known.keys()
+            following = [e for each in waiting for e in each.batch if e.plan.digest not in seen]
+            self.runner.announce([Job(e.number, e.plan) for e in following])
+
+    def _round(self, iteration: int, walks: Sequence[Walk], asked: int) -> Round:
+        """Return an iteration with numbered evaluations, and store it unless it is stored. Raises Diverged."""
         first = 0 if iteration == 0 else self.asked + 1
         batch = tuple(Evaluation(first + ant, iteration, ant, walk.plan, walk_to_json(walk))
                       for ant, walk in enumerate(walks))
@@ -229,8 +284,7 @@ class Search:
             self.store.add_batch(iteration, asked, batch)
         elif batch != (stored := self.store.batch(iteration)):
             raise Diverged(_divergence(batch, stored, self.store))
-        self.outcomes = self.store.outcomes(first, first + len(batch) - 1)
-        return batch
+        return Round(iteration, walks, batch)
 
     def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
         """Store the known outcomes of equal plans, from this run or from other runs, and return the remaining

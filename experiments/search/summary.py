@@ -377,5 +377,6 @@ def _flags(options: RunOptions) -> list[str]:
         if single_value is not None:
             words += [flag, str(single_value)]
     words += ["--precision-of-products", options.products] if options.products != "full" else []
+    words += ["--ahead"] * options.ahead
     words += ["--strict-float"] * options.strict_float + ["--wisdom"] * bool(options.wisdom)
     return words

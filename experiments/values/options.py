@@ -148,7 +148,8 @@ class RunOptions:
     (`graph.foretelling`). `from_python`: a Python program built the tuned program and started the run; only it can
     build the program again, and `file` is its file, if it has one. `wisdom`: plans (JSON) that the run starts from, the
     best known for similar sizes or devices (`experiments.search.taken`). `objective`: what the search optimises.
-    `products`: the precision that tensor cores may use (`experiments.search.lower_precision`).
+    `products`: the precision that tensor cores may use (`experiments.search.lower_precision`). `ahead`: compile the
+    next iteration while a GPU measures.
     """
 
     file: str
@@ -180,6 +181,7 @@ class RunOptions:
     wisdom: tuple[str, ...] = ()
     objective: Objective = LEAST_TIME
     products: Products = "full"
+    ahead: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of range."""

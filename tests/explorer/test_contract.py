@@ -16,7 +16,7 @@ import pytest
 
 from antune.command_run import Explorer as ExplorerOption
 from explorer.ant_systems import ANT_SYSTEMS
-from explorer.base import Explorer
+from explorer.base import EagerExplorer, Explorer
 from explorer.colony import Starts
 from explorer.registry import EXPLORERS, make_explorer
 from generator.errors import InputError
@@ -55,6 +55,16 @@ def advance(explorer: Explorer, judge: Judge, counts: Sequence[int]) -> list[lis
             explorer.tell(walk, judge(walk.plan))
         iterations.append(walks)
     return iterations
+
+
+def ahead(explorer: Explorer, judge: Judge, counts: Sequence[int]) -> list[list[Walk]]:
+    """Run one iteration per count; each is asked before the outcomes of the previous one are told."""
+    iterations = list[list[Walk]]()
+    for count in [*counts, 0]:
+        iterations.append(list(explorer.ask(count)) if count else [])
+        for walk in iterations[-2] if len(iterations) > 1 else ():
+            explorer.tell(walk, judge(walk.plan))
+    return iterations[:-1]
 
 
 @pytest.mark.parametrize("name", MOST)
@@ -114,6 +124,15 @@ class TestEveryExplorer:
     def test_searches_as_ever_after_a_start_of_failures(self, name: str, rounds: int) -> None:
         judge = first_failed(25, Kernels(2).outcome)
         assert len(set(plans(advance(make_explorer(name, Kernels(2), 1), judge, [10] * rounds)))) == 10 * rounds
+
+    def test_asked_ahead_it_repeats_nothing_and_the_same_history_gives_the_same_walks(self, name: str) -> None:
+        if not isinstance(make_explorer(name, Kernels(2), 3), EagerExplorer):
+            return  # the loop does not ask it ahead
+        first, again = [ahead(make_explorer(name, Kernels(2), 3), by_digest, [10, 4, 10, 1, 10]) for _ in range(2)]
+        assert first == again and [len(walks) for walks in first] == [10, 4, 10, 1, 10]
+        assert len(set(plans(first))) == 35
+        small = plans(ahead(make_explorer(name, Staircase(4), 3), by_digest, [10] * 6))
+        assert len(small) == len(set(small)) == 35
 
     @pytest.mark.parametrize("counts", few([[10, 4, 9], [10, 4, 10, 9], [10, 4, 10, 10, 9, 10, 10, 10]], 1), ids=len)
     @pytest.mark.parametrize("judge", few([mostly_failed, Kernels(3).outcome, by_digest], 1))

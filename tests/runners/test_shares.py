@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import lru_cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan
-from generator.problem import Problem
 from generator.variant import Variant
-from metrics.outcome import CompileFailed, Crashed, Durations, Outcome, Phase, Timed, TimedOut
+from metrics.outcome import CompileFailed, Crashed, Durations, Outcome, Timed, TimedOut
 from runners import compile_worker
 from runners.base import NOTHING_KNOWN, Bounds, Job, Limits
 from runners.batch import Batch
@@ -32,27 +27,12 @@ from runners.pool_runner import DeviceRunner, default_lower
 from runners.processes import Died, Event, Expired, Finished, Task
 from runners.shares import LEAST, data_lead, shares
 from runners.tasks import Compile, Compiled, Generate, Generated, Lower, Warm, Warmed, WorkerSetup
+from tests.support.batches import FAILED, GENERATE_S, TIME_S, TIMED, WHOLE_S, FakePool, lowered, many, other
 from tests.support.bench import LIMITS
-from tests.support.programs import program_of, scop, write_c
-from tests.support.reading import read_untimed
+from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
 from tests.support.spoiled import broken
 from tests.support.suite import TARGET
-
-MANY = 2 * LEAST + 2
-
-
-LOOPS = "\n".join(["for (j = 0; j < 3; j++) {", "  for (i = 1; i < 40; i++) x[i] = x[i] * 0.5 + j;",
-                   "  for (i = 1; i < 40; i++) y[i] = x[39 - i] + y[i]; }",
-                   *(f"for (i = 1; i < 39; i++) A[{k + 1}][i] = A[{k}][i - 1] + {k}.5 * A[{k}][i + 1];"
-                     for k in range(MANY - 2))])
-"""The first two loops are launched by a loop of the host, which gives them its iterator."""
-
-
-@lru_cache
-def many() -> Problem:
-    file = write_c(scop(LOOPS, f"double A[{MANY}][40], x[40], y[40];"))
-    return read_untimed(file, Compilation(), None, None, {}, 0)
 
 
 @given(st.integers(0, 40))
@@ -82,69 +62,6 @@ def test_whether_data_lead(leads: bool, text: str) -> None:
     assert data_lead(program_of(scop(text))) == leads
 
 
-class FakePool:
-    """A pool without processes: `script` gives the event for each task that has begun; what has none stays there."""
-
-    def __init__(self, script: Callable[[Task], Event | None]) -> None:
-        self.script, self.asked, self.limits, self.cancelled = script, list[Task](), list[tuple[int, float]](), 0
-        self.queue = list[Task]()
-
-    @property
-    def unfinished(self) -> int:
-        return len(self.queue)
-
-    running = unfinished
-
-    @property
-    def free(self) -> int:
-        return 1
-
-    def where(self, key: int) -> str:
-        return ""
-
-    def submit(self, task: Task) -> None:
-        self.asked.append(task)
-        self.queue.append(task)
-
-    def poll(self) -> list[Event]:
-        found = [(task, self.script(task)) for task in self.queue]
-        self.queue = [task for task, event in found if event is None]
-        return [event for _, event in found if event is not None]
-
-    def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
-        self.limits.append((key, limit_s))
-
-    def cancel(self) -> None:
-        self.cancelled += 1
-        self.queue.clear()
-
-    def close(self) -> None:
-        self.queue.clear()
-
-    def connections(self) -> list[Connection]:
-        return []
-
-    def next_deadline(self) -> float | None:
-        return 0.0
-
-
-GENERATE_S, WHOLE_S, TIME_S = 0.5, 0.25, 2.0
-FAILED = CompileFailed("no", Durations(compile_s=WHOLE_S))
-TIMED = Timed(1.0, 1.0, 1.0, (1.0,), 1.0, (), "code", False, Durations(time_s=TIME_S))
-
-
-@lru_cache
-def lowered() -> tuple[Plan, Variant]:
-    plan = default_plan(many().program, TARGET)
-    return plan, lower(many().program, plan, TARGET)
-
-
-def other(number: int) -> Variant:
-    """Another code of as many kernels."""
-    variant = lowered()[1]
-    return replace(variant, preamble=f"{variant.preamble}\n/* {number} */")
-
-
 class Scene:
     """A batch of one job per variant, with two workers. `share` tells how the share of a key and number ends."""
 
@@ -153,8 +70,8 @@ class Scene:
         self.variants = variants or (lowered()[1],)
         self.share, self.whole = share, whole
         self.compilers, self.devices = FakePool(self._compile), FakePool(lambda task: Finished(task.key, TIMED))
-        self.batch = Batch(self.compilers, self.devices, limits, True, {}, bounds, pytest.fail, share=2)
-        self.running = self.batch.run([Job(k, lowered()[0]) for k in range(len(self.variants))])
+        self.batch = Batch(self.compilers, self.devices, limits, True, {}, pytest.fail, share=2)
+        self.running = self.batch.run([Job(k, lowered()[0]) for k in range(len(self.variants))], bounds)
 
     def _compile(self, task: Task) -> Event | None:
         match task.payload:

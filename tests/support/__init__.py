@@ -16,7 +16,7 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
   `lessons` (of its tutorial)
 - plans on devices: `devices` with `bench`; `wavefronts` (blocks that run diagonals), `whole_tiles`
   (pipelines)
-- runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
+- runners: `runners`, `workers`, `children`, `batches`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - tuned functions in a separate process: `calling` with `streams`; `written` (an array that is written, then read
   as a texture)
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`, `tensor_cores`
