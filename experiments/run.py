@@ -287,7 +287,8 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
 
 def _ahead(options: RunOptions, explorer: Explorer, runner: Runner, reporter: Reporter) -> int:
     """Return how many iterations are asked before the results of the current one are known; a note says why none."""
-    obstacles = ((not isinstance(explorer, EagerExplorer), f"the explorer {options.explorer} needs all results"),
+    eager = isinstance(explorer, EagerExplorer) and explorer.asks_ahead
+    obstacles = ((not eager, f"the explorer {options.explorer} needs all results"),
                  (options.profile > 0, "profiles of an iteration guide the next one"),
                  (runner.device.target.shares_host_cores, "compiling disturbs measurements on a CPU"),
                  (not isinstance(runner, AnnouncedRunner), f"{runner.device.name} is measured elsewhere"))

@@ -15,8 +15,8 @@ from typing import Protocol
 from graph.inlining import Inlinable, Inlining
 
 STORED, BYTE, LOADED = 120, 24, 8
-"""Operations in the time in which a GPU stores a byte and loads it again for the first time; in which it loads an
-element that a cache holds.
+"""Operations in the time that storing an element and loading it for the first time takes a GPU, and per byte in
+addition; in which it loads an element that a cache holds.
 """
 LAUNCH = 10 ** 8
 """Operations in the time of a launch."""

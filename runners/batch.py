@@ -18,6 +18,7 @@ from itertools import count
 from typing import assert_never
 
 from generator.errors import IllegalPlan
+from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import (
     CompileFailed,
@@ -81,7 +82,7 @@ class Batch:
         self._shared: _Shared | None = None
         self._learn_bounds(NOTHING_KNOWN)
         self._keys = count()
-        self._begun: set[int] = set()  # numbers of jobs without a yielded outcome
+        self._begun: dict[int, Plan] = {}  # plans of the jobs without a yielded outcome
         self._asked: set[int] = set()  # those of the current call
         self._works: dict[int, _Work] = {}
         self._by_hash: dict[str, int] = {}
@@ -93,14 +94,20 @@ class Batch:
         self._limits, self._compiled_s = adapted(self._most, bounds), list(bounds.compiled_s)
         self._learning = len(bounds.compiled_s) < ENOUGH
 
+    def fits(self, jobs: Sequence[Job]) -> bool:
+        """Return whether all jobs that have begun are among `jobs`."""
+        plans = {job.number: job.plan for job in jobs}
+        return all(plans.get(number) == plan for number, plan in self._begun.items())
+
     def run(self, jobs: Sequence[Job], bounds: Bounds, upcoming: Sequence[Job] = ()) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome) as results arrive.
 
-        `upcoming`: jobs of the next call, which idle compilers begin. If they are given, call `run` again or `cancel`.
+        `jobs` contain all that have begun. `upcoming`: jobs of the next call, which idle compilers begin. If they are
+        given, call `run` again or `cancel`.
         """
         self._learn_bounds(bounds)
         self._asked = {job.number for job in jobs}
-        upcoming = [job for job in upcoming if job.number not in self._asked | self._begun]
+        upcoming = [job for job in upcoming if job.number not in self._asked]
         complete, continues = False, bool(upcoming)
         try:
             self._begin(job for job in jobs if job.number not in self._begun)
@@ -128,7 +135,7 @@ class Batch:
     def _begin(self, jobs: Iterable[Job]) -> None:
         for job in jobs:
             key = next(self._keys)
-            self._begun.add(job.number)
+            self._begun[job.number] = job.plan
             self._works[key] = _Work([job], self._limits)
             if self._make is not None:
                 self._make_one(key, self._make)
@@ -148,7 +155,7 @@ class Batch:
             number, outcome = self._results.popleft()
             if number in self._asked:
                 self._asked.remove(number)
-                self._begun.discard(number)
+                del self._begun[number]
                 yield number, outcome
             else:
                 self._results.append((number, outcome))

@@ -112,13 +112,21 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
-            batch, self._begun = self._begun or Batch(
+            batch = self._continued(jobs) or Batch(
                 self._compilers, self._devices, self._limits, self._overlap, self._known, self._rating_failed,
-                self._make, self._share), None  # fmt: skip
+                self._make, self._share)  # fmt: skip
             numbers = {job.number for job in jobs}
             upcoming, self._upcoming = [job for job in self._upcoming if job.number not in numbers], ()
             yield from batch.run(jobs, bounds, upcoming)
             self._begun = batch if upcoming else None
+
+    def _continued(self, jobs: Sequence[Job]) -> Batch | None:
+        """Return the batch that has begun with these jobs, if there is one; give up other jobs that have begun."""
+        begun, self._begun = self._begun, None
+        if begun is None or begun.fits(jobs):
+            return begun
+        begun.cancel()
+        return None
 
     def announce(self, jobs: Sequence[Job]) -> None:
         """See `runners.base.AnnouncedRunner`."""
@@ -169,7 +177,7 @@ class PoolRunner:
 
     def _give_up(self) -> None:
         """Cancel the jobs that were begun for a call that has not come."""
-        begun, self._begun = self._begun, None
+        begun, self._begun, self._upcoming = self._begun, None, ()
         if begun is not None:
             begun.cancel()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -80,10 +81,13 @@ def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> E
     if not results:
         raise InputError(f"{store.directory} has no walk to draw: nothing but the default plan was evaluated so far; "
                          f"`{command('resume', store.directory)}` searches on")
-    try:
-        return _replayed(store, results, parts, time.monotonic() + limit_s)
-    except _NoReplay as reason:
-        return Explored(_graph_of_walks(store, results), None, str(reason))
+    end_s, reason = time.monotonic() + limit_s, ""
+    for ahead in (0, 1) if store.info().options.ahead else (0,):  # the option has no effect on some devices
+        try:
+            return _replayed(store, results, parts, end_s, ahead)
+        except _NoReplay as error:
+            reason = str(error)
+    return Explored(_graph_of_walks(store, results), None, reason)
 
 
 def searched(store: Store) -> Sequence[Result]:
@@ -97,8 +101,10 @@ def sought_of(store: Store) -> Sought:
     return sought_for(info.options.objective, info.subject)
 
 
-def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float) -> Explored:
-    """Ask and tell as `experiments.search.loop` does, up to the end of the stored history. Raises _NoReplay."""
+def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float, ahead: int) -> Explored:
+    """Ask and tell as `experiments.search.loop` does, up to the end of the stored history; `ahead` iterations are asked
+    before the current one is told. Raises _NoReplay.
+    """
     from threadpoolctl import threadpool_limits
 
     explorer = _new_explorer(store, parts)
@@ -109,14 +115,19 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
     sought = sought.scaled(default.evaluation.plan, default.outcome) if default else sought
     profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
     with threadpool_limits(1):  # as in the run: more threads change rounding
+        waiting = deque[tuple[Sequence[Walk], Sequence[Evaluation]]]()
         for iteration in range(1, store.iterations() + 1):
-            asked, stored = store.asked(iteration) or 0, store.batch(iteration)
             if time.monotonic() > end_s:
                 raise _NoReplay(
                     f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
                     "time to find them, and the pheromone."
                 )
-            walks = _as_stored(stored) if iteration <= adopted else _asked_again(explorer, asked, stored)
+            while len(waiting) <= ahead and (asked := store.asked(iteration + len(waiting))) is not None:
+                following = iteration + len(waiting)
+                batch = store.batch(following)
+                waiting.append((_as_stored(batch) if following <= adopted else
+                                _asked_again(explorer, asked, batch), batch))
+            walks, stored = waiting.popleft()
             told = as_told(stored, outcomes, profiles, profiled)
             for walk, evaluation in zip(walks, stored, strict=True):
                 if evaluation.number in told:

@@ -138,7 +138,7 @@ class Search:
                     ending = asked
             if not waiting or self.interrupt.requested or self._enough(waiting[0]):
                 self._save(waiting)
-                return "interrupted" if waiting and self.interrupt.requested else ending or self._ending()
+                return ending if ending and not waiting else self._ending()
             current = waiting.popleft()
             if current.iteration == first:
                 self._prepare(waiting)
@@ -220,8 +220,12 @@ class Search:
 
     def _enough(self, following: Round) -> bool:
         """Return whether a limit was reached after `following` was asked."""
-        spent = Spent(following.batch[0].number - 1, following.iteration - 1, self._elapsed_s(), self.gains)
-        return self.ahead > 0 and following.iteration > self.adopted and self.budget.reached(spent) is not None
+        first, last = following.batch[0].number, following.batch[-1].number
+        complete = len(self.store.outcomes(first, last)) > last - first  # then it is told again
+        if not self.ahead or following.iteration <= self.adopted or complete:
+            return False
+        spent = Spent(first - 1, following.iteration - 1, self._elapsed_s(), self.gains)
+        return self.budget.reached(spent) is not None
 
     def _tell(self, current: Round) -> None:
         told = as_told(current.batch, self.outcomes, self.profiles, self.profiled)

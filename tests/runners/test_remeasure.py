@@ -107,6 +107,7 @@ def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
     assert isinstance(hung, TimedOut) and hung.phase == "time"
 
 
+@pytest.mark.usefixtures("optimized")  # other code of PoCL's waits for arithmetic, not for data
 def test_with_flushed_caches_results_are_as_right_and_no_run_finds_its_data(device: DeviceInfo, tmp_path: Path) -> None:
     def is_slower() -> bool:
         with opened(

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, parts
+from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, map_children, parts
 from generator.linear import is_sum, simplify, substitute, terms
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.naming import fresh_name
@@ -185,8 +185,8 @@ class _Recurrence:
                     self.earliest.append(runs_first)
                     return Load(before)
                 return Load(now) if distance == "same" and now else expr
-            case Select() if any(load.array == self.array.name for load in loads_of(expr)):
-                raise _Different  # whether the previous element exists may depend on the condition
+            case Select() | Fold() if any(load.array == self.array.name for load in loads_of(expr)):
+                raise _Different  # whether the previous element exists may depend on the condition, or on the range
             case Binary("&&" | "||", _, _) if any(load.array == self.array.name for load in loads_of(expr)):
                 raise _Different
             case _:

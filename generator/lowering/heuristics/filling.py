@@ -32,6 +32,7 @@ _PER_POINT, _FURTHER = 2, 40
 """
 _COPY = 16
 """Instructions per vector that a thread copies to shared memory, with its addresses and conditions (sm_90: 15 to 25).
+Copies ahead have no conditions now, and need fewer.
 """
 
 
