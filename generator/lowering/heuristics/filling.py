@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from itertools import product
 from math import ceil, prod
-from typing import TypeAlias
 
+from generator.decisions.size_lists import Sizes
 from generator.target import LANES, Target
 
-Sizes: TypeAlias = tuple[int, ...]
 _ROWS, _COLUMNS = (16, 32, 48, 64, 96, 128), (32, 48, 64, 96, 128)
 """The sides of tiles."""
 _POINTS: tuple[tuple[int, int], ...] = ((8, 8), (8, 4), (4, 8), (6, 8), (4, 4))

@@ -34,7 +34,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.size_lists import MIN_THREADS, STEPS
+from generator.decisions.size_lists import MIN_THREADS, STEPS, Sizes
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.lowering.heuristics.depths import least_depth
@@ -60,7 +60,6 @@ from generator.lowering.heuristics.styles import (
     SURROUNDED,
     VECTORS,
     WIDE,
-    Sizes,
     Style,
 )
 from generator.lowering.heuristics.warps import warps_kernel

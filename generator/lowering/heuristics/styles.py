@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
-Sizes: TypeAlias = tuple[int, ...]
+from generator.decisions.size_lists import Sizes
+
 INNER_TILE = 16
 """The size of inner tiles. Loops over them are unrolled completely in products."""
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from experiments.run import resume, tune
-from experiments.search import checkpoints
 from experiments.search.checkpoints import CHECKPOINT_FILE
 from experiments.store import read_store
 from experiments.values.options import Budget, RunOptions
 from experiments.values.stopping import parse_goal
 from graph.walk import Walk
 from runners.base import DeviceInfo, Job
-from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, toy_options, toy_parts
+from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, save_always, toy_options, toy_parts
 
 GPU = replace(DEVICE, target=replace(TARGET, shares_host_cores=False))
 
@@ -37,8 +36,7 @@ class Announced(ToyRunner):
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A checkpoint after every iteration."""
-    monkeypatch.setattr(checkpoints, "LEAST_S", 0.0)
-    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+    save_always(monkeypatch)
     yield
 
 

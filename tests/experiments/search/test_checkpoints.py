@@ -17,7 +17,7 @@ from experiments.search.checkpoints import CHECKPOINT_FILE
 from experiments.store import open_store, read_store
 from experiments.values.options import Budget
 from generator.errors import InputError
-from tests.support.runs import Log, ToyRunner, history, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, history, save_always, toy_options, toy_parts
 from tests.support.slow import few
 from tests.support.spaces import large_space
 
@@ -25,8 +25,7 @@ from tests.support.spaces import large_space
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A checkpoint after every iteration."""
-    monkeypatch.setattr(checkpoints, "LEAST_S", 0.0)
-    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+    save_always(monkeypatch)
     yield
 
 
