@@ -1,7 +1,8 @@
 """Measured plans as training data, and the training of `metrics.costs.learned` on a device.
 
-Read in this order: `programs/random_dag.py` (a program: random pipelines), `random_plans` (random plans of one),
-`samples` (plans that a model finds), `database` (measured plans, one file per device), `collect` (measures: `python -m
+Read in this order: `programs/random_dag.py` (a program: random pipelines; beside it, `random_integers`,
+`random_layers`, `random_images`, `random_pixels`: other kinds of them), `random_plans` (random plans of one), `samples`
+(plans that a model finds), `database` (measured plans, one file per device), `collect` (measures: `python -m
 experiments.learning.collect`), `recording` (databases as one small file; `measured/` has ours), `dataset` (measured
 plans as features and times), `train` (`python -m experiments.learning.train`), `autotune` (rounds of samples,
 measurement and training).

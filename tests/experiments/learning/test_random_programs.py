@@ -18,7 +18,7 @@ from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.suite import TARGET
 
-KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images")
+KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images", "pixels")
 
 
 def small_program(seed: int, kind: Programs) -> Program:
@@ -70,6 +70,11 @@ def test_integers_and_layers_have_what_the_others_lack() -> None:
     assert "float" not in types and len(types) > 1
     sums = [read.different for node in dataflow(small_program(0, "layers")).nodes for read in node.reads]
     assert max(sums) > 49
+
+
+def test_pixels_have_few_bits() -> None:
+    types = {array.type for seed in range(4) for array in small_program(seed, "pixels").arrays}
+    assert types == {"unsigned char", "unsigned short"}
 
 
 def test_the_best_of_few_is_what_counts() -> None:
