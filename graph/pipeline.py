@@ -18,6 +18,7 @@ from generator.pipeline_graph import StagePlace
 from generator.plan import Plan
 from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.deep import MOST_LAUNCHES, Summed, has_deep_sums, is_deep
 from graph.inlining import InlineReader, Inlining
 from graph.kernel_states import kernel_states
 from graph.kernels import KernelSpace, switch
@@ -36,10 +37,6 @@ SIDE = 4
 """
 _STAGE = "stage"
 _LAUNCHES = "outermost loops around launches"
-_AXES = 3
-"""The dimensions of a launch."""
-MOST_LAUNCHES = 256
-"""The most launches of a nest for the sake of threads along rows; they take about a millisecond."""
 
 ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
@@ -51,7 +48,7 @@ ROWS = (
     ROW,
     PageRow(_LAUNCHES,
         f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "
-        "`--space pipeline` (wide, on GPUs)", "no, yes",
+        "`--space pipeline` (wide; on CPUs if they are sums of many terms)", "no, yes",
         "where parallel loops beyond the third run: in each thread, the innermost ones; or on the host, the outermost "
         "ones, around launches. The innermost dimension is contiguous: neighbouring threads should run along it"),
 )
@@ -135,7 +132,7 @@ class StageFacts(_Array, Protocol):
         """See `lines`."""
 
 
-class ComputedArray(_Array, Sharable, Protocol):
+class ComputedArray(_Array, Sharable, Summed, Protocol):
     """An array that the program computes, stage or not (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
 
 
@@ -233,8 +230,9 @@ class _PipelineSpace:
 
     @property
     def _deep(self) -> bool:
-        """Whether it is asked where parallel loops beyond the third run. A thread of a CPU runs rows anyway."""
-        return self.kernels.wide and not self.kernels.target.shares_host_cores and is_deep(self.computed)
+        """Whether it is asked where parallel loops beyond the third run. A thread of a CPU usually runs rows anyway."""
+        asked = has_deep_sums if self.kernels.target.shares_host_cores else is_deep
+        return self.kernels.wide and asked(self.computed)
 
     def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
@@ -316,12 +314,3 @@ class Chosen:
         """Return the schedule that computes all stages there."""
         computed = ((array, place) for array, place in sorted(self.places.items()) if place != "root")
         return Stages(tuple(computed), reductions)
-
-
-def is_deep(computed: Sequence[ComputedArray], least: int = 1) -> bool:
-    """Return whether arrays have more than three dimensions, but none so many elements in the outermost ones that
-    launches would take most of the time, and some at least `least` elements in the others.
-    """
-    deep = [one.extents for one in computed if len(one.extents) > _AXES]
-    return (bool(deep) and max(prod(extents[:-_AXES]) for extents in deep) <= MOST_LAUNCHES
-            and max(prod(extents[-_AXES:]) for extents in deep) >= least)

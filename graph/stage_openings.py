@@ -10,7 +10,8 @@ from typing import TypeAlias
 from generator.pipeline_graph import StagePlace
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.pipeline import Chosen, ComputedArray, StageFacts, is_deep
+from graph.deep import has_deep_sums, is_deep
+from graph.pipeline import Chosen, ComputedArray, StageFacts
 from graph.stage_costs import FILLING, cheaply_inlined, is_cheap, is_long_sum
 from graph.tables import is_read_once, is_table, is_table_of_stencils
 from graph.together import joined
@@ -30,7 +31,8 @@ def openings(stages: Sequence[StageFacts], target: Target,
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
     kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
     data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
-    computed twice. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), all
+    computed twice; the outermost of more than three parallel loops run around launches if the others add up many
+    terms. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), all
     stages are inlined only if that is not expensive, and the outermost of more than three parallel loops run around
     launches, if each of these fills the device, so that neighbouring threads access neighbours.
     """
@@ -47,7 +49,9 @@ def openings(stages: Sequence[StageFacts], target: Target,
         long = {stage.array for stage in stages if is_long_sum(stage)}
         wishes = tuple(partial(_with_tables, partial(_overlapping_little, wish), long) for wish in wishes)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
-    return found if target.shares_host_cores else _on_gpus(stages, target, computed, found)
+    if not target.shares_host_cores:
+        return _on_gpus(stages, target, computed, found)
+    return tuple(replace(one, launches=True) for one in found) if has_deep_sums(computed) else found
 
 
 def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray],

@@ -13,7 +13,7 @@ import islpy as isl
 from generator.expr import Expr, Int, loads_of, names_of, parts
 from generator.linear import simplify
 from generator.polyhedral.kit.members import ends, ends_along
-from generator.polyhedral.kit.parsed import map_of
+from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.joining import sharable
 from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.stages import (
@@ -75,7 +75,8 @@ class StageFacts:
 class ComputedArray:
     """An array that `statements` of the program compute; `reads`: arrays computed before it; `inputs`: input arrays.
 
-    `sharable`: it can share a kernel with others (`joining`).
+    `sharable`: it can share a kernel with others (`joining`). `terms`: the most iterations of a statement that compute
+    an element; 1 if data choose the elements.
     """
 
     array: str
@@ -84,6 +85,7 @@ class ComputedArray:
     reads: tuple[str, ...]
     inputs: tuple[str, ...]
     sharable: bool
+    terms: int = 1
 
 
 def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
@@ -98,8 +100,18 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
         before = tuple(one.array for one in found if one.array in read)
         names = tuple(statement.name for statement in statements)
         inputs = tuple(sorted(name for name in read - writers.keys() if program.array(name).extents))
-        found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able))
+        found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able,
+                                   max(map(_terms, statements))))
     return tuple(found)
+
+
+def _terms(statement: Statement) -> int:
+    """Return how many instances of a statement compute an element of its target; 1 if a subscript is no iterator."""
+    found = [iterator_and_constant(index, statement.iterators) for index in map(simplify, statement.body.target.index)]
+    own = {one[0] for one in found if one is not None}
+    if any(one is None for one in found):
+        return 1
+    return prod(1 + high - low for k, (low, high) in enumerate(ends(set_of(statement.domain))) if k not in own)
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""Four parallel loops: on GPUs the outermost one may run around launches, so that threads run along rows."""
+"""Four parallel loops: the outermost one may run around launches, so that threads run along rows; on CPUs for sums."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
+from generator.reading import read_program
 from generator.schedules.stages import Stages
-from graph.pipeline import MOST_LAUNCHES
+from graph.deep import MOST_LAUNCHES
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_openings import openings
 from runners.host_program import launches
@@ -32,7 +33,6 @@ def test_gpus_start_with_threads_along_channels() -> None:
     program = pipeline_program("conv_layer")
     found = openings(stage_facts(program), HOPPER, computed_arrays(program))
     assert all(schedule.launches for schedule in found)
-    assert not any(one.launches for one in openings(stage_facts(program), CPU, computed_arrays(program)))
     product, relu = kernel_shapes(program, Stages(launches=True), "cuda")
     assert product.extents == relu.extents == (80, 100, 128) and product.kept == ((0, 1, 2),)
     _, plan, *_ = start_plans(program, HOPPER, Stages(launches=True))
@@ -40,6 +40,20 @@ def test_gpus_start_with_threads_along_channels() -> None:
     assert "float4" in lower(program, plan, HOPPER).source
     assert plan_from_json(plan.to_json()) == plan and "launches" not in Plan(Stages(), ()).to_json()
     assert walk_to(make_reachable_space(program, HOPPER, OPTIONS), plan).plan == plan
+
+
+@pytest.mark.parametrize(("name", "summed"), [("conv_layer", True), ("bilateral_grid", False), ("nl_means", False)])
+def test_cpus_start_with_sums_of_many_terms_in_registers(name: str, summed: bool) -> None:
+    one = pipeline(name)
+    program = read_program(one.file, Compilation(), dict(one.parameters_at("medium")))
+    found = openings(stage_facts(program), CPU, computed_arrays(program))
+    assert {schedule.launches for schedule in found} == {summed}
+    if summed:
+        kept = [(kernel.registers, kernel.block) for schedule in found
+                for plan in start_plans(program, CPU, schedule) for kernel in plan.kernels if "S1" in kernel.statements]
+        assert (True, (1, 1, 32)) in kept, "32 channels side by side, each with several points in registers"
+        plan = start_plans(program, CPU, found[0])[0]
+        assert walk_to(make_reachable_space(program, CPU, OPTIONS), plan).plan == plan
 
 
 def test_it_computes_the_same_in_a_launch_per_image() -> None:
