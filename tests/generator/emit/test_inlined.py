@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from antune import halide as hl
@@ -55,6 +56,39 @@ int main(void)
 """
 
 
+NEAR = """#include <math.h>
+#include <stdio.h>
+static float a[4096], b[4096], f[4096], g[4096], most[2][4096];
+static double exact[2][4096], h[4096];
+static int n[2][4096];
+int main(void)
+{
+  float some[] = {0, -0.0, 88.72283f, 88.7229f, -87.3f, -95, -103.9f, -110, 1e30f, -1e30f, INFINITY, -INFINITY, NAN};
+  for (int i = 0; i < 4096; i++) {
+    a[i] = i < 13 ? some[i] : sinf(i) * (i % 2 ? 88 : 2);
+    b[i] = i < 13 ? some[i] : ldexpf(1.5f + sinf(i) / 2, i % 2 ? 0 : i % 270 - 145);
+    exact[0][i] = exp(a[i]);
+    exact[1][i] = log(b[i]);
+    for (int k = 0; k < 2; k++) {
+      float size = fabs(exact[k][i]);
+      most[k][i] = 1.2f * (nextafterf(size, INFINITY) - size);
+    }
+  }
+#pragma scop
+  for (int i = 0; i < 4096; i++) {
+    f[i] = expf(a[i]);
+    g[i] = logf(b[i]);
+    h[i] = exp(1e-3 * a[i]) + log(2.0 + a[i] * a[i]);
+    n[0][i] = fabs(expf(a[i]) - exact[0][i]) <= most[0][i];
+    n[1][i] = fabs(logf(b[i]) - exact[1][i]) <= most[1][i];
+  }
+#pragma endscop
+  for (int i = 0; i < 4096; i++) printf("%g %g %g %d %d", f[i], g[i], h[i], n[0][i], n[1][i]);
+  return 0;
+}
+"""
+
+
 def with_blocks(program: Program, tile: int, block: int) -> Plan:
     """The default plan with these sizes in all kernels, which have one dimension."""
     plan = default_plan(program, TARGET)
@@ -71,6 +105,14 @@ def check_blocks(problem: Problem, platform: str) -> None:
 def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -> None:
     text = SPECIAL.replace("TYPE", kind).replace("SUFFIX", suffix)
     problem = read_untimed(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+    check_blocks(problem, platform)
+
+
+@pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
+def test_exponentials_and_logarithms(platform: str, tmp_path: Path) -> None:
+    """Within 1.2 units of the last place, which a kernel and the original program tell by integers."""
+    problem = read_untimed(write_c(NEAR, tmp_path), Compilation(), None, None, {}, 0)
+    assert np.count_nonzero(problem.reference.outputs["n"]) > 2 * 4096 - 16, "all but special values"
     check_blocks(problem, platform)
 
 
