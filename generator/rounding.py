@@ -43,7 +43,7 @@ PEERS = 16.0
 # A sample of two random numbers can be small by chance: take the maximum of a neighbourhood, and multiply it by this.
 ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
-# For runs whose errors differ from place to place, which resemble another program.
+# For runs with other answers, which resemble another program. A difference of one is one answer.
 MIXED_SAFETY = 2.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
@@ -98,11 +98,11 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     """Return the absolute differences from `result` that rounding errors explain; None if the usual tolerance covers
     them.
 
-    `pairs`: the results (up, down) of the runs; without any, nothing is known: None. `mixed`: results of runs whose
-    rounding errors differ from place to place, for integer results: the effects of two parts of a program on a
-    truncated number can cancel if both round the same way. The tolerance is infinite where a run with another rounding
-    gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on no rounding get
-    0.
+    `pairs`: the results (up, down) of the runs; without any, nothing is known: None. `mixed`: the least and the
+    greatest results that other answers give where rounding decides the answer (a number is truncated or compared); with
+    them, the pairs of integers are further results of this kind. The tolerance is infinite where a run with another
+    rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on no
+    rounding get 0.
     """
     if not pairs:
         return None
@@ -115,10 +115,11 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
         if type_name in UNIT:
             noise = np.minimum(_spread(_middle(result, pairs)), MOST_DRIFTS * _spread(drift))
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
-            noise = drift
+            noise = np.zeros_like(drift) if mixed else drift
+            mixed = [*mixed, *(run for pair in pairs for run in pair)] if mixed else ()
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
         for run in mixed:
-            tolerance = np.maximum(tolerance, MIXED_SAFETY * _distance(result, run))
+            tolerance = np.maximum(tolerance, _other_answers(result, run))
         # Errors without a correct digit no longer add up: they are quotients of random numbers, with long tails.
         tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
@@ -196,6 +197,12 @@ def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
         one, two = result[odd], other[odd]
         distance[odd] = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.inf)
     return distance
+
+
+def _other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what the difference between two results permits if other answers explain it."""
+    distance = _distance(result, run)
+    return np.where((distance == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * distance)
 
 
 def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ static inline unsigned long antune_as_ulong(double x) { unsigned long y; memcpy(
 #define ANTUNE_MOST_MS 20000.0 /* but not when one takes a part of this */
 #define ANTUNE_REPEATS 30
 
-static double antune_slowest_ms;
+static double antune_fastest_ms = HUGE_VAL;
 
 static double antune_now(void) {
   struct timespec t;
@@ -73,7 +73,7 @@ static void antune_nudge_double(double *data, size_t count) {
       const double antune_start = antune_now(); \
       call; \
       const double antune_ms = antune_now() - antune_start; \
-      antune_slowest_ms = fmax(antune_slowest_ms, antune_ms); \
+      antune_fastest_ms = fmin(antune_fastest_ms, antune_ms); \
       if (antune_k || antune_ms > ANTUNE_MOST_MS) fprintf(antune_times, "%.6f\n", antune_ms); \
       antune_all += antune_k ? antune_ms : 0; \
       if (antune_ms > ANTUNE_MOST_MS) break; \
@@ -81,49 +81,6 @@ static void antune_nudge_double(double *data, size_t count) {
     fclose(antune_times); \
   } while (0)
 
-/* Runs in which rounding errors differ from place to place. They shake numbers that are about to be cut off to an integer or
-   compared, by 4 units in the last place. Ways 0 and 1 do so up and down at random, in opposite ways, and round the rows of a stage
-   like that; ways 2 and 3 shake all upwards, or all downwards; the others only a few, in turn: where all move, what they do to
-   each other's results can cancel. What becomes a result is shaken by 512 units, in any case: so far do histograms and other sums
-   take it that differ by a few counts. */
-#define ANTUNE_PARTS 8
-#define ANTUNE_WAYS (4 + 2 * ANTUNE_PARTS)
-static int antune_way;
-static unsigned antune_shaken;
-
-static void antune_turn(unsigned row) {
-  if (antune_way < 2) fesetround(((row * 2654435761u >> 13) ^ antune_way) & 1 ? FE_UPWARD : FE_DOWNWARD);
-  __asm__ volatile("" ::: "memory");
-}
-
-/* By how many units in the last place; downwards below 0. */
-static int antune_units(void) {
-  const unsigned number = antune_shaken++ * 2654435761u >> 13;
-  if (antune_way < 2) return (number ^ antune_way) & 1 ? 4 : -4;
-  const int up = antune_way & 1 ? -1 : 1;
-  return antune_way < 4 || number % ANTUNE_PARTS == (antune_way - 4) / 2 ? 4 * up : 0;
-}
-
-static int antune_much(void) { return antune_way < 2 ? 128 * antune_units() : antune_way & 1 ? -512 : 512; }
-
-static float antune_shake_float(float x) { return x * (1 + antune_units() * 0x1p-23f); }
-
-static double antune_shake_double(double x) { return x * (1 + antune_units() * 0x1p-52); }
-
-static float antune_result_float(float x) { return x * (1 + antune_much() * 0x1p-23f); }
-
-static double antune_result_double(double x) { return x * (1 + antune_much() * 0x1p-52); }
-
-/* The least and the greatest value of each element in all of these runs. */
-#define ANTUNE_WIDEN(data, least, most, count) do { \
-    for (size_t antune_i = 0; antune_i < (count); antune_i++) { \
-      (least)[antune_i] = min((least)[antune_i], (data)[antune_i]); \
-      (most)[antune_i] = max((most)[antune_i], (data)[antune_i]); \
-    } \
-  } while (0)
-
 /* Runs with another rounding; false when that would take too long. */
-#define ANTUNE_ROUNDED(call, down) (antune_slowest_ms < ANTUNE_MOST_MS / 4 && \
+#define ANTUNE_ROUNDED(call, down) (antune_fastest_ms < ANTUNE_MOST_MS / 4 && \
     (fesetround((down) ? FE_DOWNWARD : FE_UPWARD), (call), fesetround(FE_TONEAREST), 1))
-#define ANTUNE_MIXED(call, way) (antune_slowest_ms < ANTUNE_MOST_MS / ((way) < 4 ? 4 : 64) && \
-    (antune_way = (way), antune_shaken = 0, (call), fesetround(FE_TONEAREST), 1))

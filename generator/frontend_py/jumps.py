@@ -1,0 +1,207 @@
+"""Which results depend on rounding because a number is truncated or compared: found by runs of the sequential C program
+with running error bounds (`error_bounds.py`, `jumps.h`).
+
+The first run finds, for each integer that is a truncated number, the values that the number's error permits. If other
+answers are undecided (a comparison, a subscript, a truncation before the result), further runs give them other values;
+the results of all runs bound those of other programs. Exact arithmetic leaves nothing undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from generator.arithmetic import FLOATING, REAL, TO_FLOAT, c_type, integer_limits
+from generator.emit.cstyle import Printer
+from generator.expr import Binary, Cast, Expr, Load, parts
+from generator.frontend_py.error_bounds import Bounded, ErrorBounds, is_jump
+from generator.linear import substitute
+from generator.nest import Instance
+from generator.program import Array, Program
+
+HEAD = Path(__file__).with_name("jumps.h")
+ENDS = ("least", "most")
+_ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """The jumps of a program. `printer`: that of its sequential C."""
+
+    program: Program
+    printer: Printer = field(repr=False)
+
+    @cached_property
+    def found(self) -> bool:
+        """Whether the program truncates or compares real numbers at all."""
+        return any(is_jump(part, self._types) for statement in self.program.statements
+                   for expr in (*statement.body.computed, statement.body.target,
+                                *([statement.body.guard] if statement.body.guard is not None else []))
+                   for part in parts(expr)) or any(self._converts(s.body.target.array, s.body.value)
+                                                   for s in self.program.statements)
+
+    def memory(self) -> Iterator[str]:
+        """Yield the lines of `main` for arrays of errors and of ends."""
+        yield from (_new("float", _ERRORS + a.name, a) for a in self._with_errors if not _is_local(a))
+        for array in self.program.outputs:
+            yield from (_new(array.type, f"{end}_{array.name}", array) for end in ENDS)
+            yield from (f"memcpy({end}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
+                        for end in ENDS)
+            if array.name in self._ended:
+                yield from (_new(array.type, f"{name}{array.name}", array) for name in (_LOW, _HIGH))
+
+    def runs(self, call: str) -> Iterator[str]:
+        """Yield the lines of `main` that run and write the files `least_NAME` and `most_NAME`; `call`: the function."""
+        most = "ANTUNE_WAYS" if any(a.type not in REAL for a in self.program.outputs) else "ANTUNE_FEW_WAYS"
+        yield "int antune_ways = 0;"
+        yield f"while (antune_another(antune_ways, {most})) {{"
+        yield f"  {call};"
+        yield from (f"  if (!antune_ways) ANTUNE_EQUAL({a.name}, least_{a.name}, {a.elements} * sizeof({a.type}));"
+                    for a in self.program.outputs)
+        for a in self.program.outputs:
+            low, high = ((_LOW + a.name, _HIGH + a.name) if a.name in self._ended else (a.name, a.name))
+            number = TO_FLOAT if a.type == "half" else ""
+            yield f"  ANTUNE_WIDEN({number}, {low}, {high}, least_{a.name}, most_{a.name}, {a.elements});"
+        yield "  antune_ways++;"
+        yield "}"
+        for a in self.program.outputs:  # real numbers differ only if answers were undecided
+            yield f"if (antune_ways > {int(a.type in REAL)}) {{"
+            yield from (f'  antune_write("{end}_{a.name}", {end}_{a.name}, {a.elements}, sizeof({a.type}));'
+                        for end in ENDS)
+            yield "}"
+
+    @property
+    def arrays(self) -> Iterator[tuple[str, str]]:
+        """The types and names of further arrays of the function."""
+        yield from (("float", _ERRORS + a.name) for a in self._with_errors if not _is_local(a))
+        yield from ((a.type, begin + a.name) for a in self.program.outputs if a.name in self._ended
+                    for begin in (_LOW, _HIGH))
+
+    @property
+    def scalars(self) -> Iterator[tuple[str, str]]:
+        """The types and names of further variables of the function."""
+        yield from (("float", _ERRORS + a.name) for a in self._with_errors if _is_local(a))
+
+    def statement(self, instance: Instance) -> Iterator[str]:
+        """Yield a statement with error bounds."""
+        statement = self.program.statement(instance.name)
+        values = dict(zip(statement.iterators, instance.arguments, strict=True))
+        body = statement.body
+        errors = {a.name: _ERRORS + a.name for a in self._with_errors}
+        bounds = ErrorBounds(self._all, self._types, {a.name: a.extents for a in self.program.arrays}, errors)
+        yield "{"
+        for number, (name, value) in enumerate(body.lets):
+            if number == body.before_guard and body.guard is not None:
+                yield from _guarded(bounds, substitute(body.guard, values))
+            bounds.known[name] = _variable(bounds, bounds.of(substitute(value, values)), name.type)
+        if body.before_guard == len(body.lets) and body.guard is not None:
+            yield from _guarded(bounds, substitute(body.guard, values))
+        self._store(bounds, substitute(body.target, values), body.op, substitute(body.value, values))
+        yield from bounds.lines
+        yield "}" if body.guard is None else "}}"
+
+    def _store(self, bounds: ErrorBounds, target: Expr, op: str, value: Expr) -> None:
+        """Add the lines that compute and store a value."""
+        assert isinstance(target, Load)
+        kind = self._types[target.array]
+        if kind not in REAL and op and c_type(value, self._types) in FLOATING:
+            op, value = "", Binary(op, target, value)
+        place = bounds.place(target)
+        text = bounds.text(place)
+        if kind in REAL:
+            _store_real(bounds, place, op, bounds.of(value), kind)
+            return
+        number = value.operand if isinstance(value, Cast) and value.type == kind else value
+        if target.array in self._ended and c_type(number, self._types) in FLOATING:
+            self._store_ended(bounds, place, bounds.of(number), kind)
+            return
+        found = bounds.of(value)
+        if found.kind in FLOATING:
+            found = bounds.cut(found, kind)
+        bounds.lines.append(f"{text} {op}= {bounds.text(found.expr)};")
+        if target.array in self._ended:
+            bounds.lines += [f"{bounds.text(Load(begin + target.array, place.index))} = {text};"
+                             for begin in (_LOW, _HIGH)]
+
+    def _store_ended(self, bounds: ErrorBounds, place: Load, value: Bounded, kind: str) -> None:
+        """Add the lines that store a truncated number, and the ends that its error permits."""
+        number = bounds.number(bounds.text(value.expr), value.kind)
+        reach = bounds.number(bounds.reach(Bounded(number, value.kind, value.error)))
+        least, most = integer_limits(kind)
+        bounds.lines.append(f"{bounds.text(place)} = ({kind}){number.name};")
+        for begin, sign in ((_LOW, "-"), (_HIGH, "+")):
+            end = f"antune_within({number.name} {sign} {reach.name}, {number.name}, {float(least)!r}, {float(most)!r})"
+            bounds.lines.append(f"{bounds.text(Load(begin + place.array, place.index))} = "
+                                f"{reach.name} > 0 ? ({kind}){end} : ({kind}){number.name};")
+
+    def _converts(self, target: str, value: Expr) -> bool:
+        return self._types[target] not in REAL and c_type(value, self._types) in FLOATING
+
+    @cached_property
+    def _types(self) -> dict[str, str]:
+        return {a.name: a.type for a in self.program.arrays}
+
+    @cached_property
+    def _with_errors(self) -> tuple[Array, ...]:
+        """The arrays with an array of errors: those of all real numbers that are computed."""
+        return tuple(a for a in self.program.arrays if a.role != "in" and a.type in REAL)
+
+    @cached_property
+    def _all(self) -> Printer:
+        """The printer for all arrays."""
+        more = [(name, begin + name) for name in self._types for begin in (_ERRORS, _LOW, _HIGH)]
+        shapes, scalars = self.printer.shapes, self.printer.scalars
+        return replace(self.printer, shapes={**shapes, **{new: shapes[name] for name, new in more if name in shapes}},
+                       scalars={**scalars, **{new: f"{new}[0]" for name, new in more if name in scalars}})
+
+    @cached_property
+    def _ended(self) -> frozenset[str]:
+        """Outputs of integers that nothing reads: the last truncation is not moved, but both ends are stored."""
+        read = {access.array for s in self.program.statements for access in s.accesses if access.kind == "read"}
+        return frozenset(a.name for a in self.program.outputs if a.type not in REAL) - read
+
+
+def _is_local(array: Array) -> bool:
+    return not array.extents and array.role == "temp"
+
+
+def _new(kind: str, name: str, array: Array) -> str:
+    return f"{kind} *{name} = antune_new({array.elements}, sizeof({kind}));"
+
+
+def _guarded(bounds: ErrorBounds, guard: Expr) -> Sequence[str]:
+    """Return what was computed so far, and the guard's `if`."""
+    condition = bounds.text(bounds.of(guard).expr)
+    before = (*bounds.lines, f"if ({condition}) {{")
+    bounds.lines.clear()
+    return before
+
+
+def _variable(bounds: ErrorBounds, value: Bounded, kind: str) -> Bounded:
+    """Return a let's value in a variable of the let's type."""
+    if value.kind in FLOATING and kind not in REAL:
+        value = bounds.cut(value, kind)
+    name = bounds.number(bounds.text(value.expr), kind)
+    if value.kind == "double" and kind == "float":
+        error = f"antune_rounded_float({bounds.text(value.expr)}, {name.name}, {value.error})"
+        return Bounded(name, kind, bounds.number(error).name)
+    return Bounded(name, kind, value.error)
+
+
+def _store_real(bounds: ErrorBounds, place: Load, op: str, value: Bounded, kind: str) -> None:
+    """Add the lines that compute and store a number and its error."""
+    text, error = bounds.text(place), bounds.text(Load(_ERRORS + place.array, place.index))
+    if not op:
+        bounds.lines.append(f"{text} = {bounds.text(value.expr)};")
+        narrowed = f"antune_rounded_float({bounds.text(value.expr)}, {text}, {value.error})"
+        bounds.lines.append(f"{error} = {narrowed if (value.kind, kind) == ('double', 'float') else value.error};")
+        return
+    old, before = bounds.number(text, kind), bounds.number(error)
+    more = bounds.number(bounds.text(value.expr), value.kind)
+    bounds.lines.append(f"{text} {op}= {more.name};")
+    sign = "-" if op == "-" else ""
+    name = {"+": "added", "-": "added", "*": "product", "/": "quotient"}[op]
+    bounds.lines.append(f"{error} = antune_{name}_{kind}({old.name}, {sign}{more.name}, {text}, {before.name}, "
+                        f"{value.error});")
