@@ -106,6 +106,7 @@ class Batch:
         given, call `run` again or `cancel`.
         """
         self._learn_bounds(bounds)
+        self._lower_limits()  # of jobs that have begun
         self._asked = {job.number for job in jobs}
         upcoming = [job for job in upcoming if job.number not in self._asked]
         complete, continues = False, bool(upcoming)
@@ -304,15 +305,18 @@ class Batch:
 
     def _tighten(self) -> None:
         """Limit the uncompiled works by the times of the others."""
-        waiting = {key: work for key, work in self._works.items() if work.stage in ("generate", "compile")}
         seen = replace(self._bounds, compiled_s=tuple(self._compiled_s))
         limits = adapted(self._most, seen, self._compilers.running)
-        if not self._learning or limits.compile_s >= self._limits.compile_s:
-            return
-        self._limits = replace(self._limits, compile_s=limits.compile_s)
-        for key, work in waiting.items():
-            work.limits = self._limits
-            self._compilers.tighten(key, work.stage, self._kernel_s(key))
+        if self._learning and limits.compile_s < self._limits.compile_s:
+            self._limits = replace(self._limits, compile_s=limits.compile_s)
+            self._lower_limits()
+
+    def _lower_limits(self) -> None:
+        """Apply the limit of compiling to all uncompiled works that have a higher one."""
+        for key, work in self._works.items():
+            if work.stage in ("generate", "compile") and self._limits.compile_s < work.limits.compile_s:
+                work.limits = replace(work.limits, compile_s=self._limits.compile_s)
+                self._compilers.tighten(key, work.stage, self._kernel_s(key))
 
     def _finish(self, key: int, outcome: Outcome) -> None:
         """Record the outcome for every job of this work; only the first one gets its durations."""

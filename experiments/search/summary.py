@@ -160,7 +160,7 @@ def summarize(store: Store) -> Summary:
         default_ms, best_ms, best_time.low_ms if best_time else None, best_time.high_ms if best_time else None,
         best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
-        sum(r.evaluation.number > 0 for r in results), store.iterations(),
+        sum(r.evaluation.number > 0 for r in results), _iterations(results),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
         shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
         _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())),
@@ -194,7 +194,7 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
             info = store.info()
             judged = sought_for(info.options.objective, info.subject).judged(results)
             gains = gained(NO_GAINS, ((r.evaluation.number, r.outcome) for r in judged))
-            spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
+            spent = Spent(sum(r.evaluation.number > 0 for r in results), _iterations(results), store.elapsed_s(), gains)
             budget = store.budget()
             reached = budget.reached(spent)
             # time passes even if no result arrives
@@ -205,6 +205,11 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
             return "it was asked to stop" if results else "nothing was measured"
         case None:
             return None
+
+
+def _iterations(results: Sequence[Result]) -> int:
+    """Return the number of iterations with results: one that was asked ahead has none if the run ends before it."""
+    return len({result.evaluation.iteration for result in results} - {0})
 
 
 def best_result(results: Sequence[Result], summary: Summary) -> Result | None:

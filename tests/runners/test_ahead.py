@@ -8,8 +8,9 @@ from pathlib import Path
 
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Durations, Illegal, Outcome, Timed
-from runners.base import NOTHING_KNOWN, Job, Sitting
+from runners.base import NOTHING_KNOWN, Bounds, Job, Sitting
 from runners.batch import Batch
+from runners.limits import COMPILE_FLOOR_S, ENOUGH
 from runners.pool_runner import DeviceRunner
 from runners.processes import Event, Finished, Task
 from runners.tasks import Compile, Compiled, Generate, Generated, Measure, Warm, Warmed
@@ -22,11 +23,13 @@ from tests.support.runners import needed_device, scale_problem
 class Ahead:
     """A batch that is told upcoming jobs. `answers`: a code per key, or how generating it fails.
 
-    Measurements wait while `busy`, and compilations of keys in `slow`.
+    Measurements wait while `busy`, and compilations of keys in `slow` for one poll, of those in `held` until they are
+    taken out.
     """
 
     def __init__(self, answers: Sequence[Variant | Outcome]) -> None:
         self.answers, self.busy, self.slow, self.faults = answers, False, set[int](), list[str]()
+        self.held = set[int]()
         self.compilers, self.devices = FakePool(self._compile), FakePool(self._measure)
         self.batch = Batch(self.compilers, self.devices, LIMITS, True, {}, self.faults.append, share=2)
 
@@ -35,6 +38,8 @@ class Ahead:
             case Generate():
                 answer = self.answers[task.key]
                 return Finished(task.key, Generated(answer, 0.0) if isinstance(answer, Variant) else answer)
+            case Compile() if task.key in self.held:
+                return None
             case Compile(variant):
                 if task.key in self.slow:
                     self.slow.clear()
@@ -53,8 +58,9 @@ class Ahead:
         pool = self.devices if kind is Measure else self.compilers
         return [task.key for task in pool.asked if isinstance(task.payload, kind)]
 
-    def run(self, numbers: Sequence[int], upcoming: Sequence[int] = ()) -> dict[int, type[Outcome]]:
-        found = self.batch.run(jobs(numbers), NOTHING_KNOWN, jobs(upcoming))
+    def run(self, numbers: Sequence[int], upcoming: Sequence[int] = (),
+            bounds: Bounds = NOTHING_KNOWN) -> dict[int, type[Outcome]]:
+        found = self.batch.run(jobs(numbers), bounds, jobs(upcoming))
         return {number: type(outcome) for number, outcome in found}
 
 
@@ -83,6 +89,18 @@ def test_an_upcoming_job_with_the_code_of_a_current_one_gets_its_outcome() -> No
     assert ahead.run([1], [2]) == {1: Timed}
     assert ahead.run([2]) == {2: Timed}
     assert ahead.keys(Generate) == [0, 1] and ahead.keys(Compile) == ahead.keys(Measure) == [0]
+
+
+def test_the_limits_of_upcoming_jobs_are_lowered_to_those_of_their_call() -> None:
+    ahead = Ahead([other(0), other(1), other(2)])
+    ahead.held = {1}
+    assert ahead.run([1], [2]) == {1: Timed}
+    assert ahead.keys(Compile) == [0, 1] and ahead.compilers.limits == []
+    ahead.held.clear()
+    assert ahead.run([2], bounds=Bounds(compiled_s=(0.1,) * ENOUGH)) == {2: Timed}
+    assert ahead.compilers.limits == [(1, COMPILE_FLOOR_S)]
+    assert ahead.run([3], bounds=Bounds(compiled_s=(0.1,) * ENOUGH)) == {3: Timed}
+    assert len(ahead.compilers.limits) == 1
 
 
 def test_an_announced_job_that_is_not_asked_is_given_up() -> None:

@@ -4,17 +4,23 @@ depends on the history.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from experiments.graphs.history import HasGraph, LeavesTrails, explored
 from experiments.run import resume, tune
 from experiments.search.checkpoints import CHECKPOINT_FILE
+from experiments.search.loop import Search
 from experiments.store import read_store
 from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Ending
 from experiments.values.stopping import parse_goal
+from generator.plan import Plan
 from graph.walk import Walk
 from runners.base import DeviceInfo, Job
 from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, save_always, toy_options, toy_parts
@@ -96,6 +102,49 @@ def test_an_iteration_that_is_asked_but_not_wanted_is_not_measured(options: RunO
                   toy_parts(runner))
     assert finish.ending == "finished" and sorted(runner.evaluated) == [*range(7)]
     assert runner.announced[1] == [*range(7, 13)]
+    assert (finish.summary.evaluations, finish.summary.iterations) == (6, 1)
+
+
+@pytest.mark.parametrize(("slow", "measured"), [(4, 3), (7, 6)])
+def test_when_the_minutes_are_over_the_iteration_that_was_asked_is_left_for_a_resumed_run(
+        slow: int, measured: int, options: RunOptions, tmp_path: Path) -> None:
+    ticks = count(1)
+
+    def wait(_job: Job) -> None:
+        if next(ticks) == slow:
+            time.sleep(1.2)
+
+    run, budget = tmp_path / "run", Budget(minutes=1 / 60)
+    finish = tune(replace(options, budget=budget), run, Log(), toy_parts(Announced(wait)))
+    assert finish.ending == "finished"
+    assert (finish.summary.evaluations, finish.summary.iterations) == (measured, 1)
+    assert finish.summary.reason == budget.time_is_up
+    resume(run, Budget(evaluations=24), Log(), toy_parts(Announced()))
+    tune(options, tmp_path / "whole", Log(), toy_parts(Announced()))
+    assert history(run) == history(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("budget", [Budget(evaluations=24), Budget(evaluations=60, stop_at=parse_goal("1.0001x"))])
+def test_the_graph_of_a_run_has_the_pheromone_of_its_explorer(
+        budget: Budget, options: RunOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if an iteration was asked that the explorer was told nothing about."""
+    searches, run = list[Search](), Search.run
+
+    def running(search: Search, default: Plan) -> Ending:
+        searches.append(search)
+        return run(search, default)
+
+    monkeypatch.setattr(Search, "run", running)
+    tune(replace(options, budget=budget), tmp_path / "run", Log(), toy_parts(Announced()))
+    live = searches[0].explorer
+    live.ask(0)  # it learns when it is asked
+    with read_store(tmp_path / "run") as store:
+        found = explored(store, toy_parts(Announced()))
+    assert isinstance(live, HasGraph) and isinstance(live, LeavesTrails)
+    assert found.trails is not None and not found.note
+    assert found.graph.nodes.keys() == live.graph.nodes.keys() > set()
+    for decision, node in found.graph.nodes.items():
+        assert found.trails.level(node).tolist() == live.trails.level(live.graph.nodes[decision]).tolist()
 
 
 class Killed(BaseException):

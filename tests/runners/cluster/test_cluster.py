@@ -24,10 +24,13 @@ from metrics.outcome import CompileFailed, Crashed, Durations, Illegal, Outcome,
 from runners.base import Job, Limits, Runner
 from runners.cluster import hub, roster
 from runners.cluster.local import local_workers, spread
-from runners.cluster.runner import open_cluster
+from runners.cluster.pool import ClusterPool
+from runners.cluster.runner import ClusterRunner, open_cluster
 from runners.cluster.versions import differences, versions
 from runners.many import Place
 from runners.opencl.platforms import measuring_settings
+from runners.processes import Task
+from runners.tasks import Generate
 from tests.support.cluster import TestCluster, cluster_of, marked, wait_until
 from tests.support.runners import (
     ALSO_GOOD,
@@ -170,6 +173,36 @@ def test_every_kind_of_outcome_comes_back_and_the_data_travel_once(cluster: Test
     assert outcomes[0].device.endswith(runner.device.key) and outcomes[1].device == ""
     assert replace(again[0], durations=Durations()) == replace(outcomes[0], durations=Durations())
     assert len(sizes) > len(kinds) and max(sizes) < 200_000  # the arrays have 3 MB
+
+
+def test_workers_of_a_cluster_begin_with_announced_jobs(cluster: TestCluster, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """PoCL stands for a device with cores of its own."""
+    sent, submit = list[object](), ClusterPool.submit
+
+    def noting(pool: ClusterPool, task: Task) -> None:
+        sent.append(task.payload)
+        submit(pool, task)
+
+    def generated() -> int:
+        return sum(isinstance(one, Generate) for one in sent)
+
+    monkeypatch.setattr(ClusterPool, "submit", noting)
+    one, two, three = (Job(number, plan(kind)) for number, kind in enumerate((GOOD, ALSO_GOOD, WRONG)))
+    runner = open_cluster(scale_problem(), Place(("pocl",), cluster.file), QUICK, tmp_path, lower=lower_by_hand)
+    assert isinstance(runner, ClusterRunner)
+    monkeypatch.setattr(runner, "_overlap", True)
+    try:
+        runner.announce([two, three])
+        assert [type(outcome) for _, outcome in runner.evaluate([one])] == [Timed]
+        assert generated() == 3
+        assert {number: type(found) for number, found in runner.evaluate([two, three])} == {1: Timed, 2: WrongResult}
+        assert generated() == 3
+        runner.announce([Job(3, plan(SAME_CODE))])  # will not be asked
+        assert [type(outcome) for _, outcome in runner.evaluate([Job(4, plan(NO_COMPILE))])] == [CompileFailed]
+        assert [type(outcome) for _, outcome in runner.evaluate([Job(5, plan(ILLEGAL))])] == [Illegal]
+    finally:
+        runner.close()
 
 
 def test_stopping_early_ends_what_runs(cluster: TestCluster, tmp_path: Path) -> None:
