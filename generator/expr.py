@@ -206,7 +206,12 @@ def parts(expr: Expr) -> Iterator[Expr]:
 
 def loads_of(expr: Expr) -> Iterator[Load]:
     """Yield all loads in `expr`, including those in subscripts, with repetitions."""
-    return (part for part in parts(expr) if isinstance(part, Load))
+    waiting = [expr]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Load):
+            yield part
+        waiting += reversed(children(part))
 
 
 def names_of(expr: Expr) -> frozenset[str]:

@@ -156,6 +156,12 @@ class _PipelineSpace:
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
     computed: tuple[ComputedArray, ...]
+    _partners: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    _reading: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_partners", _partners(self.stages, self.computed))
+        object.__setattr__(self, "_reading", _reading(self.computed))
 
     @property
     def stage_graph(self) -> StageGraph:
@@ -236,11 +242,27 @@ class _PipelineSpace:
 
     def _is_loaded(self, array: str, chosen: Chosen, together: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether an array is stored, and kernels other than its own read it."""
-        tuples = [{one.array for one in self.computed if set(one.statements) <= set(stage.statements)}
-                  for stage in self.stages]
-        own = {array}.union(*(names for names in (*tuples, *together) if array in names))
+        own = {array}.union(self._partners.get(array, ()), *(names for names in together if array in names))
         stored = chosen.places.get(array, "root") == "root"
-        return stored and any(array in one.reads and one.array not in own for one in self.computed)
+        return stored and not self._reading.get(array, frozenset()) <= own
+
+
+def _partners(stages: Sequence[StageFacts], computed: Sequence[ComputedArray]) -> Mapping[str, frozenset[str]]:
+    """Return, for each array, those that the statements of its stages compute, too."""
+    found: dict[str, frozenset[str]] = {}
+    for stage in stages:
+        names = frozenset(one.array for one in computed if set(one.statements) <= set(stage.statements))
+        found |= {name: found.get(name, frozenset()) | names for name in names}
+    return found
+
+
+def _reading(computed: Sequence[ComputedArray]) -> Mapping[str, frozenset[str]]:
+    """Return, for each array, the computed arrays that read it."""
+    found: dict[str, set[str]] = {}
+    for one in computed:
+        for array in one.reads:
+            found.setdefault(array, set()).add(one.array)
+    return {array: frozenset(names) for array, names in found.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

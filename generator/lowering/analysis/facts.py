@@ -24,7 +24,7 @@ from generator.lowering.analysis.addresses import Enclosing, Point, access_facts
 from generator.lowering.analysis.counting import Counts, Grounds, NodePath, children_of, count
 from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.analysis.sampling import samples, trips, values
-from generator.lowering.core.assemble import lowered_program
+from generator.lowering.core.assemble import lowered_program, some_kernels
 from generator.nest import Assign, Atomic, Barrier, Declare, For, Fragments, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
@@ -46,8 +46,19 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
     """
     lowered = lowered_program(program, plan, target.dialect)
     runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
-    return tuple(_facts(kernel_name(number), kernel, kernel_plan, [r for r in runs if r[0] == kernel_name(number)])
+    return tuple(replace(_facts(kernel, _points_per_thread(kernel_plan), _runs_of(number, runs)),
+                         name=kernel_name(number))
                  for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)))
+
+
+def _points_per_thread(plan: KernelPlan) -> tuple[int, ...]:
+    """Return the points of a thread in each dimension, x first."""
+    return tuple(max(1, t // b) for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
+
+
+def _runs_of(number: int, runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the launches of a kernel without its name: plans number their kernels differently."""
+    return tuple(("", weight, values) for name, weight, values in runs if name == kernel_name(number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +76,16 @@ def shared_use(program: Program, plan: Plan, target: Target,
     """Return the SharedUse of the kernels of `plan` with the statements `wanted`, in launch order: much less work than
     all facts, above all for several plans whose kernels differ only in their subscripts.
 
-    Raises IllegalPlan as `kernel_facts`.
+    Raises IllegalPlan as `kernel_facts`, but not for other kernels.
     """
-    lowered = lowered_program(program, plan, target.dialect)
-    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
-    return tuple(_shared_use(kernel, tuple(run for run in runs if run[0] == kernel_name(number)))
-                 for number, kernel in enumerate(lowered.kernels) if kernel.statements in wanted)
+    lowered, host = some_kernels(program, plan, target.dialect, wanted)
+    runs = list(sampled_launches(host, {}, 1.0, 1))
+    return tuple(_shared_use(kernel, _runs_of(number, runs)) for number, kernel in lowered.items())
 
 
+@lru_cache(maxsize=256)
 def _shared_use(kernel: LoweredKernel, runs: tuple[Run, ...]) -> SharedUse:
+    """Return its SharedUse; cached by the kernel itself, which is the same object in all plans that have it."""
     layouts = {name: layout for name, layout in _layouts(kernel).items() if layout.space == "shared"}
     study = _Study(_types(kernel), layouts)
     body = _pruned(_as_loops(with_index_values(kernel.body)), study)
@@ -164,7 +176,9 @@ def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], wei
                     yield from sampled_launches(body, here, weight * part, depth + 1)
 
 
-def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Run]) -> KernelFacts:
+@lru_cache(maxsize=128)
+def _facts(kernel: LoweredKernel, points: tuple[int, ...], runs: tuple[Run, ...]) -> KernelFacts:
+    """Return the facts of a kernel, without its name; cached as `_shared_use`."""
     body = _as_loops(with_index_values(kernel.body))
     study = _Study(_types(kernel), _layouts(kernel))
     launches = sum(weight for _, weight, _ in runs)
@@ -173,8 +187,7 @@ def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Ru
     work = Operations()
     for place, node in _leaves(body, ()):
         work = work.plus(study.operations(node), counts.executions.get(place, 0.0))
-    points = tuple(max(1, t // b) for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
-    return KernelFacts(name, kernel.statements, kernel.block, kernel.grid, points, launches, kernel.local_bytes,
+    return KernelFacts("", kernel.statements, kernel.block, kernel.grid, points, launches, kernel.local_bytes,
                        counts.balance, work, found, tuple((array.name, array.bytes) for array in kernel.arrays))
 
 
@@ -286,11 +299,15 @@ def _layouts(lowered: LoweredKernel) -> dict[str, _Layout]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Study:
-    """Analyses the nodes of one kernel. Names without a layout are registers and cost nothing."""
+    """Analyses the nodes of one kernel. Names without a layout are registers and cost nothing.
+
+    `costs`, `found`: what is known about nodes, by identity; nodes are kept, so that no other one has it.
+    """
 
     types: Mapping[str, str]
     layouts: Mapping[str, _Layout]
     costs: dict[int, tuple[Node, float]] = field(default_factory=dict)
+    found: dict[int, tuple[Node, list[tuple[AccessMode, Load]]]] = field(default_factory=dict)
 
     def cost(self, node: Node) -> float:
         """Return memory accesses plus operations of one execution, cached per node."""
@@ -338,7 +355,12 @@ class _Study:
                                            loops, counts, counts.executions[place])
 
     def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
-        """Return the accesses to memory of one execution, each element once."""
+        """Return the accesses to memory of one execution, each element once, cached per node."""
+        if id(node) not in self.found:
+            self.found[id(node)] = (node, self._accessed(node))
+        return self.found[id(node)][1]
+
+    def _accessed(self, node: Node) -> list[tuple[AccessMode, Load]]:
         found: list[tuple[AccessMode, Load]] = []
         match node:
             case Assign(target, op, value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from generator.emit.kernel import printed
@@ -111,6 +111,25 @@ def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Targ
         check_block(kernel_plan, target)
         lowered.append(lower_kernel(one, kernel_plan, dialect))
     return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched for k in lowered]))
+
+
+def some_kernels(
+    program: Program, plan: Plan, dialect: Dialect, wanted: Collection[tuple[str, ...]]
+) -> tuple[Mapping[int, LoweredKernel], tuple[HostOp, ...]]:
+    """Return the kernels of `plan` with the statements `wanted`, by number, and the host program, in which launches of
+    others have no grid.
+
+    Raises IllegalPlan as `lowered_program`, but not for the other kernels.
+    """
+    if isinstance(plan.schedule, TimeTiles):
+        lowered = lowered_program(program, plan, dialect)
+        return {number: one for number, one in enumerate(lowered.kernels) if one.statements in wanted}, lowered.host
+    found = kernels_of(program, plan.scheduled)
+    plans = match_kernels([one.statements for one in found], plan)
+    made = {number: lower_kernel(one, kernel_plan, dialect)
+            for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)) if one.statements in wanted}
+    grids = [made[number].launched if number in made else () for number in range(len(found))]
+    return made, host_of(program, plan.scheduled, grids)
 
 
 def _time_tiles(

@@ -20,6 +20,7 @@ from generator.lowering.core.host import host_names
 from generator.lowering.core.jammed import jammed_loops, outer_dims
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
+from generator.lowering.core.same_loops import of_same_loops, with_padding
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.staged import Staged, points_of_plan, staged_kernel
 from generator.lowering.core.streams import streamed_arrays
@@ -54,6 +55,7 @@ from generator.nest import (
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
@@ -66,6 +68,7 @@ from generator.polyhedral.memory.mapping import (
     MappedKernel,
     Points,
     block_names,
+    check_fits,
     map_kernel,
     point_member,
     step_tile,
@@ -142,17 +145,31 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
         return finished(program, plan, teams, _on_tensor_cores(program, part, frame, plan), dialect)
     if plan.diagonals:
         return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
+    check_fits(part, within)
+    made = _in_teams(program, part, frame, of_same_loops(plan), dialect)
+    around = tuple(replace(one, boxes=with_padding(one.boxes, plan)) for one in made.around)
+    made = replace(made, boxes=with_padding(made.boxes, plan), around=around)
+    return finished(program, plan, teams, made, dialect)
+
+
+@memoized(maxsize=128)
+def _in_teams(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
+    """Return the loops of the innermost team, checked exactly; cached, because several plans have the same ones.
+
+    Raises IllegalPlan as `lower_kernel`.
+    """
+    teams = teams_of(plan, dialect)
+    within = teams.plan
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
     points, outer = points_of_plan(program, part, plan), outer_dims(within)
     mapped = map_kernel(part, within, points, summed(program, part) if plan.registers else outer)
     check_mapped(part, mapped.tree)
     if plan.in_registers:
-        return finished(program, plan, teams, _split(program, part, frame, within, mapped), dialect)
+        return _split(program, part, frame, within, mapped)
     try:
-        made = _generated(program, part, frame, teams, mapped, True)
+        return _generated(program, part, frame, teams, mapped, True)
     except MissingLoop:  # isl has put a condition in place of the loop over a thread's points
-        made = _without_registers(program, part, frame, teams, mapped)
-    return finished(program, plan, teams, made, dialect)
+        return _without_registers(program, part, frame, teams, mapped)
 
 
 def _on_tensor_cores(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan) -> TeamKernel:
