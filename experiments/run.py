@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from experiments.goals import with_base
 from experiments.search.changes import compare_compiler, compare_device, notes, source_hash
 from experiments.search.checkpoints import Checkpoints, key_of
 from experiments.search.code import write_best_code
+from experiments.search.coming import Coming
 from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
@@ -262,14 +264,15 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     saved = checkpoints.load()
     if saved is None and len(results) > MANY:
         reporter.note(f"going through {len(results)} stored results again, as no checkpoint fits: that takes a while")
-    starts = parts.starts(info.subject, info.device.target, options)
+    starts = Coming(partial(parts.starts, info.subject, info.device.target, options))
     for reason in parts.reasons(info.subject, info.device.target, options):
         reporter.note(reason)
-    explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
+    explorer = saved.explorer if saved else parts.make_explorer(
+        options.explorer, space, options.seed, tuple(starts) if store.reused.adopted() else starts)
     ahead = _ahead(options, explorer, runner, reporter)
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options), ahead=ahead,
-                    sought=sought_for(options.objective, info.subject))
+                    sought=sought_for(options.objective, info.subject), meanwhile=None if saved else starts.prepare)
     try:
         with threadpool_limits(
             1

@@ -26,12 +26,16 @@ class Openings:
     """Draws given walks, one after the other."""
 
     def __init__(self, walks: UnseenWalks, starts: Sequence[Walk]) -> None:
-        """Draw `starts`, and mark them as asked in `walks`."""
+        """Draw `starts`, and mark them as asked in `walks`. They are read at the first draw: they may not be made yet.
+        """
         self._walks = walks
-        self._left = list(starts)
+        self._starts: Sequence[Walk] = starts
+        self._left: list[Walk] | None = None
 
     def draw(self) -> Walk | None:
         """Return the next start that was not asked before; None if there is none left."""
+        if self._left is None:
+            self._left, self._starts = list(self._starts), ()
         while self._left:
             walk = self._walks.draw_once(replay(self._left.pop(0).choices, first))
             if walk is not None:

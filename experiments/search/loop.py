@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,7 +85,8 @@ class Search:
     that `explorer` comes from, if any. Iterations up to `adopted` are told as walks that the explorer did not propose.
     `limits` are the user's. The stopping rules use the objective `sought`; the explorer is told costs by `scaled`, the
     same objective on another scale. `ahead` iterations are asked, and compiled, before the results of the current one
-    are known; `told` is the last iteration that the explorer was told.
+    are known; `told` is the last iteration that the explorer was told. `meanwhile`: work for the explorer that this
+    process does while the device measures the default plan, unless the device shares the host's cores.
     """
 
     store: Store
@@ -109,6 +110,7 @@ class Search:
     limits: Limits = field(default_factory=Limits)
     sought: Sought = BY_TIME
     scaled: Sought = BY_TIME
+    meanwhile: Callable[[], None] | None = None
     adopted: int = 0
     known: dict[str, Known] = field(default_factory=dict)
     elapsed_before_s: float = 0.0
@@ -123,8 +125,11 @@ class Search:
             KeyboardInterrupt: the user asked to stop at once; everything measured so far is stored.
         """
         self._begin()
+        thread = self._beside()
         if not self._complete(self._round(0, [Walk((), default)], 1), deque()):
             return self._ending()
+        if thread is not None:
+            thread.join()  # isl's options are global: no other thread may use it meanwhile
         self._check_device()
         self.scaled = self.sought.scaled(default, self.outcomes[0])
         waiting = deque(self._restore())
@@ -148,6 +153,14 @@ class Search:
             self._tell(current)
             if self.checkpoints is not None and self.checkpoints.due():
                 self._save(waiting)
+
+    def _beside(self) -> Thread | None:
+        """Return a thread that does the work of `meanwhile` while the device measures the default plan, if it may."""
+        if self.meanwhile is None or self.runner.device.target.shares_host_cores or self.store.finished():
+            return None
+        thread = Thread(target=self.meanwhile, daemon=True)
+        thread.start()
+        return thread
 
     def _check_device(self) -> None:
         """Raise Refused if the default plan failed, no other plan was tried, and the device does not even run a trivial

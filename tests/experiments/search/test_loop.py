@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -19,10 +20,12 @@ from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Search
 from experiments.search.parts import PARTS
 from experiments.store import create_store, read_store, reserve
-from experiments.values.options import Budget, Spent, make_budget
+from experiments.values.options import Budget, RunOptions, Spent, make_budget
 from explorer.base import Explorer
 from generator.errors import InputError
 from generator.plan import Plan, plan_from_json
+from generator.problem import Subject
+from generator.target import Target
 from graph.walk import Walk
 from metrics.outcome import CompileFailed, Durations, Outcome, cost_ms
 from runners.base import NOTHING_KNOWN, Job
@@ -35,6 +38,7 @@ from tests.support.runs import (
     TARGET,
     Log,
     ToyRunner,
+    history,
     toy_info,
     toy_options,
     toy_outcome,
@@ -127,6 +131,38 @@ def test_an_explorer_prepares_its_second_call_while_the_device_measures(
                        device=device)
     search_in(tmp_path / "run", explorer, runner, Budget(iterations=iterations, evaluations=7), Log())
     assert measured == [False] + [prepared] * (len(measured) - 1)
+
+
+@pytest.mark.parametrize("shares_host_cores", [False, True])
+def test_start_walks_are_made_while_a_device_of_its_own_measures_the_default_plan(
+        shares_host_cores: bool, tmp_path: Path, source: Path) -> None:
+    begun, made, measured = Event(), Event(), list[bool]()
+
+    def starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
+        begun.set()
+        assert shares_host_cores or made.wait(10.0)
+        return PARTS.starts(subject, target, options)
+
+    def measure(_job: Job) -> None:
+        measured.append(begun.wait(0.1 if shares_host_cores else 10.0))
+        made.set()
+
+    device = replace(DEVICE, target=replace(TARGET, shares_host_cores=shares_host_cores))
+    parts, options = toy_parts(ToyRunner(before=measure, device=device)), toy_options(source, 12)
+    tune(options, tmp_path / "run", Log(), replace(parts, starts=starts))
+    assert measured[0] is not shares_host_cores
+    tune(options, tmp_path / "before", Log(), toy_parts(ToyRunner(device=device)))
+    assert history(tmp_path / "run") == history(tmp_path / "before")
+
+
+def test_an_error_in_start_walks_ends_the_run_with_it(tmp_path: Path, source: Path) -> None:
+    def starts(_subject: Subject, _target: Target, _options: RunOptions) -> Sequence[Walk]:
+        raise InputError("no start")
+
+    device = replace(DEVICE, target=replace(TARGET, shares_host_cores=False))
+    with pytest.raises(InputError, match="no start"):
+        tune(toy_options(source, 12), tmp_path / "run", Log(),
+             replace(toy_parts(ToyRunner(device=device)), starts=starts))
 
 
 def test_a_plan_that_is_known_is_not_measured_again(tmp_path: Path) -> None:
