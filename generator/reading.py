@@ -15,6 +15,7 @@ from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
+from generator.frontend_py.bounded import with_bounds
 from generator.frontend_py.load import built
 from generator.frontend_py.problem import pipeline_problem, pipeline_program
 from generator.polyhedral.dependences.delinearize import left_flat
@@ -65,11 +66,11 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     outputs = {a.name: as_modelled(a, captured.reference.outputs[a.name]) for a in program.outputs}
     rounding = {name: as_modelled(program.array(name), value)
                 for name, value in captured.reference.rounding.items() if name in outputs}
-    note = rounding_note(outputs, rounding)
+    reference = with_bounds(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding))
+    note = rounding_note(outputs, reference.rounding)
     chosen = [describe_choice(file, choice)] if choice and scop is None else []
-    warnings = (*chosen, *captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
-    return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
-                                    warnings=warnings))
+    warnings = (*chosen, *reference.warnings, *([note] if note else []), *_flat_notes(program))
+    return Problem(program, replace(reference, warnings=warnings))
 
 
 def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int]) -> Program:

@@ -119,7 +119,7 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
             mixed = [*mixed, *(run for pair in pairs for run in pair)] if mixed else ()
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
         for run in mixed:
-            tolerance = np.maximum(tolerance, _other_answers(result, run))
+            tolerance = np.maximum(tolerance, other_answers(result, run))
         # Errors without a correct digit no longer add up: they are quotients of random numbers, with long tails.
         tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
@@ -199,7 +199,7 @@ def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     return distance
 
 
-def _other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
+def other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
     """Return what the difference between two results permits if other answers explain it."""
     distance = _distance(result, run)
     return np.where((distance == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * distance)

@@ -56,7 +56,8 @@ class ErrorBounds:
     """Turns expressions of one statement into declarations (`lines`), in order of computation.
 
     `types`, `shapes`: of all arrays. `errors`: the arrays of errors, by array; the elements of other arrays are exact.
-    `known`: variables of the statement, and what was computed before.
+    `known`: variables of the statement, and what was computed before. `selected`: how many selections are around, whose
+    values are both computed.
     """
 
     printer: Printer
@@ -66,6 +67,7 @@ class ErrorBounds:
     lines: list[str] = field(default_factory=list)
     known: dict[Expr, Bounded] = field(default_factory=dict)
     variables: int = 0
+    selected: int = 0
 
     def of(self, expr: Expr) -> Bounded:
         """Return `expr` with its error."""
@@ -78,7 +80,8 @@ class ErrorBounds:
         """Return an element with computed subscripts; those that depend on data stay within the array."""
         index = [self.of(one).expr for one in load.index]
         shape = self.shapes.get(load.array, ())
-        return Load(load.array, tuple(_inside(one, extent) for one, extent in zip(index, shape, strict=True)))
+        return Load(load.array, tuple(_inside(one, extent, self.selected) for one, extent
+                                      in zip(index, shape, strict=True)))
 
     def text(self, expr: Expr, outer: int = 0) -> str:
         """Return the C text of an expression (see `Printer.text`)."""
@@ -177,7 +180,9 @@ class ErrorBounds:
         return Bounded(value.expr, value.kind, self.number(error).name)
 
     def _select(self, expr: Select) -> Bounded:
+        self.selected += 1
         then, otherwise = self.of(expr.then), self.of(expr.otherwise)
+        self.selected -= 1
         if common_type(then.kind, otherwise.kind) in FLOATING and _takes_extreme(expr):
             condition = map_children(expr.condition, lambda child: self.of(child).expr)
             return self._extreme(Select(condition, then.expr, otherwise.expr), then, otherwise)
@@ -226,7 +231,7 @@ class ErrorBounds:
     def _function(self, made: Call, kind: str, values: Sequence[Bounded]) -> Bounded:
         """Return a value of a function whose error in units depends on the library."""
         result = self.number(self.text(made), kind)
-        errors = [f"4 * antune_unit_{kind}({result.name})"]
+        errors = [f"8 * antune_unit_{kind}({result.name})"]
         for place, value in enumerate(values):
             if value.exact:
                 continue
@@ -248,9 +253,10 @@ def _takes_extreme(expr: Select) -> bool:
             return False
 
 
-def _inside(index: Expr, extent: int) -> Expr:
-    """Return a subscript that is within an array of this extent, unless it depends on iterators alone."""
-    if all(part.name.startswith(LOOP) if isinstance(part, Name) else isinstance(part, Int | Unary | Binary)
-           for part in parts(index)):
+def _inside(index: Expr, extent: int, selected: int) -> Expr:
+    """Return a subscript that is within an array of this extent, unless it depends on iterators alone in any case."""
+    plain = all(part.name.startswith(LOOP) if isinstance(part, Name) else isinstance(part, Int | Unary | Binary)
+                for part in parts(index))
+    if plain and not selected:
         return index
     return Call("antune_index", (index, Int(extent)))

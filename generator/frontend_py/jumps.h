@@ -104,7 +104,7 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
 #define ANTUNE_EQUAL(data, plain, size)
 #else
 #define ANTUNE_EQUAL(data, plain, size) do { \
-    if (memcmp((data), (plain), (size))) antune_fail("error bounds changed results"); \
+    if (memcmp((data), (plain), (size))) antune_fail("the results differ from those of the plain program"); \
   } while (0)
 #endif
 

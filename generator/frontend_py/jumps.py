@@ -61,7 +61,7 @@ class Jumps:
         yield from (f"  if (!antune_ways) ANTUNE_EQUAL({a.name}, least_{a.name}, {a.elements} * sizeof({a.type}));"
                     for a in self.program.outputs)
         for a in self.program.outputs:
-            low, high = ((_LOW + a.name, _HIGH + a.name) if a.name in self._ended else (a.name, a.name))
+            low, high = self.ends_of(a) or (a.name, a.name)
             number = TO_FLOAT if a.type == "half" else ""
             yield f"  ANTUNE_WIDEN({number}, {low}, {high}, least_{a.name}, most_{a.name}, {a.elements});"
         yield "  antune_ways++;"
@@ -78,6 +78,15 @@ class Jumps:
         yield from (("float", _ERRORS + a.name) for a in self._with_errors if not _is_local(a))
         yield from ((a.type, begin + a.name) for a in self.program.outputs if a.name in self._ended
                     for begin in (_LOW, _HIGH))
+
+    @property
+    def errors(self) -> Iterator[tuple[str, int]]:
+        """The names and sizes of the arrays of errors."""
+        yield from ((_ERRORS + a.name, a.elements) for a in self._with_errors if not _is_local(a))
+
+    def ends_of(self, array: Array) -> tuple[str, ...]:
+        """Return the names of the arrays with the ends of an array's values in one run."""
+        return (_LOW + array.name, _HIGH + array.name) if array.name in self._ended else ()
 
     @property
     def scalars(self) -> Iterator[tuple[str, str]]:

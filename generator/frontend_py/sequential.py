@@ -49,13 +49,13 @@ from generator.scratch import scratch_folder
 
 Statements: TypeAlias = Callable[[Instance], Iterator[str]]
 
-_HEAD = Path(__file__).with_name("sequential.h")
+HEAD_OF_ALL = Path(__file__).with_name("sequential.h")
 _HALVES = "typedef unsigned short half;\n" + half_functions(
     "static inline", "defined(__FLT16_MAX__)",
     "_Float16 y; memcpy(&y, &x, sizeof y); return (float)y;",
     "const _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, sizeof z); return z;",
 )
-_FLAGS = ("-fsigned-char", "-fwrapv")
+FLAGS = ("-fsigned-char", "-fwrapv")
 _ROUNDED = ("up0", "down0", "up1", "down1")
 _TIMES_ONLY = "ANTUNE_TIMES_ONLY"
 
@@ -86,7 +86,7 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         InputError: there is no compiler, or the program takes more than `limit_s` seconds.
     """
     compiler = system_compiler()
-    builds = [(*(PLAIN if baselines else UNTIMED).level, *_FLAGS)]
+    builds = [(*(PLAIN if baselines else UNTIMED).level, *FLAGS)]
     native = native_flags(compiler) if baselines else ()
     builds += [(*builds[0], *native, f"-D{_TIMES_ONLY}")] if native else []
     with scratch_folder("antune-pipeline-") as folder:
@@ -97,7 +97,7 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         objects = [ObjectFile(Unit(file), flags, folder / f"pipeline{number}.o") for number, flags in enumerate(builds)]
         made = [_Made(*one) for one in zip(objects, compile_at_once(compiler, objects, limit_s), strict=True)]
         times, failure = _results(compiler, made[0], limit_s, program)
-        outputs = {a.name: _result(folder, "out", a) for a in program.outputs}
+        outputs = {a.name: result_of(folder, "out", a) for a in program.outputs}
         rounding = {a.name: found for a in program.outputs if failure is None
                     if (found := _rounding(folder, a, outputs[a.name])) is not None}
         warnings = _unknown(folder, program, times, failure)
@@ -172,25 +172,26 @@ def c_program(program: Program) -> str:
     and their ends (`jumps.py`).
     """
     arrays = [a for a in program.arrays if a.extents or a.role != "temp"]
-    printer = _printer(program)
+    printer = printer_of(program)
     jumps, loops = Jumps(program, printer), original_loops(program, LOOP)
     plain = [f"{a.type} {a.name};" for a in program.arrays if a not in arrays]
-    body = [*plain, *_nodes(loops, printer, partial(_statement, program, printer), False)]
+    body = [*plain, *stages(loops, printer, partial(_statement, program, printer), False)]
     parameters = [f"{'const ' if a.role == 'in' else ''}{a.type} *restrict {a.name}" for a in arrays]
-    head = _HEAD.read_text(encoding="utf-8") + (_HALVES if any(a.type == "half" for a in program.arrays) else "")
-    text = [head, _function("antune_pipeline", parameters, body)]
+    head = HEAD_OF_ALL.read_text(encoding="utf-8") + (_HALVES if any(a.type == "half" for a in program.arrays) else "")
+    text = [head, function("antune_pipeline", parameters, body)]
     if jumps.found:
         local = [f"{kind} {name};" for kind, name in jumps.scalars]
-        bounded = [*plain, *local, *_nodes(loops, printer, jumps.statement, True)]
+        bounded = [*plain, *local, *stages(loops, printer, jumps.statement, True)]
         more = [f"{kind} *restrict {name}" for kind, name in jumps.arrays]
         text += [f"#ifndef {_TIMES_ONLY}", "#pragma GCC push_options", '#pragma GCC optimize ("O1") /* as fast here */',
-                 JUMPS_HEAD.read_text(encoding="utf-8"), _function("antune_bounded", [*parameters, *more], bounded),
+                 JUMPS_HEAD.read_text(encoding="utf-8"), function("antune_bounded", [*parameters, *more], bounded),
                  "#pragma GCC pop_options", "#endif"]
-    text += [_function("main", [], [*_main(program, arrays, jumps), "return 0;"], "int")]
+    text += [function("main", [], [*_main(program, arrays, jumps), "return 0;"], "int")]
     return "\n".join(text)
 
 
-def _function(name: str, parameters: Sequence[str], lines: Sequence[str], kind: str = "void") -> str:
+def function(name: str, parameters: Sequence[str], lines: Sequence[str], kind: str = "void") -> str:
+    """Return the definition of a function."""
     inside = "\n  ".join(lines)
     return f"{kind} {name}({', '.join(parameters) or 'void'}) {{\n  {inside}\n}}\n"
 
@@ -230,13 +231,14 @@ def _write(kind: str, array: Array) -> str:
     return f'antune_write("{kind}_{array.name}", {array.name}, {array.elements}, sizeof({array.type}));'
 
 
-def _printer(program: Program) -> Printer:
+def printer_of(program: Program) -> Printer:
+    """Return the printer of the program's C."""
     shapes = {a.name: a.extents for a in program.arrays if a.extents}
     scalars = {a.name: f"{a.name}[0]" for a in program.arrays if not a.extents and a.role != "temp"}
     return Printer(shapes, scalars, plain_call)
 
 
-def _nodes(nodes: Sequence[Node], printer: Printer, statement: Statements, turn: bool, depth: int = 0) -> Iterator[str]:
+def stages(nodes: Sequence[Node], printer: Printer, statement: Statements, turn: bool, depth: int = 0) -> Iterator[str]:
     """Yield the stages. `statement`: the lines of one; `turn`: whether the outermost loops tell where they are."""
     pad = "  " * depth
     for node in nodes:
@@ -246,13 +248,13 @@ def _nodes(nodes: Sequence[Node], printer: Printer, statement: Statements, turn:
                        f"{iterator} += {step}) {{")
                 if turn and not depth:
                     yield f"  antune_turn({iterator});"
-                yield from _nodes(body, printer, statement, turn, depth + 1)
+                yield from stages(body, printer, statement, turn, depth + 1)
                 yield f"{pad}}}"
             case If(condition, then, otherwise):
                 yield f"{pad}if ({printer.text(condition)}) {{"
-                yield from _nodes(then, printer, statement, turn, depth + 1)
+                yield from stages(then, printer, statement, turn, depth + 1)
                 yield f"{pad}}} else {{"
-                yield from _nodes(otherwise, printer, statement, turn, depth + 1)
+                yield from stages(otherwise, printer, statement, turn, depth + 1)
                 yield f"{pad}}}"
             case Instance():
                 yield from (pad + line for line in statement(node))
@@ -284,7 +286,8 @@ def _statement(program: Program, printer: Printer, instance: Instance) -> Iterat
         yield "}"
 
 
-def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
+def result_of(folder: Path, kind: str, array: Array) -> NDArray[Any]:
+    """Return what a program wrote of an array."""
     return np.fromfile(folder / f"{kind}_{array.name}", NUMPY_TYPES[array.type], prod(array.extents)).reshape(
         array.extents
     )
@@ -293,7 +296,7 @@ def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
 def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure: RunFailed | None) -> tuple[str, ...]:
     """Return a warning if nothing is known about rounding errors that may matter."""
     known = all((folder / f"{_ROUNDED[0]}_{a.name}").exists() for a in program.outputs)
-    if failure is None and (known or not _depends(program, Jumps(program, _printer(program)))):
+    if failure is None and (known or not _depends(program, Jumps(program, printer_of(program)))):
         return ()
     reason = f"one run takes {min(times_ms) / 1000:.3g} s" if failure is None else f"the runs for it fail: {failure}"
     unmeasured = f"how far rounding errors change the results was not measured, because {reason}"
@@ -302,7 +305,7 @@ def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure:
 
 def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:
     """Return the differences that rounding errors explain; None if the usual tolerance suffices or nothing is known."""
-    rounded, ends = ([_result(folder, kind, array) for kind in kinds if (folder / f"{kind}_{array.name}").exists()]
+    rounded, ends = ([result_of(folder, kind, array) for kind in kinds if (folder / f"{kind}_{array.name}").exists()]
                      for kinds in (_ROUNDED, ENDS))
     if len(rounded) < len(_ROUNDED):
         return None
