@@ -198,9 +198,10 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
                 "shuffle": "warps combine by shuffles", "private": "a block combines in shared memory"}
         yield f"    several threads reduce into one element: {ways[plan.combine]}"
     if shape.updates:
-        arrays = ", ".join(program.statement(name).body.target.array for name in shape.updates.reductions)
+        arrays = ", ".join(shape.updates.arrays)
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
-        yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
+        what = "a copy per block of what it updates of" if shape.reduces else "lines of the threads of a block of"
+        yield f"    {what} {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
     yield f"    decided: {', '.join(kernel_words(plan))}"
 
 

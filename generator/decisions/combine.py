@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Depends, KernelDecision, Known, Offer, Row
 from generator.decisions.sizes import SIZES
+from generator.decisions.walk import WALK
 from generator.forms import one_of
 from generator.target import LANES
 
@@ -18,9 +19,13 @@ _PART_BYTES = 8
 
 
 def _offer(known: Known) -> Offer[Combine]:
-    """A thread alone in its block updates atomically, or in a private copy if there is room for one."""
+    """A thread alone in its block updates atomically, or in a private copy if there is room for one. Where threads
+    combine nothing, they may own lines.
+    """
     private = known.wide and known.shape.privatizes
     private = private and kept_bytes(known, known[SIZES].tile, True) <= known.target.local_bytes
+    if not known.shape.reduces and private and not known[WALK]:
+        return Offer((_DEFAULT, "private"), (("lines", True),))
     block = known[SIZES].block
     alone = prod(block) == 1
     if not known.shape.reduces or (alone and not private):
@@ -57,7 +62,9 @@ COMBINE = KernelDecision(
         "atomic, shared, shuffle, private",
         "how the threads of a block combine a reduction: each by an atomic update; in shared memory; or by shuffles "
         "within a warp, then one atomic update per block or warp. private is like shared, and reductions that no "
-        "thread can keep in registers (a histogram) are updated in a copy per block",
+        "thread can keep in registers (a histogram) are updated in a copy per block. Without parallel reductions, "
+        "lines of an array that one thread owns, such as the bins of a cell, are in shared memory while the kernel "
+        "runs ([below](#lines-of-single-threads))",
         "wide",
     ),
 )

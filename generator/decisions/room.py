@@ -114,4 +114,4 @@ def has_few_threads(shape: Shape, target: Target) -> bool:
 
 def is_long(shape: Shape, wide: bool) -> bool:
     """Return whether larger tiles are on offer, for private copies."""
-    return shape.privatizes and wide and not shape.coarse
+    return shape.privatizes and shape.reduces and wide and not shape.coarse

@@ -75,7 +75,8 @@ class Shape(Protocol):
 
     @property
     def privatizes(self) -> bool:
-        """Whether its blocks can update a private copy of an array."""
+        """Whether its blocks can update a private copy of an array, or (not `reduces`) its threads lines of their own.
+        """
 
     @property
     def reduces(self) -> bool:

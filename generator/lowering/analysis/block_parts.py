@@ -10,6 +10,7 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
 from generator.polyhedral.memory.footprint import Extent, StagedArray
+from generator.polyhedral.memory.lines import own_lines
 from generator.polyhedral.memory.private import update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes, tile_bytes
 from generator.polyhedral.memory.wavefront_boxes import MOST_SHARED, box_bytes, copied_arrays, worthwhile_boxes
@@ -60,11 +61,37 @@ class BlockUpdates:
     reductions: tuple[str, ...]
     order: tuple[int, ...] = ()
 
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays that they update."""
+        return tuple(self.program.statement(name).body.target.array for name in self.reductions)
+
     def bytes(self, tile: tuple[int, ...]) -> int:
         """Return the shared memory of the copies."""
         part = reordered(self.part, self.order)
         boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
         return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLines:
+    """The lines of arrays that single threads of a kernel own, in any order of its parallel dimensions."""
+
+    program: Program
+    part: KernelPart
+    prefix: tuple[str, ...]
+    order: tuple[int, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays that they update."""
+        return tuple(line.array for line in own_lines(self.program, self.part, self.prefix))
+
+    def bytes(self, tile: tuple[int, ...]) -> int:
+        """Return the shared memory of the lines of a tile."""
+        each = sum(ELEMENT_BYTES[self.program.array(line.array).type] * prod(line.sizes)
+                   for line in own_lines(self.program, self.part, self.prefix))
+        return each * prod(tile)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from generator.decisions.size_lists import InnerTiles, Sizes
 from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.block_copies import BlockCopies, Staged, inner_extents, may_wait
-from generator.lowering.analysis.block_parts import BlockStages, BlockSums, BlockUpdates, BlockWaves
+from generator.lowering.analysis.block_parts import BlockLines, BlockStages, BlockSums, BlockUpdates, BlockWaves
 from generator.lowering.analysis.staged_copy import StagedCopy
 from generator.lowering.analysis.thread_loops import ThreadLoops
 from generator.lowering.analysis.written import written_bytes
@@ -26,6 +26,7 @@ from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import fill_points
+from generator.polyhedral.memory.lines import own_lines
 from generator.polyhedral.memory.loops_around import depths
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.levels import cuts_of
@@ -51,8 +52,8 @@ class KernelShape:
     depends. `reduces`: several threads may update one element. `staged`: by array and fill point, the footprint,
     element size and the extents of the tiled members. `coarse`: a point of the parallel dimensions is a whole tile of a
     wavefront. `skewed`: its loops are skewed by the Plan's own rows. `blocks`: the stages or time steps that its blocks
-    compute in shared memory. `updates`: its blocks' possible private reductions. `launched`: the statements of a host
-    loop that launches it, with others, for little work each; () if there is none. `diagonals`: see
+    compute in shared memory. `updates`: what its blocks can update privately: reductions, or lines. `launched`: the
+    statements of a host loop that launches it, with others, for little work each; () if there is none. `diagonals`: see
     `generator.decisions.shape.Shape`. `alone`: per staged array, whether its copy is the only one at that point.
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
@@ -70,7 +71,7 @@ class KernelShape:
     coarse: bool = False
     skewed: bool = False
     blocks: BlockStages | TimeBoxes | None = None
-    updates: BlockUpdates | None = None
+    updates: BlockUpdates | BlockLines | None = None
     launched: tuple[str, ...] = ()
     diagonals: tuple[int, ...] = ()
     alone: tuple[bool, ...] = ()
@@ -109,7 +110,7 @@ class KernelShape:
 
     @property
     def privatizes(self) -> bool:
-        """Whether its blocks can update a private copy of an array."""
+        """See Shape."""
         return self.updates is not None
 
     @property
@@ -295,8 +296,6 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     if computes and not may_wait(program, part, frame, dialect):
         raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
     blocks = BlockStages(program, part) if computes else None
-    private = private_updates(program, part, frame.reductions) if part.parallel else ()
-    updates = BlockUpdates(program, part, frame.prefix, private) if private else None
     sums = BlockSums(program, part, frame.reductions)
     rows_and_columns = _rows_and_columns(sums) if LANGUAGES[dialect].tensor_cores else None
     diagonals = () if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part))
@@ -310,7 +309,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         part.coarse,
         skewed,
         blocks,
-        updates,
+        _updates(program, part, frame, skewed),
         diagonals=diagonals,
         alone=alone,
         copies=copies,
@@ -322,6 +321,16 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         inner=tuple(map(inner_extents, points)),
         rows=_has_loop(part.tree) and _is_parallel(part.tree),
     )
+
+
+def _updates(program: Program, part: KernelPart, frame: Frame, skewed: bool) -> BlockUpdates | BlockLines | None:
+    """Return what the blocks of a kernel can update privately: no lines with `skewed` loops, where the check is long.
+    """
+    if frame.reductions:
+        private = private_updates(program, part, frame.reductions) if part.parallel else ()
+        return BlockUpdates(program, part, frame.prefix, private) if private else None
+    lines = () if skewed else own_lines(program, part, frame.prefix)
+    return BlockLines(program, part, frame.prefix) if lines else None
 
 
 def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from generator.expr import Binary, Expr, Int, Load, loads_of, map_children
 from generator.linear import plain_form, substitute
 from generator.lowering.memory.barriers import BarrierRefused
 from generator.lowering.memory.computed import Computing, entered
+from generator.lowering.memory.lines import LineBox, LineOfPoint
 from generator.lowering.memory.private import PrivateBox
 from generator.lowering.memory.prologues import operation_in
 from generator.lowering.memory.registers import Register, Variable, exchanges
@@ -19,7 +20,7 @@ from generator.polyhedral.dependences.reductions import Update
 from generator.polyhedral.kit.ast import enter, leave
 from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.schedules.kernels import KernelPart
-from generator.program import Lets, Program
+from generator.program import Lets, Program, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Filling:
     `registers`: the storage of an array. `shared_updates`: how statements that share elements with other threads update
     them. `outside`: the accesses (statement, number) that may leave their array, below 0 or beyond its end, in
     instances whose results are dropped: they read another element instead. `any_order`: statements that update numbers
-    by sums whose terms may be reordered.
+    by sums whose terms may be reordered. `lines`: by array, those that single threads own.
     """
 
     program: Program
@@ -54,6 +55,7 @@ class Filling:
     shared_updates: Mapping[str, Updates]
     outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
     any_order: frozenset[str] = frozenset()
+    lines: Mapping[str, LineBox] = field(default_factory=dict)
 
 
 class Filler:
@@ -100,7 +102,8 @@ class Filler:
         """Return the nodes of one instance, preceded by those that compute the values that it reads."""
         statement = self.filling.program.statement(instance.name)
         values: dict[str, Expr] = dict(zip(statement.iterators, instance.arguments, strict=True))
-        copies = self._copies(instance.name, tiles)
+        copies: dict[int, CopiedBox | LineOfPoint] = {
+            **self._copies(instance.name, tiles), **self._lines(statement, values)}
         body = statement.body
         before: list[Node] = []
         known: dict[Load, Load] = {}
@@ -161,7 +164,8 @@ class Filler:
 
     def _store(self, target: Load, op: str, value: Expr) -> Node:
         """Return an assignment, or an atomic exchange if the Plan uses it for stores to global memory."""
-        held = any(register.name == target.array for register in self.filling.registers.values())
+        kept = (*self.filling.registers.values(), *self.filling.lines.values())
+        held = any(one.name == target.array for one in kept)
         if held:
             return Assign(target, op, value)
         kind = self.filling.program.array(target.array).type
@@ -182,7 +186,13 @@ class Filler:
                 copies |= {number: here for reader, number in box.footprint.accesses if reader == name}
         return copies
 
-    def _redirect(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr:
+    def _lines(self, statement: Statement, values: Mapping[str, Expr]) -> dict[int, LineOfPoint]:
+        """Return the lines that an instance accesses, by access; `values`: of its iterators."""
+        lines = self.filling.lines
+        return {number: lines[access.array].of_instance(statement.name, values)
+                for number, access in enumerate(statement.accesses) if access.array in lines}
+
+    def _redirect(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox | LineOfPoint]) -> Expr:
         """Return `expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
         if isinstance(expr, Load):
             if expr.array in self.filling.registers:
@@ -196,14 +206,15 @@ class Filler:
             return held
         return map_children(expr, lambda child: self._redirect(name, child, copies))
 
-    def _held(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr | None:
+    def _held(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox | LineOfPoint]) -> Expr | None:
         """Return the element of a copy that holds the value of the operation `expr`; None if there is none."""
         if not self.filling.plan.prologue:
             return None
         for load in loads_of(expr):
             box = copies.get(load.access)
-            if box is not None and box.operation is not None:
-                own = [access for access, other in copies.items() if other.name == box.name]
+            if isinstance(box, CopiedBox) and box.operation is not None:
+                own = [access for access, other in copies.items()
+                       if isinstance(other, CopiedBox) and other.name == box.name]
                 if operation_in(expr, own) == box.operation:
                     return box.element(tuple(self._redirect(name, i, copies) for i in load.index))
         return None

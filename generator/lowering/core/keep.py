@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from generator.arithmetic import FLOATING, c_type
@@ -12,6 +12,7 @@ from generator.decisions.size_lists import smallest_inner
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Load, children, loads_of
 from generator.lowering.core.fill import Updates
+from generator.lowering.memory.lines import LineBox, line_boxes
 from generator.lowering.memory.private import PrivateBox, private_arrays
 from generator.lowering.memory.registers import Register, Variable
 from generator.lowering.naming import fresh_name
@@ -37,13 +38,14 @@ MAX_PARTIAL = 1024
 class KeptArrays:
     """The registers of a kernel, its statements that update shared elements, and its private copies per block.
 
-    `variables`: arrays that are not in global memory at all.
+    `variables`: arrays that are not in global memory at all. `lines`: by array, those that single threads own.
     """
 
     registers: tuple[Register, ...]
     shared_updates: Mapping[str, Updates]
     private: tuple[PrivateBox, ...] = ()
     variables: tuple[Variable, ...] = ()
+    lines: Mapping[str, LineBox] = field(default_factory=dict)
 
     @property
     def by_array(self) -> dict[str, Register | Variable]:
@@ -99,7 +101,8 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
         update = update_of(program, statement)
         assert update is not None, "only reductions are relaxed"
         updates[name] = Updates(update, by_array.get(statement.body.target.array), private.get(name))
-    return KeptArrays(tuple(registers), updates, tuple(private.values()), variables)
+    lines = line_boxes(program, part, plan, tuple(threads.prefix), taken) if not relaxed else {}
+    return KeptArrays(tuple(registers), updates, tuple(private.values()), variables, lines)
 
 
 def _variables(program: Program, threads: Threads, taken: set[str], allowed: bool) -> tuple[Variable, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
@@ -31,6 +31,7 @@ from generator.lowering.memory.barriers import BarrierRefused, check_barriers, i
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.inlined import check_length
+from generator.lowering.memory.lines import lines_after, lines_before
 from generator.lowering.memory.outer import Surrounding, Teams, surrounded, teams_of
 from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
@@ -230,19 +231,36 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     nest = with_wanted(nest, names, named, plan)
     nest = with_branch_names(nest, names, named, taken) if plan.depth else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
-    by_type = {s.type: s for s in scratch}
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
-                      kept.shared_updates, {}, sums(program, frame.reductions))
+                      kept.shared_updates, {}, sums(program, frame.reductions), kept.lines)
     nodes = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     unrolled = plan.registers or plan.jam or bool(kept.variables)
-    within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-              *(with_factors(node, plan.unroll, unrolled) for node in nodes),
-              *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
+    within = (*_before(kept, plan), *(with_factors(node, plan.unroll, unrolled) for node in nodes),
+              *_after(kept, plan, scratch))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
-    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private),
-                      tuple(body), staged.around.filled(staged.program, taken))
+    boxes = (*staged.arrays, *staged.computed, *scratch, *kept.private, *kept.lines.values())
+    return TeamKernel(mapped.blocks, frame.prefix, boxes, tuple(body), staged.around.filled(staged.program, taken))
+
+
+def _before(kept: KeptArrays, plan: KernelPlan) -> Iterator[Node]:
+    """Yield what a thread does before its loops: it declares, loads or sets what it keeps."""
+    for variable in kept.variables:
+        yield variable.declared
+    for register in kept.registers:
+        yield from opening(register)
+    for box in kept.lines.values():
+        yield from lines_before(box, plan)
+
+
+def _after(kept: KeptArrays, plan: KernelPlan, scratch: Sequence[LocalBox]) -> Iterator[Node]:
+    """Yield what it does after them: it stores or combines what it keeps."""
+    by_type = {one.type: one for one in scratch}
+    for register in kept.registers:
+        yield from closing(register, plan, by_type.get(register.type))
+    for box in kept.lines.values():
+        yield from lines_after(box, plan)
 
 
 def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:

@@ -44,6 +44,7 @@ from generator.lowering.heuristics.few_threads import in_small_blocks
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.histograms import reduced_kernel
 from generator.lowering.heuristics.neighbours import neighbours_along_x
+from generator.lowering.heuristics.own_lines import lines_kernel
 from generator.lowering.heuristics.row_sums import updates_neighbours
 from generator.lowering.heuristics.rows_together import rows_together
 from generator.lowering.heuristics.split_sums import split_kernel
@@ -292,12 +293,11 @@ def _outer(others: Style, shape: KernelShape, target: Target, order: Sizes) -> K
 
 def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelShape, target: Target,
                  order: Sizes) -> KernelPlan:
-    """Return the kernel that `make` makes, storing whole words; one with a parallel reduction as `reduced_kernel` does.
-    """
+    """Return the kernel that `make` makes, storing whole words; for reductions and lines, those of their heuristics."""
     if shape.reduces:
         order = () if shape.sequential else order
         return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
-    return with_whole_words(program, shape, make(shape, target, order), choice)
+    return lines_kernel(shape, target) or with_whole_words(program, shape, make(shape, target, order), choice)
 
 
 def _wide(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -6,6 +6,6 @@ sub-group or a thread) and `team_tile.py` (the tile of a team, with margins), `s
 threads), `barriers.py` (where threads must wait), `staging.py` (copies) with `prologues.py` (operations on what is
 copied), `wavefront_copies.py` (copies of a wavefront's tile), `swizzle.py` (the order of elements in rows),
 `computed.py` (stages inside of kernels) with `outer.py` (those of threads around a team), `private.py` (boxes that a
-block updates for itself), `registers.py` (results of a thread, and how threads combine them), `alone.py` (blocks of one
-thread), `inlined.py` (the length of the text of inline stages).
+block updates for itself), `lines.py` (lines that threads own), `registers.py` (results of a thread, and how threads
+combine them), `alone.py` (blocks of one thread), `inlined.py` (the length of the text of inline stages).
 """

@@ -110,7 +110,7 @@ class LocalBox:
 
     def element(self, index: tuple[Expr, ...]) -> Load:
         """Return the element of the box that holds the element `index` of the whole array."""
-        return Load(self.name, tuple(self._round(d, i) if d == self._around else _minus(i, first)
+        return Load(self.name, tuple(self._round(d, i) if d == self._around else difference(i, first)
                                      for d, (i, first) in enumerate(zip(index, self._first, strict=True))))
 
 
@@ -124,8 +124,8 @@ def corner_variables(array: str, corner: tuple[Expr, ...], word: str, taken: set
     return tuple(None if is_sum(first) else fresh_name(f"{array}_{word}{d}", taken) for d, first in enumerate(corner))
 
 
-def _minus(index: Expr, first: Expr) -> Expr:
-    """Return the difference; a data-dependent index is not simplified, whatever its type."""
+def difference(index: Expr, first: Expr) -> Expr:
+    """Return `index - first`; a data-dependent index is not simplified, whatever its type."""
     if is_plain(index):
         return simplify(Binary("-", index, first))
     return index if first == Int(0) else Binary("-", index, first)
