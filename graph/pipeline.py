@@ -213,7 +213,8 @@ class _PipelineSpace:
         if not self.kernels.wide:
             return self._reduced(placed, ())
         sharing = Sharing({one.array: one for one in self.computed}, frozenset(inside))
-        return together_states(sharing, [one for one in self.computed if one.sharable and one.array not in inside],
+        return together_states(sharing, [one for one in self.computed
+                                         if (one.sharable or one.lined) and one.array not in inside],
                                lambda together: self._reduced(placed, together), placed)
 
     def _reduced(self, placed: Placed, together: tuple[tuple[str, ...], ...]) -> State:

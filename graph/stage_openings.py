@@ -34,7 +34,8 @@ def openings(stages: Sequence[StageFacts], target: Target,
     computed twice; the outermost of more than three parallel loops run around launches if the others add up many
     terms. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), all
     stages are inlined only if that is not expensive, and the outermost of more than three parallel loops run around
-    launches, if each of these fills the device, so that neighbouring threads access neighbours.
+    launches, if each of these fills the device, so that neighbouring threads access neighbours. Arrays with lines have
+    one kernel for all of their definitions.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     extents = {one.array: one.extents for one in computed}
@@ -66,7 +67,15 @@ def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         more = [first] if is_cheap(dict(first.computed), stages, extents) else []
         found = [cheapest, *more, *reversed(others[:-1]), *others[-1:]]
     launches = is_deep(computed, FILLING // 2)
-    return tuple(dict.fromkeys(replace(one, launches=launches) for one in found))
+    return tuple(dict.fromkeys(replace(_lined(one, computed), launches=launches) for one in found))
+
+
+def _lined(schedule: Stages, computed: Sequence[ComputedArray]) -> Stages:
+    """Return `schedule` with one kernel for all definitions of each stored array for which that is possible: a thread
+    sets the lines that it updates.
+    """
+    lines = ((one.array,) for one in computed if one.lined and one.array not in dict(schedule.computed))
+    return replace(schedule, together=tuple(sorted((*schedule.together, *lines))))
 
 
 def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:

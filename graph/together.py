@@ -7,7 +7,7 @@ extents, neither may need the other, and both must need a common array, which th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from graph.reaching import Answers
@@ -15,13 +15,14 @@ from graph.space import Decision, Option, PageRow
 from graph.states import Asked, Found, State
 
 TOGETHER = "kernel"
-ALONE, WITH = "alone", "with "
+ALONE, WITH, LINED = "alone", "with ", "all definitions"
 
 ROW = PageRow("kernel", "an array with its own kernel, from the outputs to the inputs, `--space pipeline`",
-    "alone, with another array",
+    "alone, with another array, all definitions",
     "one kernel writes both; each thread writes the same elements of both, and shared inputs and stages are loaded "
     "and computed once. Offered for arrays with the same extents and common inputs, whose elements are computed "
-    "independently, and neither of which needs the other")
+    "independently, and neither of which needs the other. All definitions of an array in one kernel, line by line, "
+    "instead of a kernel each: offered if data choose elements of lines, as in a histogram per cell")
 """A row of the tables in docs/decisions.md."""
 
 
@@ -48,6 +49,10 @@ class Sharable(Protocol):
     def sharable(self) -> bool:
         """Whether it can share a kernel."""
 
+    @property
+    def lined(self) -> bool:
+        """Whether one kernel can run all of its definitions, line by line."""
+
 
 def together_states(sharing: Sharing, left: Sequence[Sharable], then: Callable[[tuple[tuple[str, ...], ...]], State],
                     known: object) -> State:
@@ -60,9 +65,12 @@ def together_states(sharing: Sharing, left: Sequence[Sharable], then: Callable[[
     one = left[-1]
 
     def find() -> Found:
-        options = (ALONE, *(WITH + first for first in sharing.options(one)))
+        options = (ALONE, LINED) if one.lined else (ALONE, *(WITH + first for first in sharing.options(one)))
 
         def chosen(answer: Option) -> State:
+            if one.lined:
+                lines = sharing.lines | {one.array} if answer == LINED else sharing.lines
+                return together_states(replace(sharing, lines=lines), left[:-1], then, known)
             more = sharing.taking(one, str(answer).removeprefix(WITH) if answer != ALONE else one.array)
             return together_states(more, left[:-1], then, known)
 
@@ -75,8 +83,13 @@ def together_answers(computed: Sequence[Sharable], together: Iterable[Sequence[s
     """Return the answers of these decisions that lead to the sets `together`."""
     place = {one.array: number for number, one in enumerate(computed)}
     firsts = {array: max(arrays, key=lambda name: place.get(name, -1)) for arrays in together for array in arrays}
-    return {(TOGETHER, (one.array,), 0): ALONE if firsts.get(one.array, one.array) == one.array
-            else WITH + firsts[one.array] for one in computed}
+    lines = {arrays[0] for arrays in together if len(arrays) == 1}
+
+    def answer(array: str) -> str:
+        first = firsts.get(array, array)
+        return LINED if array in lines else ALONE if first == array else WITH + first
+
+    return {(TOGETHER, (one.array,), 0): answer(one.array) for one in computed}
 
 
 def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple[str, ...], ...]:
@@ -96,18 +109,21 @@ def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple
 class Sharing:
     """The arrays of each kernel so far: `members` by the array that was decided first.
 
-    `arrays`: all computed arrays, each after those that it reads. `inside`: the stages without a kernel of their own.
+    `lines`: arrays whose kernels run all of their definitions. `arrays`: all computed arrays, each after those that it
+    reads. `inside`: the stages without a kernel of their own.
     """
 
     arrays: Mapping[str, Sharable]
     inside: frozenset[str]
     members: dict[str, list[str]] = field(default_factory=dict)
+    lines: frozenset[str] = frozenset()
     _known: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)  # what each array reads
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
-        """The sets with several members, sorted."""
-        return tuple(sorted(tuple(sorted(arrays)) for arrays in self.members.values() if len(arrays) > 1))
+        """The sets with several members, and the arrays in `lines`, sorted."""
+        several = (tuple(sorted(arrays)) for arrays in self.members.values() if len(arrays) > 1)
+        return tuple(sorted((*several, *((array,) for array in self.lines))))
 
     def options(self, one: Sharable) -> tuple[str, ...]:
         """Return the kernels (by their first arrays) that could also compute `one`."""
@@ -122,7 +138,7 @@ class Sharing:
     def taking(self, one: Sharable, first: str) -> Sharing:
         """Return a copy in which the kernel of `first` also computes `one`."""
         members = {name: list(arrays) if name == first else arrays for name, arrays in self.members.items()}
-        more = Sharing(self.arrays, self.inside, members, self._known)
+        more = Sharing(self.arrays, self.inside, members, self.lines, self._known)
         more.take(one, first)
         return more
 

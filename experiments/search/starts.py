@@ -272,9 +272,10 @@ class _Starts:
         found = []
         for one in openings:
             places = dict(one.computed)
-            updates = (name for name in offered if not one.launches
-                       and self.program.statement(name).body.target.array not in places)
-            found.append(replace(one, reductions=tuple(updates)))
+            updates = {name: array for name in offered if not one.launches
+                       and (array := self.program.statement(name).body.target.array) not in places}
+            together = (arrays for arrays in one.together if len(arrays) > 1 or arrays[0] not in updates.values())
+            found.append(replace(one, reductions=tuple(updates), together=tuple(together)))
         return tuple(dict.fromkeys((*found[:1], *openings[:1], *found[1:])))
 
 

@@ -24,9 +24,10 @@ class Stages:
     name.
 
     The nests of the program run in source order, those of each array separately: the kernels that write an array
-    contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (two or
-    more, sorted, as the tuples are) are written by one kernel, in which each thread computes the same elements of all
-    of them. `reductions`, `launches`: as in ScheduleChoice, for all nests.
+    contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (sorted,
+    as the tuples are) are written by one kernel, in which each thread computes the same elements of all of them; a
+    single array by one kernel for all of its definitions, line by line. `reductions`, `launches`: as in ScheduleChoice,
+    for all nests.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
@@ -49,14 +50,14 @@ def stages_from_json(data: Any, where: str) -> Stages:
 
 
 def _are_apart(value: object) -> bool:
-    """Return whether `value` is a list of lists of two names or more, each name once."""
-    if not isinstance(value, list) or not all(NAMES.holds(names) and len(names) > 1 for names in value):
+    """Return whether `value` is a list of lists of names, each name once."""
+    if not isinstance(value, list) or not all(NAMES.holds(names) and names for names in value):
         return False
     every = [name for names in value for name in names]
     return len(set(every)) == len(every)
 
 
-_TOGETHER = Form(_are_apart, "a list of lists of two arrays or more, each array once")
+_TOGETHER = Form(_are_apart, "a list of lists of arrays, each array once")
 
 
 def stages_words(stages: Stages) -> str:

@@ -59,6 +59,7 @@ class Counted:
     inputs: tuple[str, ...] = ()
     extents: tuple[int, ...] = (8,)
     sharable: bool = True
+    lined: bool = False
     looked: int = 0
 
     @property

@@ -1,7 +1,8 @@
 """Names of loops in one branch of a kernel, where loops of another branch at the same depth are of another kind.
 
 Loops are generated with one name per depth. With copies inside several loops (generator.decisions.depth), one branch
-may have a loop around its copies where another one has a loop over the points of a thread.
+may have a loop around its copies where another one has a loop over the points of a thread. So may kernels whose threads
+own lines: one branch sets them, another one updates them.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ _RENAMED = ("tile", "around")
 
 
 def with_branch_names(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Named,
-                      taken: set[str]) -> tuple[Node, ...]:
-    """Return generated loops, those over tiles and around copies with their own names and notes.
+                      taken: set[str], every: bool) -> tuple[Node, ...]:
+    """Return generated loops, those over tiles and around copies (or `every` one) with their own names and notes.
 
     `names`: those of loops by depth. New names are added to `taken`.
     """
     keys = loop_keys(kernel.tree, kernel.part.domain, kernel.program)
-    return _Renamer({loop.name: depth for depth, loop in enumerate(names)}, keys, taken).nodes(nodes)
+    return _Renamer({loop.name: depth for depth, loop in enumerate(names)}, keys, taken, every).nodes(nodes)
 
 
 class _Renamer:
-    """Renames loops. `depths`: by name; `taken`: names in use."""
+    """Renames loops. `depths`: by name; `taken`: names in use; `every`: loops of all kinds."""
 
-    def __init__(self, depths: dict[str, int], keys: Keys, taken: set[str]) -> None:
-        self.depths, self.keys, self.taken = depths, keys, taken
+    def __init__(self, depths: dict[str, int], keys: Keys, taken: set[str], every: bool) -> None:
+        self.depths, self.keys, self.taken, self.every = depths, keys, taken, every
 
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """Return the nodes with all their loops renamed."""
@@ -45,7 +46,7 @@ class _Renamer:
         match node:
             case For(iterator, body=body):
                 key = self.key(node)
-                if key is None or key.kind not in _RENAMED or key.note == node.note:
+                if key is None or self.is_named(node, key):
                     return replace(node, body=self.nodes(body))
                 name = fresh_name(key.name, self.taken)
 
@@ -58,6 +59,11 @@ class _Renamer:
                 return If(condition, self.nodes(then), self.nodes(otherwise))
             case _:
                 return node
+
+    def is_named(self, loop: For, key: LoopKey) -> bool:
+        """Return whether a loop keeps its name."""
+        alike = not self.every or loop.iterator == key.name or loop.iterator.startswith(f"{key.name}_")
+        return (key.kind not in _RENAMED and not self.every) or (key.note == loop.note and alike)
 
     def key(self, loop: For) -> LoopKey | None:
         """Return the name of a loop in plans."""

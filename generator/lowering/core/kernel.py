@@ -229,7 +229,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     nest = _nest(staged, plan, frame.prefix, names, owned)
     named = Named(staged.program, staged.part, staged.mapped.tree)
     nest = with_wanted(nest, names, named, plan)
-    nest = with_branch_names(nest, names, named, taken) if plan.depth else nest
+    every = bool(kept.lines) and not kept.registers
+    nest = with_branch_names(nest, names, named, taken, every) if plan.depth or every else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,

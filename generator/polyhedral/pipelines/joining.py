@@ -6,6 +6,10 @@
 They have the same extents, and all their statements compute elements one by one (`stages.steps_of`). The kernel's loops
 are those over the elements; inside, the statements run in source order. The exact check of the schedule ensures that
 this breaks no dependence between them; the other conditions are checked here.
+
+A single array may have such a kernel, too, if data choose the elements of its lines:
+
+    for x: { for z: bins[z][x] = 0;  for r: bins[in[x][r]][x] += 1; }
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from generator.errors import IllegalPlan
+from generator.polyhedral.kit.parsed import map_of
+from generator.polyhedral.pipelines.joint import joint_steps
 from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Step, Where, lines_of
@@ -23,10 +29,14 @@ from generator.schedules.hyperplanes import LoopNest, Row
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Groups, by number, that are scheduled together, and the stages that they compute (in source order)."""
+    """Groups, by number, that are scheduled together, and the stages that they compute (in source order).
+
+    `joined`: one kernel runs all of their statements.
+    """
 
     groups: tuple[int, ...]
     stages: tuple[tuple[str, Where], ...]
+    joined: bool = False
 
 
 def units_of(program: Program, computed: Mapping[str, Where], together: Sequence[tuple[str, ...]]) -> tuple[Unit, ...]:
@@ -42,7 +52,7 @@ def units_of(program: Program, computed: Mapping[str, Where], together: Sequence
         if not _is_inside(program, group, computed):
             array = min(group.arrays)
             joined.setdefault(("set", sets[array]) if array in sets else ("group", number), []).append(number)
-    units = [Unit(tuple(unit), _needed(program, unit, computed)) for unit in joined.values()]
+    units = [Unit(tuple(unit), _needed(program, unit, computed), kind == "set") for (kind, _), unit in joined.items()]
     for unit in units:
         _check_stages(program, unit)
     return tuple(_ordered(program, units, computed)) if together else tuple(units)
@@ -71,7 +81,8 @@ def joint_nest(program: Program, unit: Unit) -> LoopNest:
     """
     steps = sorted(_steps(program, unit), key=lambda step: step.statement.name)
     names = tuple(step.statement.name for step in steps)
-    shared = tuple(tuple(_vector(step, *step.dims[d]) for step in steps) for d in range(len(steps[0].dims)))
+    shared = tuple(tuple(_vector(step, *step.dims[d]) for step in steps)
+                   for d, (position, _) in enumerate(steps[0].dims) if position >= 0)
     parts = () if not any(step.loops for step in steps) else tuple(
         LoopNest((step.statement.name,), tuple(_row(step, position) for position, _, _ in step.loops))
         for step in _steps(program, unit))
@@ -80,6 +91,8 @@ def joint_nest(program: Program, unit: Unit) -> LoopNest:
 
 def _steps(program: Program, unit: Unit) -> list[Step]:
     """Return the steps of a unit in source order."""
+    if len(unit.groups) == 1:
+        return list(joint_steps(program, groups_of(program)[unit.groups[0]]))
     return [step for number in unit.groups for step in steps_of(program)[number]]
 
 
@@ -95,6 +108,9 @@ def _check(program: Program, computed: Mapping[str, Where], together: Sequence[t
     """Raise IllegalPlan for arrays that cannot share a kernel, whatever the other arrays do."""
     able = {array: program.array(array).extents for array in sharable(program)}
     for arrays in together:
+        if len(arrays) == 1:
+            _check_lined(program, computed, arrays[0])
+            continue
         for array in arrays:
             if array in computed:
                 raise IllegalPlan(f"`{array}` is computed where it is read, so that it shares no kernel with "
@@ -104,6 +120,38 @@ def _check(program: Program, computed: Mapping[str, Where], together: Sequence[t
             if able[array] != able[arrays[0]]:
                 raise IllegalPlan(f"`{arrays[0]}` and `{array}` cannot share a kernel: their extents are "
                                   f"{_extents(able[arrays[0]])} and {_extents(able[array])}")
+
+
+def _check_lined(program: Program, computed: Mapping[str, Where], array: str) -> None:
+    """Raise IllegalPlan if an array cannot have one kernel for all of its definitions."""
+    if array in computed:
+        raise IllegalPlan(f"`{array}` is computed where it is read, so that it has no kernel of its own")
+    if array not in lined(program):
+        raise IllegalPlan(f"`{array}` cannot have one kernel for all of its definitions; arrays that can: "
+                          f"{', '.join(lined(program)) or 'none'}")
+
+
+@lru_cache(maxsize=16)
+def lined(program: Program) -> tuple[str, ...]:
+    """Return the arrays that can have one kernel for all of their definitions, in source order: a single group writes
+    each, in several nests of one statement each, and data choose elements of its lines.
+    """
+    often = [array for group in groups_of(program) for array in group.arrays]
+    found = []
+    for group in groups_of(program):
+        array = min(group.arrays)
+        alone = len(group.arrays) == 1 and often.count(array) == 1 and len(group.nests) > 1
+        chosen = any(_by_data(program, name) for name in group.statements)
+        steps = joint_steps(program, group) if alone and chosen else ()
+        if len(steps) == len(group.nests) and 0 < len(lines_of(steps)) < len(steps[0].dims):
+            found.append(array)
+    return tuple(found)
+
+
+def _by_data(program: Program, name: str) -> bool:
+    """Return whether data choose the element that a statement writes."""
+    statement = program.statement(name)
+    return not map_of(statement.accesses[statement.body.target.access].relation).is_single_valued()
 
 
 @lru_cache(maxsize=16)

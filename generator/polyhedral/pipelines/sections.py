@@ -68,7 +68,7 @@ def _scheduled(program: Program, unit: Unit, schedule: Stages) -> ScheduleChoice
     """Return the schedule of a unit: by isl, or along the elements that its arrays share."""
     names = {name for number in unit.groups for name in groups_of(program)[number].statements}
     own = tuple(name for name in schedule.reductions if name in names)
-    if len(unit.groups) > 1:
+    if unit.joined:
         return Hyperplanes((joint_nest(program, unit),), own)
     return ScheduleChoice(reductions=own, launches=schedule.launches)
 

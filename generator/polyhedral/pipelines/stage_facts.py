@@ -14,7 +14,7 @@ from generator.expr import Expr, Int, loads_of, names_of, parts
 from generator.linear import simplify
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
-from generator.polyhedral.pipelines.joining import sharable
+from generator.polyhedral.pipelines.joining import lined, sharable
 from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.stages import (
     possible_stages,
@@ -75,8 +75,8 @@ class StageFacts:
 class ComputedArray:
     """An array that `statements` of the program compute; `reads`: arrays computed before it; `inputs`: input arrays.
 
-    `sharable`: it can share a kernel with others (`joining`). `terms`: the most iterations of a statement that compute
-    an element; 1 if data choose the elements.
+    `sharable`: it can share a kernel with others; `lined`: all of its definitions can share one (`joining`). `terms`:
+    the most iterations of a statement that compute an element; 1 if data choose the elements.
     """
 
     array: str
@@ -85,6 +85,7 @@ class ComputedArray:
     reads: tuple[str, ...]
     inputs: tuple[str, ...]
     sharable: bool
+    lined: bool
     terms: int = 1
 
 
@@ -94,14 +95,14 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
     for statement in program.statements:
         writers.setdefault(statement.body.target.array, []).append(statement)
     found: list[ComputedArray] = []
-    able = sharable(program)
+    able, whole = sharable(program), lined(program)
     for array, statements in writers.items():
         read = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
         before = tuple(one.array for one in found if one.array in read)
         names = tuple(statement.name for statement in statements)
         inputs = tuple(sorted(name for name in read - writers.keys() if program.array(name).extents))
         found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able,
-                                   max(map(_terms, statements))))
+                                   array in whole, max(map(_terms, statements))))
     return tuple(found)
 
 

@@ -11,16 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.starts import start_plans
 from generator.lowering.memory.lines import LineBox
 from generator.nest import Atomic, Barrier, walk
-from generator.plan import KernelPlan, Plan
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
@@ -28,6 +32,8 @@ from generator.schedules.stages import Stages
 from graph.kernels import KernelSpace
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
+from graph.reaching import walk_to
+from graph.stage_openings import openings
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
@@ -40,7 +46,7 @@ from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import counted, few
-from tests.support.suite import small_problem
+from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import HOPPER
 
 PLUTO = ScheduleChoice()
@@ -170,7 +176,8 @@ def small(program: Program, schedule: Stages) -> Plan:
     return replace(plan, kernels=tuple(kernels))
 
 
-PIPELINES = {"bilateral_grid": Stages((("repeat_edge", "inline"),), launches=True), "bilateral_upsample": Stages()}
+PIPELINES = {"bilateral_grid": Stages((("repeat_edge", "inline"),), together=(("histogram",),), launches=True),
+             "bilateral_upsample": Stages()}
 DEVICES = ["pocl", pytest.param("intel", marks=pytest.mark.skipif(not has_intel(), reason="`intel` is not installed"))]
 
 
@@ -227,10 +234,32 @@ def test_cuda_threads_do_not_race(name: str, watched_gpu: DeviceInfo, tmp_path: 
 
 
 def test_cuda_keeps_lines_in_shared_memory_only() -> None:
-    """Without local memory: registers with subscripts that data choose would be there."""
+    """Without local memory, where registers with subscripts that data choose would be; the kernel sets the lines."""
     found, _ = small_problem(pipeline("bilateral_grid"))
     variant = lower(found.program, small(found.program, PIPELINES["bilateral_grid"]), HOPPER)
     source = next(k for k in variant.kernels if "histogram_lines" in k.text.after)
+    assert source.text.after.count("histogram[") == 1 and "histogram_lines[z + 2][c_point]" in source.text.after
     text = f"{source.preamble}{source.text.before}{source.name}{source.text.after}"
     _, log = translator(Nvrtc).translate(text, (9, 0))
     assert "0 bytes stack frame, 0 bytes spill stores" in log
+
+
+def test_one_kernel_for_all_definitions() -> None:
+    """In plans by hand, in the space, and in the starts on GPUs; not for arrays that blocks compute, or without lines.
+    """
+    found = pipeline_program("bilateral_grid", "full")
+    assert [one.array for one in computed_arrays(found) if one.lined] == ["histogram"]
+    plan = small(found, PIPELINES["bilateral_grid"])
+    assert plan_from_json(plan.to_json()) == plan
+    assert "histogram: by one kernel" in explain(found, plan, TARGET)
+    for schedule, message in ((Stages(together=(("blur_x",),)), "arrays that can: histogram"),
+                              (Stages((("histogram", "block"),), together=(("histogram",),)), "no kernel of its own")):
+        with pytest.raises(IllegalPlan, match=message):
+            kernel_shapes(found, schedule)
+    options = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
+    space = make_reachable_space(found, HOPPER, options)
+    first = openings(stage_facts(found), HOPPER, computed_arrays(found))[0]
+    assert first.together == (("histogram",),)
+    kernel, = (one for one in start_plans(found, HOPPER, first)[0].kernels if one.combine == "private")
+    assert kernel.points_inside and kernel.tile[0] == 2 * kernel.block[0]
+    assert walk_to(space, start_plans(found, HOPPER, first)[0]).plan == start_plans(found, HOPPER, first)[0]
