@@ -1,9 +1,10 @@
-"""Start plans for GPUs with lines of single threads: sums over cells whose bins data choose.
+"""Start plans for kernels whose threads own lines: sums over cells whose bins data choose.
 
-In global memory, every update is a load and a store of a scattered element, one after the other. In shared memory, the
-lines of a thread cost no bank conflicts. Short dimensions such as colours run inside the sums, so that a thread
-computes value and bin once for all of them, if enough threads are left. x is the innermost dimension: where another one
-has fewer transfers, this is because of the updates, and the values of colours may come from different branches.
+On GPUs, every update in global memory is a load and a store of a scattered element, one after the other; in shared
+memory, the lines of a thread cost no bank conflicts. On all devices, short dimensions such as colours run inside the
+sums, so that a thread computes value and bin once for all of them; on GPUs if enough threads are left. There, x is the
+innermost dimension: where another one has fewer transfers, this is because of the updates, and the values of colours
+may come from different branches. On CPUs, the bins of a row of cells are in the caches anyway.
 """
 
 from __future__ import annotations
@@ -15,24 +16,26 @@ from generator.lowering.analysis.shapes import KernelShape
 from generator.plan import KernelPlan
 from generator.target import LANES, Target
 
-_SHORT, _WARPS, _BLOCKS, _BYTES = 4, 4, 4, 48 * 1024
-"""The longest dimension that runs inside the sums; the most warps of a block; the least blocks per multiprocessor, if
-blocks can be smaller; the most shared memory of a block.
+_SHORT, _WARPS, _BLOCKS, _BYTES, _ROW = 4, 4, 4, 48 * 1024, 256
+"""The longest dimension that runs inside the sums. On GPUs: the most warps of a block; the least blocks per
+multiprocessor, if blocks can be smaller; the most shared memory of a block. On CPUs: the longest row of a block.
 """
 
 
 def lines_kernel(shape: KernelShape, target: Target) -> KernelPlan | None:
-    """Return a kernel whose threads keep their lines; None for other kernels, and on CPUs."""
-    if target.shares_host_cores or not isinstance(shape.updates, BlockLines):
+    """Return such a kernel; None for other kernels, and on CPUs also if no short dimension is outside of x."""
+    if not isinstance(shape.updates, BlockLines) or not shape.sequential:
         return None
+    if target.shares_host_cores:
+        return _on_cpus(shape)
     extents, updates = shape.extents, shape.updates
     full = target.compute_units * LANES * _WARPS
     points = [1] * len(extents)
-    for d, extent in enumerate(extents[:-1]):
-        if extent <= _SHORT and prod(extents) >= full * extent * prod(points):
-            points[d] = 1 << (extent - 1).bit_length()
+    for d in _short(shape):
+        if prod(extents) >= full * extents[d] * prod(points):
+            points[d] = _cover(extents[d])
     block = [1] * len(extents)
-    block[-1] = min(LANES, 1 << max(0, extents[-1] - 1).bit_length())
+    block[-1] = min(LANES, _cover(extents[-1]))
     threads = prod(extents) // prod(points)
     for d in reversed(range(len(extents))):
         while (prod(block) < LANES * _WARPS and block[d] * points[d] < extents[d]
@@ -45,6 +48,28 @@ def lines_kernel(shape: KernelShape, target: Target) -> KernelPlan | None:
     inside = tile != tuple(block)
     return KernelPlan(shape.statements, tile, tuple(block), points_inside=inside,
                       unroll=prod(points) if inside else 1, combine="private")
+
+
+def _on_cpus(shape: KernelShape) -> KernelPlan | None:
+    """Return a kernel whose threads run rows, with short dimensions innermost."""
+    short, count = _short(shape), len(shape.extents)
+    if not short:
+        return None
+    order = (*(d for d in range(count) if d not in short), *short)
+    *outer, row = order[:-len(short)]
+    whole = tuple(_cover(shape.extents[d]) for d in short)
+    tile = (*(1 for _ in outer), min(_ROW, _cover(shape.extents[row])), *whole)
+    return KernelPlan(shape.statements, tile, (1,) * count, order=order, points_inside=True, unroll=prod(whole))
+
+
+def _short(shape: KernelShape) -> tuple[int, ...]:
+    """Return the short dimensions outside of x."""
+    return tuple(d for d, extent in enumerate(shape.extents[:-1]) if extent <= _SHORT)
+
+
+def _cover(extent: int) -> int:
+    """Return the least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()
 
 
 def _tile(points: list[int], block: list[int]) -> tuple[int, ...]:

@@ -125,7 +125,9 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
             makers.insert(1, makers.pop(makers.index(points)))
     makers.append(_warps)
-    plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
+    lines = {s.statements: lines_kernel(s, target) for s in shapes if isinstance(choice, Stages)}
+    plans = (Plan(choice, tuple(lines.get(shape.statements) or make(shape, target, order) for shape, order in turned))
+             for make in makers)
     return tuple(dict.fromkeys(plans))
 
 
@@ -293,11 +295,11 @@ def _outer(others: Style, shape: KernelShape, target: Target, order: Sizes) -> K
 
 def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelShape, target: Target,
                  order: Sizes) -> KernelPlan:
-    """Return the kernel that `make` makes, storing whole words; for reductions and lines, those of their heuristics."""
+    """Return the kernel that `make` makes, storing whole words; for a parallel reduction, that of `reduced_kernel`."""
     if shape.reduces:
         order = () if shape.sequential else order
         return reduced_kernel(program, shape, target, _kernel(POINTS, shape, target, order))
-    return lines_kernel(shape, target) or with_whole_words(program, shape, make(shape, target, order), choice)
+    return with_whole_words(program, shape, make(shape, target, order), choice)
 
 
 def _wide(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -47,7 +47,7 @@ from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import counted, few
 from tests.support.suite import pipeline_program, small_problem
-from tests.support.targets import HOPPER
+from tests.support.targets import CPU, HOPPER
 
 PLUTO = ScheduleChoice()
 DECLARED = ("double h[7][9][6], g[6][7][9], w[42][6], q[12][6], v[7][9][5]; "
@@ -263,3 +263,11 @@ def test_one_kernel_for_all_definitions() -> None:
     kernel, = (one for one in start_plans(found, HOPPER, first)[0].kernels if one.combine == "private")
     assert kernel.points_inside and kernel.tile[0] == 2 * kernel.block[0]
     assert walk_to(space, start_plans(found, HOPPER, first)[0]).plan == start_plans(found, HOPPER, first)[0]
+
+
+def test_cpus_start_with_both_channels_in_one_thread() -> None:
+    found = pipeline_program("bilateral_grid", "full")
+    first = start_plans(found, CPU, openings(stage_facts(found), CPU, computed_arrays(found))[0])[0]
+    kernel, = (one for one in first.kernels if one.statements == ("S2",))
+    assert (kernel.tile, kernel.block, kernel.order) == ((1, 256, 2), (1, 1, 1), (1, 2, 0))
+    assert kernel.points_inside and kernel.combine == "atomic"
