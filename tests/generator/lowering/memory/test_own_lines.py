@@ -108,7 +108,10 @@ def check(program: Program, plan: Plan, seed: int = 1) -> list[LineBox]:
     return [box for kernel in lowered_kernels(program, plan) for box in kernel.shared if isinstance(box, LineBox)]
 
 
-@pytest.mark.parametrize("name", CASES)
+FAST = ("bins first", "backwards", "data choose the row", "cleared", "partly cleared", "overlapping boxes")
+
+
+@pytest.mark.parametrize("name", few(CASES, FAST))
 def test_threads_keep_their_lines(name: str) -> None:
     _, size, loaded = CASES[name]
     for inside in (False, True):
@@ -124,7 +127,7 @@ def test_no_barrier_and_no_atomic_update() -> None:
     assert not [node for node in walk(kernel.body) if isinstance(node, Atomic | Barrier)]
 
 
-@pytest.mark.parametrize(("name", "count"), counted(CASES, CASES, 1, 6))
+@pytest.mark.parametrize(("name", "count"), counted(CASES, ("not a sum", "guarded", "triangle", "cleared later"), 1, 6))
 def test_random_sizes_and_orders(name: str, count: int) -> None:
     found, rng = program(name), np.random.default_rng(len(name))
     for number in range(count):
@@ -208,7 +211,8 @@ int main(void)
 @pytest.mark.parametrize("device", DEVICES)
 def test_on_devices(device: str, tmp_path: Path) -> None:
     found = read_untimed(write_c(ON_DEVICES, tmp_path), Compilation(), None, None, {}, 1)
-    check_plans(device_named(device), found, [plan_of(found.program), plan_of(found.program, (4, 8), (1, 1))])
+    sizes = ((4, 8), (2, 4)) if device == "pocl" else ((4, 8), (1, 1))
+    check_plans(device_named(device), found, [plan_of(found.program, *sizes)])
 
 
 @pytest.mark.parametrize(("name", "device"), few(
