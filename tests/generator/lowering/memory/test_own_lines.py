@@ -122,6 +122,18 @@ def test_threads_keep_their_lines(name: str) -> None:
             assert box.line.loaded == loaded
 
 
+def test_lines_of_a_launch() -> None:
+    """A host loop selects the lines; the next launch reads those of other threads."""
+    text = ("for (t = 0; t < 3; t++) { for (i = 0; i < 7; i++) for (k = 0; k < 5; k++) z[t][i][b[i][k] % 6] += x[i]; "
+            "for (i = 0; i < 7; i++) x[i] = z[t][6 - i][2] + 1; }")
+    found = program_of(scop(text, "int t, z[3][7][6], x[7]; unsigned char b[7][5];"))
+    shapes = kernel_shapes(found, PLUTO)
+    kernels = tuple(KernelPlan(shape.statements, (4,), (2,), combine="private") for shape in shapes)
+    assert [kernel.iterators for kernel in lowered_kernels(found, Plan(PLUTO, kernels))] == [("t",), ("t",)]
+    box, = check(found, Plan(PLUTO, kernels))
+    assert box.sizes == (6, 4) and box.line.loaded
+
+
 def test_no_barrier_and_no_atomic_update() -> None:
     kernel, = lowered_kernels(program("bins last"), plan_of(program("bins last")))
     assert not [node for node in walk(kernel.body) if isinstance(node, Atomic | Barrier)]
