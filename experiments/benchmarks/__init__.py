@@ -6,4 +6,5 @@ recording of a run, `metric_signal` evaluates metrics on it. `inner_loops` disas
 `launches` count busy threads. `template_spaces` starts searches in spaces of millions, `kernel_tuner_overhead` compares
 antune with Kernel Tuner. `call_overhead` calls functions of `antune.load`. `halide_on_gpu` reads the kernel times of
 Halide's schedulers, `cublas_times` measures cuBLAS. `modelled_pipelines` compares explorers by the static model.
+`start_plans` times what a search on a GPU does before it measures, without one.
 """

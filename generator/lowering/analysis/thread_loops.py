@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from generator.decisions.thread_loops import Loops, ThreadLoop
@@ -10,8 +10,11 @@ from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.footprint import plan_points
 from generator.polyhedral.memory.mapping import map_kernel
-from generator.polyhedral.schedules.kernels import KernelPart, reordered
+from generator.polyhedral.schedules.kernels import KernelPart, is_even, reordered
 from generator.program import Program
+
+_LEAST = 4
+"""The least extent of a dimension with two points in each of two runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,21 @@ class ThreadLoops:
 
     def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
         """Return all of them, the outermost first."""
-        return _loops(self.program, self.part, decided, order)
+        return _loops(self.program, self.part, alike(reordered(self.part, order), decided), order)
+
+
+def alike(part: KernelPart, decided: Loops) -> Loops:
+    """Return the smallest sizes with the same loops over points as `decided`, because many sizes have the same loops:
+    along each dimension there is a loop over runs or not, and one in a run or not.
+    """
+    if any(dim.extent < _LEAST for dim in part.parallel) or not is_even(part):
+        return decided
+    tiles, last = [], len(part.parallel) - 1
+    for d, (dim, tile, block) in enumerate(zip(part.parallel, decided.tile, decided.block, strict=True)):
+        run = decided.run if d == last else 1
+        several = min(tile, dim.extent) > block * run
+        tiles.append((2 if several else 1) * (2 if run > 1 else 1))
+    return replace(decided, tile=tuple(tiles), block=(1,) * len(tiles), run=2 if decided.run > 1 and tiles else 1)
 
 
 @lru_cache(maxsize=4096)
@@ -32,7 +49,8 @@ def _loops(program: Program, part: KernelPart, decided: Loops, order: tuple[int,
     plan = KernelPlan(part.statements, decided.tile, decided.block, decided.shared, decided.inner_tile,
                       points_inside=decided.points_inside, run=decided.run, uncopied=decided.uncopied,
                       whole=decided.whole, depth=decided.depth)
-    tree = map_kernel(part, plan, plan_points(program, part, decided.whole, depth=decided.depth)).tree
+    points = plan_points(program, part, decided.whole, depth=decided.depth)
+    tree = map_kernel(part, plan, points, numbered=False).tree
     keys = loop_keys(tree, part.domain, program)
     inside = dict[LoopKey, set[str]]()
     for (name, depth), key in sorted(keys.items(), key=lambda one: one[0][1]):

@@ -70,7 +70,8 @@ def thread_names(count: int) -> tuple[str, ...]:
 
 
 def map_kernel(
-    part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...], outer: tuple[int, ...] = ()
+    part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...], outer: tuple[int, ...] = (),
+    numbered: bool = True
 ) -> MappedKernel:
     """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the fill points.
 
@@ -78,7 +79,8 @@ def map_kernel(
 
     Of a thread's points, the loops over the dimensions `outer` come first, in their order. A block that walks has a
     loop over steps around all of it: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`. A fill point for the whole tile
-    is before these loops: `block(i/T): [fill] for i%T/W: [fill] ..`.
+    is before these loops: `block(i/T): [fill] for i%T/W: [fill] ..`. Unless `numbered`, only the loops are right: the
+    tree has no numbers of blocks and threads.
 
     Raises:
         IllegalPlan: the sizes do not fit the kernel.
@@ -89,7 +91,7 @@ def map_kernel(
     several = tuple(
         sorted(points_of(plan), key=lambda p: (outer.index(p.dim) if p.dim in outer else len(outer), p.dim))
     )
-    mapper = _Mapper(part, plan, tuple(point for point in points if not point.whole), sizes, several)
+    mapper = _Mapper(part, plan, tuple(point for point in points if not point.whole), sizes, several, numbered)
     inside = mapper.below(part.tree, part.domain)
     if plan.walk:
         along = walked(len(sizes))
@@ -100,7 +102,7 @@ def map_kernel(
             raise IllegalPlan(f"stages of the whole tile ({', '.join(plan.whole)}) are computed before steps or inner "
                               f"tiles, but the kernel of {', '.join(plan.statements)} has none: leave `whole` out")
         inside = Fill(len(points) - 1, inside)
-    members = tuple(tile_member(d, t) for d, t in zip(part.parallel, plan.tile, strict=True))
+    members = tuple(tile_member(d, t) for d, t in zip(part.parallel, plan.tile, strict=True)) if numbered else ()
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
     return MappedKernel(tree, tuple(-(-d.extent // t) for d, t in zip(part.parallel, plan.tile, strict=True)), several)
 
@@ -215,8 +217,8 @@ class _Mapper:
     """Builds the part of the tree inside a block."""
 
     def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...],
-                 sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...]) -> None:
-        self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
+                 sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...], numbered: bool) -> None:
+        self.part, self.plan, self.sizes, self.several, self.numbered = part, plan, sizes, several, numbered
         self.points = {point.statements for point in points}
         self.tiles = {point.statements: point.tiles(plan.inner_tile)[point.outer:] for point in points}
         self.fills = {point.statements[0]: number for number, point in enumerate(points)
@@ -264,7 +266,7 @@ class _Mapper:
             tree = self.around(tree, steps)
         runs = (1,) * (len(self.sizes) - 1) + (self.plan.run,)
         members = tuple(thread_member(*size, run).intersect_domain(domain)
-                        for size, run in zip(self.sizes, runs, strict=True))
+                        for size, run in zip(self.sizes, runs, strict=True)) if self.numbered else ()
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
 
     def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:

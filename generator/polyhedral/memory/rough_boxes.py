@@ -7,7 +7,7 @@ interval arithmetic, and a box may be too long by an element or two. Kernels who
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -17,7 +17,7 @@ import islpy as isl
 
 from generator.decisions.size_lists import InnerTiles
 from generator.decisions.walk import walked
-from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
+from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
@@ -25,7 +25,7 @@ from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
-from generator.program import ELEMENT_BYTES, Program, Stage, Step
+from generator.program import ELEMENT_BYTES, Program, Stage, Statement, Step
 
 Range: TypeAlias = tuple[int, int]
 """The least and the greatest value."""
@@ -56,16 +56,16 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
 @lru_cache(maxsize=16384)
 def tile_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], padding: int, stages: tuple[str, ...]) -> int:
     """Return the bytes of shared memory of the boxes of `stages` for a whole tile."""
-    held = dict[str, list[int]]()
+    held = dict[str, tuple[int, ...]]()
     for number, point in enumerate(fill_points(program, part)):
         for array, sizes in _sizes(program, part, tile, 1, number) if point.computed else ():
             if array in stages:
-                held[array] = list(map(max, sizes, held.get(array, sizes)))
+                held[array] = tuple(map(max, sizes, held.get(array, sizes)))
     return _room(program, held, padding)
 
 
 def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, number: int, walk: int,
-           found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+           found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
     """Return the sizes of the boxes of two steps together; of the whole tile where those are as in one step (`found`).
 
     A box of a stage with an eighth of the rows, say, moves in every fourth step only if steps have two rows.
@@ -85,7 +85,7 @@ def _room(program: Program, boxes: Mapping[str, Sequence[int]], padding: int) ->
                for array, sizes in boxes.items())
 
 
-def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int]) -> list[int]:
+def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int]) -> tuple[int, ...]:
     """Return the stored sizes of a box, given those of one step and of more: with a ring in the dimension that grows.
 
     If none grows, the ring is in the first dimension that is not one of the whole `lines`; if several grow, there is
@@ -93,21 +93,21 @@ def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int])
     """
     grown = [d for d, (n, later) in enumerate(zip(step, more, strict=True)) if later > n]
     grown = grown or [next((d for d in range(len(step)) if d not in lines), 0)]
-    return [ring_rows(n) if [d] == grown else n for d, n in enumerate(step)]
+    return tuple(ring_rows(n) if [d] == grown else n for d, n in enumerate(step))
 
 
+@lru_cache(maxsize=2048)
 def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles,
-           number: int) -> Iterator[tuple[str, list[int]]]:
+           number: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the sizes of the box of each stage that is computed at a fill point."""
     loops = _loops(program, part, number)
     if loops is None:
-        yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
-        return
+        return tuple((box.array, tuple(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
     point = fill_points(program, part)[number]
     inner = point.tiles(inner_tile) or (1,) * len(point.tiled)
     finder = _Finder(program, {name: one.middle((*tile, *inner)) for name, one in loops.items()})
-    for stage in program.stages:
-        if stage.array in point.computed:
-            yield stage.array, [1 + high - low for low, high in finder.read(stage)]
+    return tuple((stage.array, tuple(1 + high - low for low, high in finder.read(stage)))
+                 for stage in program.stages if stage.array in point.computed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +159,42 @@ def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
     return factors.index(1), int(affine.get_constant_val().to_python()), dim.low, dim.high
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """How a statement of a block, or the `step` of a `stage`, reads an array: distinct subscripts by dimension."""
+
+    subscripts: tuple[tuple[Expr, ...], ...]
+    statement: Statement
+    stage: Stage | None = None
+    step: Step | None = None
+
+
+@lru_cache(maxsize=1024)
+def _reads(program: Program, blocks: tuple[str, ...]) -> Mapping[str, tuple[_Read, ...]]:
+    """Return the reads of each stage (by array) that kernels with the statements `blocks` compute, except by its own
+    steps.
+    """
+    inside = reached(program, blocks)
+    computed = [stage for stage in program.stages if stage.array in inside]
+    found = {}
+    for own in program.stages:
+        arrays = own.arrays
+        others = [(stage, step) for stage in computed if stage.arrays != arrays for step in stage.steps]
+        found[own.array] = tuple(
+            read for array in arrays for read in (
+                *(_Read(_subscripts(program, name, array), program.statement(name)) for name in blocks),
+                *(_Read(_subscripts(program, step.statement.name, array), step.statement, stage, step)
+                  for stage, step in others))
+            if any(read.subscripts))
+    return found
+
+
 class _Finder:
     """Follows reads from the statements of a block to the stages that it computes."""
 
     def __init__(self, program: Program, blocks: Mapping[str, Ranges]) -> None:
         self.program, self.blocks = program, blocks
-        self.reached = reached(program, tuple(blocks))
+        self.reads = _reads(program, tuple(blocks))
         self.known: dict[str, list[Range]] = {}
 
     def read(self, stage: Stage) -> list[Range]:
@@ -172,27 +202,20 @@ class _Finder:
         if stage.array not in self.known:
             extents = self.program.array(stage.array).extents
             along: list[list[Range]] = [[] for _ in extents]
-            for subscripts, names in (found for array in stage.arrays for found in self._readers(array, stage)):
-                for ranges, different, n in zip(along, subscripts, extents, strict=True):
+            for one in self.reads[stage.array]:
+                names = self._iterators(one)
+                for ranges, different, n in zip(along, one.subscripts, extents, strict=True):
                     ranges += (_interval(index, names) or (0, n - 1) for index in different)
             for d in stage.lines:
                 along[d] = [(0, extents[d] - 1)]
             self.known[stage.array] = [_hull(ranges, n) for ranges, n in zip(along, extents, strict=True)]
         return self.known[stage.array]
 
-    def _readers(self, array: str, own: Stage) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
-        """Yield the reads of `array`, except by its `own` steps: subscripts by dimension, and the ranges of their
-        iterators.
-        """
-        for name, ranges in self.blocks.items():
-            if any(subscripts := _subscripts(self.program, name, array)):
-                yield subscripts, dict(zip(self.program.statement(name).iterators, ranges, strict=True))
-        for stage in self.program.stages:
-            if stage.array not in self.reached or stage.arrays == own.arrays:
-                continue
-            for step in stage.steps:
-                if any(subscripts := _subscripts(self.program, step.statement.name, array)):
-                    yield subscripts, _iterators(step, self.read(stage))
+    def _iterators(self, one: _Read) -> Mapping[str, Range]:
+        """Return the ranges of the iterators of a read."""
+        if one.stage is None or one.step is None:
+            return dict(zip(one.statement.iterators, self.blocks[one.statement.name], strict=True))
+        return _iterators(one.step, self.read(one.stage))
 
 
 @lru_cache(maxsize=16384)
@@ -222,24 +245,23 @@ def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
 
 def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
     """Return the values of `expr`; None if it depends on data."""
-    if isinstance(expr, Select):
-        truth = _interval(expr.condition, names)
-        branches = [expr.then] * (truth != (0, 0)) + [expr.otherwise] * (truth != (1, 1))
-    else:
-        branches = list(children(expr))
-    parts = [part for part in (_interval(child, names) for child in branches) if part is not None]
-    if len(parts) < len(branches):
-        return None
     match expr:
         case Int(value):
             return value, value
         case Name(name):
             return names.get(name)
-        case Unary("-"):
-            return -parts[0][1], -parts[0][0]
-        case Binary(op):
-            return _operated(op, *parts)
-        case Select():
+        case Binary(op, left, right):
+            first, second = _interval(left, names), _interval(right, names)
+            return None if first is None or second is None else _operated(op, first, second)
+        case Unary("-", operand):
+            one = _interval(operand, names)
+            return None if one is None else (-one[1], -one[0])
+        case Select(condition, then, otherwise):
+            truth = _interval(condition, names)
+            branches = [then] * (truth != (0, 0)) + [otherwise] * (truth != (1, 1))
+            parts = [part for part in (_interval(child, names) for child in branches) if part is not None]
+            if len(parts) < len(branches):
+                return None
             return min(low for low, _ in parts), max(high for _, high in parts)
         case _:
             return None

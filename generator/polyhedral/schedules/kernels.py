@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, assert_never
 
+import islpy as isl
+
 from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import model, sets
 from generator.polyhedral.dependences.reductions import order_of, reducible
@@ -257,3 +259,29 @@ def runs_on_a_box(part: KernelPart) -> bool:
         return False
     return all(value_range(d.member.intersect_domain(union_of([one]))) == (d.low, d.high)
                for d in part.parallel for one in sets(part.domain))
+
+
+@lru_cache(maxsize=1024)
+def is_even(part: KernelPart) -> bool:
+    """Return whether every statement has all values of each parallel dimension, without gaps, in every branch of the
+    tree: loops over points then depend on the sizes of the dimensions only.
+    """
+    if not runs_on_a_box(part) or not _whole_statements(part.tree, part.domain):
+        return False
+    images = (isl.UnionMap.from_union_pw_aff(d.member.intersect_domain(union_of([one]))).range()
+              for d in part.parallel for one in sets(part.domain))
+    return all(isl.Set.from_union_set(image).is_box() for image in images)
+
+
+def _whole_statements(tree: Tree, domain: Any) -> bool:
+    """Return whether the branches of `tree` part statements, not the instances of one."""
+    match tree:
+        case Band(child=child):
+            return _whole_statements(child, domain)
+        case Sequence(filters, children):
+            whole = {one.get_tuple_name(): one for one in sets(domain)}
+            parts = [domain.intersect(one) for one in filters]
+            return all(one.is_equal(whole[one.get_tuple_name()]) for part in parts for one in sets(part)) and all(
+                _whole_statements(child, part) for child, part in zip(children, parts, strict=True))
+        case _:
+            return True
