@@ -147,14 +147,14 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     if plan.diagonals:
         return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
     check_fits(part, within)
-    made = _in_teams(program, part, frame, of_same_loops(plan), dialect)
+    made = loops_in_teams(program, part, frame, of_same_loops(plan), dialect)
     around = tuple(replace(one, boxes=with_padding(one.boxes, plan)) for one in made.around)
     made = replace(made, boxes=with_padding(made.boxes, plan), around=around)
     return finished(program, plan, teams, made, dialect)
 
 
 @memoized(maxsize=128)
-def _in_teams(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
+def loops_in_teams(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
     """Return the loops of the innermost team, checked exactly; cached, because several plans have the same ones.
 
     Raises IllegalPlan as `lower_kernel`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import unwrap
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core import kernel
 from generator.lowering.core.kernel import Frame, lower_exactly
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import For, If, Instance, Node
@@ -31,6 +33,12 @@ RANGES = program_of(scop(
 """Two sums share a loop over p; the second one has terms only from p = 2 on."""
 
 PLAN = KernelPlan(("S0", "S1"), (4, 8), (2, 4), shared=True, inner_tile=4, depth=1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same loops are made again in each test, and no other test gets those with a fault."""
+    monkeypatch.setattr(kernel, "loops_in_teams", unwrap(kernel.loops_in_teams))
 
 
 def lowered(program: Program = RANGES, plan: KernelPlan = PLAN) -> LoweredKernel:
