@@ -24,7 +24,7 @@ few runs as possible and the processor's own rounding modes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from math import inf
 from typing import Any, TypeAlias
@@ -99,10 +99,11 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     them.
 
     `pairs`: the results (up, down) of the runs; without any, nothing is known: None. `mixed`: the least and the
-    greatest results that other answers give where rounding decides the answer (a number is truncated or compared); with
-    them, the pairs of integers are further results of this kind. The tolerance is infinite where a run with another
-    rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on no
-    rounding get 0.
+    greatest results that other answers give where rounding decides the answer (a number is truncated or compared);
+    where they differ from `result`, the pairs of integers are further results of this kind. Elsewhere they say nothing:
+    `rint` follows the rounding of the processor, and changed inputs are other numbers. The tolerance is infinite where
+    a run with another rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that
+    depend on no rounding get 0.
     """
     if not pairs:
         return None
@@ -116,12 +117,13 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
             noise = np.minimum(_spread(_middle(result, pairs)), MOST_DRIFTS * _spread(drift))
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
             noise = np.zeros_like(drift) if mixed else drift
-            mixed = [*mixed, *(run for pair in pairs for run in pair)] if mixed else ()
+            mixed = [*mixed, *_where_undecided(result, pairs, mixed)]
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
         for run in mixed:
             tolerance = np.maximum(tolerance, other_answers(result, run))
         # Errors without a correct digit no longer add up: they are quotients of random numbers, with long tails.
-        tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
+        if type_name in UNIT or not mixed:
+            tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
 
 
@@ -203,6 +205,14 @@ def other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64
     """Return what the difference between two results permits if other answers explain it."""
     distance = _distance(result, run)
     return np.where((distance == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * distance)
+
+
+def _where_undecided(result: NDArray[Any], pairs: Sequence[Pair],
+                     mixed: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield the results of `pairs` where one of `mixed` differs from `result`, and `result` elsewhere."""
+    if mixed:
+        undecided = reduce(np.logical_or, (run != result for run in mixed))
+        yield from (np.where(undecided, run, result) for pair in pairs for run in pair)
 
 
 def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:

@@ -57,7 +57,7 @@ class ErrorBounds:
 
     `types`, `shapes`: of all arrays. `errors`: the arrays of errors, by array; the elements of other arrays are exact.
     `known`: variables of the statement, and what was computed before. `selected`: how many selections are around, whose
-    values are both computed.
+    values are both computed, and `&&` and `||`, whose operands are.
     """
 
     printer: Printer
@@ -138,9 +138,14 @@ class ErrorBounds:
         return self._kept(place, self.text(Load(self.errors[load.array], place.index)))
 
     def _binary(self, expr: Binary) -> Bounded:
-        left, right = self.of(expr.left), self.of(expr.right)
-        made = Binary(expr.op, left.expr, right.expr)
+        left, later = self.of(expr.left), expr.op in ("&&", "||")
+        self.selected += later
+        right = self.of(expr.right)
+        self.selected -= later
         kind = common_type(left.kind, right.kind)
+        divides = self.selected and expr.op in ("/", "%") and kind not in FLOATING and not isinstance(right.expr, Int)
+        divisor = self.number(f"antune_divisor({self.text(right.expr)})", right.kind) if divides else right.expr
+        made = Binary(expr.op, left.expr, divisor)
         if kind not in FLOATING:
             return Bounded(made, c_type(made, self.types))
         if expr.op in COMPARED:

@@ -10,6 +10,7 @@
 #define ANTUNE_SUM 8.0    /* the errors of long sums grow like a square root, but not all are independent */
 #define ANTUNE_PARTS 8
 #define ANTUNE_WAYS 13
+#define ANTUNE_LEAST_WAYS 3
 #define ANTUNE_FEW_WAYS 5 /* if all results are real numbers, which have a tolerance in any case */
 #define ANTUNE_MOST_WAYS_MS (ANTUNE_MOST_MS / 2)
 #define ANTUNE_MOST_PARTS_MS 3000.0
@@ -55,8 +56,9 @@ static inline double antune_added_##kind(double old, double more, double z, doub
   const double unit = ANTUNE_SUM * antune_sum_##kind(old, more, z, 0, 0); \
   return eo || em || unit ? sqrt(eo * eo + em * em + unit * unit) : 0; \
 } \
+/* an infinite number, such as a quotient by 0, is never near another one */ \
 static inline double antune_reach_##kind(double x, double e) { \
-  return e > 0 ? fmax(ANTUNE_REACH * e, ANTUNE_FEWEST * antune_unit_##kind(x)) : 0; \
+  return e > 0 && isfinite(x) && isfinite(e) ? fmax(ANTUNE_REACH * e, ANTUNE_FEWEST * antune_unit_##kind(x)) : 0; \
 } \
 /* z is the lesser or the greater one */ \
 static inline double antune_extreme_##kind(double a, double b, double z, double ea, double eb) { \
@@ -98,6 +100,9 @@ static inline double antune_cut(double x, double reach, double least, double mos
 
 /* A subscript that another answer may have moved out of its array. */
 static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < extent ? i : extent - 1; }
+
+/* A divisor, also where the program does not divide by it because it is 0. */
+#define antune_divisor(d) ({ const __auto_type antune_d = (d); antune_d ? antune_d : 1; })
 
 /* Way 0 must give the results of the plain program, unless the compiler contracts the two differently. */
 #ifdef __FP_FAST_FMAF

@@ -23,6 +23,8 @@ from generator.program import Array, Program
 
 HEAD = Path(__file__).with_name("jumps.h")
 ENDS = ("least", "most")
+FEW = "few_ways"
+"""The file that says that there was no time for enough runs."""
 _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
 
 
@@ -66,6 +68,8 @@ class Jumps:
             yield f"  ANTUNE_WIDEN({number}, {low}, {high}, least_{a.name}, most_{a.name}, {a.elements});"
         yield "  antune_ways++;"
         yield "}"
+        yield "if (antune_undecided_first && antune_ways < ANTUNE_LEAST_WAYS)"
+        yield f'  antune_write("{FEW}", &antune_ways, 1, sizeof antune_ways);'
         for a in self.program.outputs:  # real numbers differ only if answers were undecided
             yield f"if (antune_ways > {int(a.type in REAL)}) {{"
             yield from (f'  antune_write("{end}_{a.name}", {end}_{a.name}, {a.elements}, sizeof({a.type}));'

@@ -81,7 +81,7 @@ def _line(program: Program, part: KernelPart, array: str, prefix: tuple[str, ...
     box, elements = tile_box(array, touched, ranges, program.array(array).extents, always=False)
     if prod(box.sizes) == 1 or not _apart(elements, len(prefix)):
         return None
-    first = any(_covers(program, part, name, accesses, elements) for name in accesses)
+    first = any(_covers(program, part, name, array, accesses, elements) for name in accesses)
     numbers = {name: _numbers(program, part, name) for name in accesses}
     return OwnLine(array, box.corner, box.sizes, numbers, touched.domain(), not first)
 
@@ -118,14 +118,15 @@ def _apart(elements: Any, prefix: int) -> bool:
     return bool(pairs.is_subset(isl.Map.identity(pairs.get_space())))
 
 
-def _covers(program: Program, part: KernelPart, name: str, accesses: Mapping[str, Any], elements: Any) -> bool:
+def _covers(program: Program, part: KernelPart, name: str, array: str, accesses: Mapping[str, Any],
+            elements: Any) -> bool:
     """Return whether a statement always writes all `elements` of lines, and does so before all other `accesses`.
 
     The program's order is enough: the kernel's order respects all dependences.
     """
     statement = program.statement(name)
-    own = [access for access in statement.accesses if access.array == statement.body.target.array]
-    if [access.kind for access in own] != ["write"] or statement.body.guard is not None:
+    kinds = [access.kind for access in statement.accesses if access.array == array]
+    if kinds != ["write"] or statement.body.guard is not None:
         return False
     written = accesses[name]
     if not elements.is_subset(_by_point(part, written)):

@@ -68,6 +68,16 @@ for (int i = 0; i < {N}; i++)
     assert found.reference.rounding == {} and found.reference.warnings == ()
 
 
+def test_what_a_condition_excludes_is_not_computed(tmp_path: Path) -> None:
+    """Neither a division by 0 nor an element before an array."""
+    found = problem(tmp_path, "x[i] = 0.1f * i; k[i] = i % 3; big[i % 2][5] = 0.7f;", f"""\
+for (int i = 0; i < {N}; i++)
+    k[i] = k[i] ? (int)((1000 / k[i]) * x[i]) : 7;
+  for (int i = 0; i < 2; i++)
+    count[i] = i > 0 && big[i - 1][5] * x[3] > 0.5f ? 1 : 2;""", "float big[2][4000000];")
+    assert found.reference.warnings == () and found.reference.rounding["k"].any()
+
+
 def test_elements_that_are_not_written_keep_their_values(tmp_path: Path) -> None:
     found = problem(tmp_path, "x[i] = 0.1f * i; k[i] = 100 + i;",
                     "for (int i = 5; i < 40; i++) k[i] = (int)(x[i] * 10);")

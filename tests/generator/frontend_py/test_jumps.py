@@ -162,6 +162,38 @@ def test_real_results_of_undecided_answers() -> None:
     assert (ran.outputs["side"] == 1).all() and (ran.rounding["side"] >= 4).all()
 
 
+@pytest.mark.parametrize("cut", [lambda ratio: hl.clamp(hl.round(ratio), 0.0, 255.0),
+                                 lambda ratio: hl.round(hl.clamp(ratio, 0.0, 255.0)),
+                                 lambda ratio: hl.select(ratio > 0.5, 9, 4)])
+def test_a_quotient_by_0_is_decided(cut: Any) -> None:
+    data = np.arange(1, 65, dtype=np.float32)
+    divisors = np.where(data % 4 == 0, 0, 3 * data - 1).astype(np.float32)
+    image, other, func = image_of(hl.Float(32), data), image_of(hl.Float(32), divisors, "divisors"), hl.Func("share")
+    func[x] = hl.i32(cut(image[x] / other[x]))
+    _, ran = read(func, [64], image=data, divisors=divisors)
+    assert ran.warnings == () and (ran.outputs["share"][3::4] == ran.outputs["share"][3]).all()
+    assert not ran.rounding.get("share", np.zeros(64))[3::4].any()
+
+
+@pytest.mark.parametrize("cut", [lambda number: hl.i32(hl.round(number / 4.0)), hl.i32,
+                                 lambda number: hl.u8(hl.select(number == 7.0, 200, 3))])
+def test_runs_with_another_rounding_say_nothing_about_exact_numbers(cut: Any) -> None:
+    """`rint` follows the rounding of the processor, and the last runs have other inputs."""
+    data = np.arange(64, dtype=np.float32)
+    image, func = image_of(hl.Float(32), data), hl.Func("cut")
+    func[x] = cut(image[x])
+    _, ran = read(func, [64], image=data)
+    assert ran.rounding == {} and ran.warnings == ()
+
+
+def test_integers_among_zeros_have_no_more_than_their_answers() -> None:
+    data = contracted(7)
+    image, func = image_of(hl.Float(32), np.pad(data, ((0, 0), (0, 4096)))), hl.Func("mask")
+    func[x] = hl.u8(hl.select(image[x, 0] * image[x, 1] - image[x, 2] * 1.25 > 0.0, 1, 0))
+    _, ran = read(func, [data.shape[1] + 4096], image=np.pad(data, ((0, 0), (0, 4096))))
+    assert not ran.outputs["mask"].any() and ran.rounding["mask"].max() == 1
+
+
 def test_a_lesser_number_does_not_jump() -> None:
     data = contracted(5)
     image, func = image_of(hl.Float(32), data), hl.Func("less")

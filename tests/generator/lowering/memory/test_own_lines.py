@@ -50,7 +50,7 @@ from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
 
 PLUTO = ScheduleChoice()
-DECLARED = ("double h[7][9][6], g[6][7][9], w[42][6], q[12][6], v[7][9][5]; "
+DECLARED = ("double h[7][9][6], g[6][7][9], old[7][9][6], w[42][6], q[12][6], v[7][9][5]; "
             "unsigned char b[7][9][5]; int c[7][9][4];")
 ALL = "for (i = 0; i < 7; i++) for (j = 0; j < 9; j++) "
 SUM = "for (k = 0; k < 5; k++) "
@@ -72,6 +72,9 @@ CASES = {
                  True),
     "cleared": (ALL + "{ for (k = 0; k < 6; k++) h[i][j][k] = 0; " + SUM + "h[i][j][b[i][j][k] % 6] += v[i][j][k]; }",
                 (6,), False),
+    "copied first": (ALL + "{ for (k = 0; k < 6; k++) old[i][j][k] = h[i][j][k]; " + SUM +
+                     "h[i][j][b[i][j][k] % 6] += v[i][j][k]; }", (6,), True),
+    "scattered": (ALL + SUM + "h[i][j][b[i][j][k] % 6] = v[i][j][k];", (6,), True),
     "partly cleared": (ALL + "{ for (k = 1; k < 6; k++) h[i][j][k] = 0; " + SUM +
                        "h[i][j][b[i][j][k] % 6] += v[i][j][k]; }", (6,), True),
     "cleared later": (ALL + "{ " + SUM + "h[i][j][b[i][j][k] % 6] += v[i][j][k]; v[i][j][0] = h[i][j][3]; "
@@ -108,7 +111,8 @@ def check(program: Program, plan: Plan, seed: int = 1) -> list[LineBox]:
     return [box for kernel in lowered_kernels(program, plan) for box in kernel.shared if isinstance(box, LineBox)]
 
 
-FAST = ("bins first", "backwards", "data choose the row", "cleared", "partly cleared", "overlapping boxes")
+FAST = ("bins first", "backwards", "data choose the row", "cleared", "copied first", "partly cleared",
+        "overlapping boxes")
 
 
 @pytest.mark.parametrize("name", few(CASES, FAST))
