@@ -126,10 +126,11 @@ class Search:
         """
         self._begin()
         thread = self._beside()
-        if not self._complete(self._round(0, [Walk((), default)], 1), deque()):
-            return self._ending()
+        measured = self._complete(self._round(0, [Walk((), default)], 1), deque())
         if thread is not None:
-            thread.join()  # isl's options are global: no other thread may use it meanwhile
+            thread.join()  # isl's options are global: no other thread may use it meanwhile, nor a summary afterwards
+        if not measured:
+            return self._ending()
         self._check_device()
         self.scaled = self.sought.scaled(default, self.outcomes[0])
         waiting = deque(self._restore())
