@@ -99,7 +99,7 @@ def test_our_recordings_belong_to_the_pipelines_that_are_here() -> None:
     assert RECORDINGS
     for found in map(read, RECORDINGS):
         assert found.current == found.measured
-        assert sum(one.ms is not None for _, plans in found.measured for one in plans) > 500
+        assert sum(one.ms is not None for _, plans in found.measured for one in plans) > 400
         assert all(one.plan.kernels for _, plans in found.measured for one in plans)
 
 
