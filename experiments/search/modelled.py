@@ -21,6 +21,7 @@ from explorer.plan_makers.words import reasons
 from generator.dataflow import Dataflow
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
+from generator.decisions.size_lists import cover
 from generator.errors import IllegalPlan, InputError
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
@@ -143,15 +144,10 @@ def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shap
     if choice is None:
         return base
     axes = turned(stored.axes, base.order)
-    tile = tuple(_cover(choice.tile[axis]) for axis in axes)
-    block = tuple(min(_cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
+    tile = tuple(cover(choice.tile[axis]) for axis in axes)
+    block = tuple(min(cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
     inside = shape.steps_on(target) and prod(tile) > prod(block)
     kernel = KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
     if choice.level == "block":
         return kernel
     return replace(kernel, level=choice.level, in_registers=choice.in_registers, registers=False, points_inside=False)
-
-
-def _cover(extent: int) -> int:
-    """The least power of two that is at least `extent`."""
-    return 1 << max(0, extent - 1).bit_length()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import le
 
-from generator.decisions.size_lists import MIN_THREADS, CandidateSizes, Sizes
+from generator.decisions.size_lists import MIN_THREADS, CandidateSizes, Sizes, cover
 from generator.target import Target
 
 
@@ -91,7 +91,7 @@ def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
     >>> caps((1000, 5), WIDE)
     (512, 8)
     """
-    return tuple(min(_cover(extent), sizes[-1]) for extent, sizes in zip(extents, candidates.sizes, strict=False))
+    return tuple(min(cover(extent), sizes[-1]) for extent, sizes in zip(extents, candidates.sizes, strict=False))
 
 
 @lru_cache(maxsize=256)
@@ -125,11 +125,6 @@ def geometry(
         rest = _rest(tiles, blocks)
     least = 1 if without_lanes else min(least, max(_thread_counts(rest[0], target, candidates)))
     return Geometry(tiles, blocks, rest, candidates.max_points, least, target.max_threads)
-
-
-def _cover(extent: int) -> int:
-    """Return the smallest power of two that is at least `extent` (1 for an empty dimension)."""
-    return 1 << max(0, extent - 1).bit_length()
 
 
 def _rest(tiles: tuple[Sizes, ...], blocks: tuple[Sizes, ...]) -> tuple[frozenset[tuple[int, int]], ...]:

@@ -1,4 +1,4 @@
-"""Lists of tile and block sizes, and the minimum number of threads of a block."""
+"""Lists of tile and block sizes, the minimum number of threads of a block, and powers of two."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ Sizes: TypeAlias = tuple[int, ...]
 
 InnerTiles: TypeAlias = int | Sizes
 """The tile size of all inner loops of a kernel, or one size for each of them (1: untiled)."""
+
+
+def cover(extent: int) -> int:
+    """Return the least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()
 
 
 def inner_sizes(sizes: InnerTiles) -> Sizes:

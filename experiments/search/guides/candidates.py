@@ -13,6 +13,7 @@ import numpy as np
 
 from generator.decisions.fractions import sub_group
 from generator.decisions.registers import MAX_REGISTERS
+from generator.decisions.size_lists import cover
 from generator.decisions.walk import walked
 from generator.nest import Level
 from metrics.costs.device import CostDevice
@@ -75,10 +76,10 @@ def _gpu(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, .
     y = extents[-2] if len(extents) > 1 else 1
     outer = [_whole(extent) for extent in extents[:-2]]
     for threads_x, threads_y, serial_x, serial_y in product(THREADS_X, THREADS_Y, SERIAL, SERIAL):
-        rows = [min(threads_y, _cover(y))] if len(extents) > 1 else []
-        block = (*(1 for _ in outer), *rows, min(threads_x, _cover(x)))
-        points = [min(threads_y * serial_y, _cover(y))] if len(extents) > 1 else []
-        yield (*outer, *points, min(threads_x * serial_x, _cover(x))), block
+        rows = [min(threads_y, cover(y))] if len(extents) > 1 else []
+        block = (*(1 for _ in outer), *rows, min(threads_x, cover(x)))
+        points = [min(threads_y * serial_y, cover(y))] if len(extents) > 1 else []
+        yield (*outer, *points, min(threads_x * serial_x, cover(x))), block
 
 
 def _host(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -87,18 +88,13 @@ def _host(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, 
         return
     outer = [_whole(extent) for extent in extents[:-2]]
     for x, y, threads in product(HOST_X, HOST_Y, (1, VECTOR)):
-        rows = [min(y, _cover(extents[-2]))] if len(extents) > 1 else []
-        tile = (*outer, *rows, min(x, _cover(extents[-1])))
+        rows = [min(y, cover(extents[-2]))] if len(extents) > 1 else []
+        tile = (*outer, *rows, min(x, cover(extents[-1])))
         yield tile, (*(1 for _ in tile[:-1]), min(threads, tile[-1]))
 
 
 def _whole(extent: int) -> int:
-    return _cover(extent) if extent <= SHORT else 1
-
-
-def _cover(extent: int) -> int:
-    """Return the least power of two that is at least `extent`."""
-    return 1 << max(0, extent - 1).bit_length()
+    return cover(extent) if extent <= SHORT else 1
 
 
 def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> Sizes:

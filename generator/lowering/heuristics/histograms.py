@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from math import prod
 
 from generator.arithmetic import FLOATING
+from generator.decisions.size_lists import cover
 from generator.expr import loads_of, names_of
 from generator.lowering.analysis.shapes import KernelShape
 from generator.lowering.heuristics.split_sums import split_kernel
@@ -58,6 +59,6 @@ def reduced_kernel(program: Program, shape: KernelShape, target: Target, points:
     if not shape.sequential and tile:
         outer = (1,) * (len(tile) - 1)
         x = shape.ordered(points.order).extents[-1]
-        whole = 1 << max(0, x - 1).bit_length()
+        whole = cover(x)
         tile, block = (*outer, min(_ROW, whole)), (*outer, min(_THREADS, whole))
     return KernelPlan(shape.statements, tile, block, order=points.order, combine="private")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from math import prod
 
+from generator.decisions.size_lists import cover
 from generator.lowering.analysis.block_parts import BlockLines
 from generator.lowering.analysis.shapes import KernelShape
 from generator.plan import KernelPlan
@@ -33,9 +34,9 @@ def lines_kernel(shape: KernelShape, target: Target) -> KernelPlan | None:
     points = [1] * len(extents)
     for d in _short(shape):
         if prod(extents) >= full * extents[d] * prod(points):
-            points[d] = _cover(extents[d])
+            points[d] = cover(extents[d])
     block = [1] * len(extents)
-    block[-1] = min(LANES, _cover(extents[-1]))
+    block[-1] = min(LANES, cover(extents[-1]))
     threads = prod(extents) // prod(points)
     for d in reversed(range(len(extents))):
         while (prod(block) < LANES * _WARPS and block[d] * points[d] < extents[d]
@@ -57,19 +58,14 @@ def _on_cpus(shape: KernelShape) -> KernelPlan | None:
         return None
     order = (*(d for d in range(count) if d not in short), *short)
     *outer, row = order[:-len(short)]
-    whole = tuple(_cover(shape.extents[d]) for d in short)
-    tile = (*(1 for _ in outer), min(_ROW, _cover(shape.extents[row])), *whole)
+    whole = tuple(cover(shape.extents[d]) for d in short)
+    tile = (*(1 for _ in outer), min(_ROW, cover(shape.extents[row])), *whole)
     return KernelPlan(shape.statements, tile, (1,) * count, order=order, points_inside=True, unroll=prod(whole))
 
 
 def _short(shape: KernelShape) -> tuple[int, ...]:
     """Return the short dimensions outside of x."""
     return tuple(d for d, extent in enumerate(shape.extents[:-1]) if extent <= _SHORT)
-
-
-def _cover(extent: int) -> int:
-    """Return the least power of two that is at least `extent`."""
-    return 1 << max(0, extent - 1).bit_length()
 
 
 def _tile(points: list[int], block: list[int]) -> tuple[int, ...]:

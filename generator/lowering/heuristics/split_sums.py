@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from math import prod
 
 from generator.decisions.combine import Combine
+from generator.decisions.size_lists import cover
 from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape
 from generator.lowering.heuristics.wide_points import neighbours
@@ -77,17 +78,17 @@ def split_kernel(
     if rows and (count == 1 or not any(dims[-1] in owned for owned in owners)):
         each = prod(extents) // (target.compute_units * RESIDENT)
         block[-1] = LANES if count > 1 else LANES * _GROUPS
-        tile[-1] = min(_MOST_TERMS, max(block[-1] * run, _cover(extents[-1])))
+        tile[-1] = min(_MOST_TERMS, max(block[-1] * run, cover(extents[-1])))
         if count > 1:
-            block[-2] = min(_WARPS, _cover(extents[-2]))
+            block[-2] = min(_WARPS, cover(extents[-2]))
             tile[-2] = block[-2] * _between(each // max(1, tile[-1] // LANES), 1, _MOST_ROWS)
     else:
         down = count - 2 if rows else max((d for d in range(count) if dims[d] not in owners[0]), default=0)
-        each = _cover(prod(extents) // (target.compute_units * _BUSY * run))
+        each = cover(prod(extents) // (target.compute_units * _BUSY * run))
         block[-1] = LANES
-        tile[-1] = max(LANES, min(_cover(extents[-1]), LANES * run * wide * (2 if each > _MOST_DOWN else 1)))
-        block[down] = min(_WARPS, _cover(extents[down]))
-        tile[down] = min(_cover(extents[down]), block[down] * _between(each, _LEAST_DOWN, _MOST_DOWN))
+        tile[-1] = max(LANES, min(cover(extents[-1]), LANES * run * wide * (2 if each > _MOST_DOWN else 1)))
+        block[down] = min(_WARPS, cover(extents[down]))
+        tile[down] = min(cover(extents[down]), block[down] * _between(each, _LEAST_DOWN, _MOST_DOWN))
     lanes: Combine = "shuffle" if target.sub_group >= LANES else "shared"
     return KernelPlan(shape.statements, tuple(tile), tuple(block), order=order, registers=True, run=run, vector=run,
                       unroll=_UNROLL, combine=lanes)
@@ -96,8 +97,3 @@ def split_kernel(
 def _between(number: int, least: int, most: int) -> int:
     """Return the largest power of two that is at most `number`, within the limits."""
     return min(most, max(least, 1 << max(0, number.bit_length() - 1)))
-
-
-def _cover(extent: int) -> int:
-    """Return the least power of two that is at least `extent`."""
-    return 1 << max(0, extent - 1).bit_length()

@@ -34,7 +34,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.size_lists import MIN_THREADS, STEPS, Sizes
+from generator.decisions.size_lists import MIN_THREADS, STEPS, Sizes, cover
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.lowering.heuristics.depths import least_depth
@@ -187,10 +187,10 @@ def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None
 def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """Return a kernel with one part of the outermost dimension per core, whole in the others as far as blocks allow."""
     shape = shape.ordered(order)
-    tile = [min(most, _cover(e)) for most, e in zip(_WHOLE[len(shape.extents)], shape.extents, strict=True)]
+    tile = [min(most, cover(e)) for most, e in zip(_WHOLE[len(shape.extents)], shape.extents, strict=True)]
     if tile:
         least = min(_LEAST_X, tile[0]) if len(tile) == 1 else 1
-        tile[0] = min(tile[0], max(least, _cover(shape.extents[0] // target.compute_units + 1) // 2))
+        tile[0] = min(tile[0], max(least, cover(shape.extents[0] // target.compute_units + 1) // 2))
     for d in range(len(tile)):
         while prod(tile) > _SLAB_POINTS and tile[d] > 1:
             tile[d] //= 2
@@ -206,7 +206,7 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     if not shape.computes or not shape.extents:
         return _slab(shape, target, order)
     shape = shape.ordered(order)
-    outer = [_cover(extent) for extent in shape.extents[:-1]]
+    outer = [cover(extent) for extent in shape.extents[:-1]]
     whole = (min(size, _BAND_ROWS) if d == len(outer) - 1 else size if size <= _SHORT else 1
              for d, size in enumerate(outer))
     tile = [*whole, even_size(shape.extents[-1], _WHOLE[1][0])]
@@ -225,8 +225,8 @@ def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     band, shape = _band(shape, target, order), shape.ordered(order)
     if not shape.walkable or shape.extents[-2] < 2:
         return band
-    *outer, rows = (_cover(extent) for extent in shape.extents[:-1])
-    share = max(2, _cover(shape.extents[-2] // (_PARTS * target.compute_units) + 1))
+    *outer, rows = (cover(extent) for extent in shape.extents[:-1])
+    share = max(2, cover(shape.extents[-2] // (_PARTS * target.compute_units) + 1))
     tile = (*(size if size <= _SHORT else 1 for size in outer), min(rows, share, _STEPS),
             even_size(shape.extents[-1], _WHOLE[1][0]))
     while prod(tile) > STEPS.max_points and tile[-2] > 2:
@@ -269,7 +269,7 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     several = sorted(owned)[-2:]
     sizes = [_LONGEST_ROW if d == x else _ROWS_AT_ONCE if d in several else 1 for d in order or range(count)]
     shape = shape.ordered(order)
-    tile = fitting(shape, tuple(min(size, _cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
+    tile = fitting(shape, tuple(min(size, cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
     return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
 
 
@@ -332,7 +332,7 @@ def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     if shape.diagonals and not target.shares_host_cores:
         return _in_tiles(shape, target)
     shape = shape.ordered(order)
-    count, whole = len(shape.extents), tuple(_cover(e) for e in shape.extents)
+    count, whole = len(shape.extents), tuple(cover(e) for e in shape.extents)
     usual = tuple(min(t, e) for t, e in zip(style.tiles[count], whole, strict=True))
     tile = fitting(shape, _grown(usual, whole, target), target)
     block = _threads(tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True)), tile, target)
@@ -383,11 +383,6 @@ def _grown(sizes: Sizes, most: Sizes, target: Target) -> Sizes:
         while not target.shares_host_cores and prod(found) < MIN_THREADS and 2 * found[d] <= most[d]:
             found[d] *= 2
     return tuple(found)
-
-
-def _cover(extent: int) -> int:
-    """Return the least power of two that is at least `extent`."""
-    return 1 << max(0, extent - 1).bit_length()
 
 
 def default_partition(program: Program) -> Partition:

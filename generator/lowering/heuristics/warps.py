@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from generator.decisions.fractions import MOST_WORDS, TENTHS, in_registers, sub_group
+from generator.decisions.size_lists import cover
 from generator.lowering.analysis.shapes import KernelShape
 from generator.plan import KernelPlan
 from generator.target import LANES, Target
@@ -24,7 +25,7 @@ def warps_kernel(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan
     if target.sub_group < LANES or not shape.computes or not 0 < count < len(_POINTS):
         return None
     shape = shape.ordered(order)
-    whole = tuple(1 << max(0, extent - 1).bit_length() for extent in shape.extents)
+    whole = tuple(cover(extent) for extent in shape.extents)
     rows = (min(_WARPS, whole[-2]),) if count > 1 else ()
     block = (*(1,) * (count - 2), *rows, LANES) if count > 1 else (LANES * min(_WARPS, max(1, whole[0] // LANES)),)
     lanes = sub_group(block)

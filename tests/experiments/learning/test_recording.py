@@ -96,11 +96,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_our_recordings_belong_to_the_pipelines_that_are_here() -> None:
     """An edited pipeline would make its measured plans useless."""
-    assert RECORDINGS
+    timed = 0
     for found in map(read, RECORDINGS):
         assert found.current == found.measured
-        assert sum(one.ms is not None for _, plans in found.measured for one in plans) > 400
+        timed += sum(one.ms is not None for _, plans in found.measured for one in plans)
         assert all(one.plan.kernels for _, plans in found.measured for one in plans)
+    assert timed > 5500
 
 
 def test_all_random_pipelines_have_a_text() -> None:

@@ -1,0 +1,88 @@
+"""The plans of two learned models, measured: `python -m experiments.benchmarks.compared_models MODEL.json NAME...
+[--against OTHER.json] [--size medium]`.
+
+For each pipeline of the suite, both models choose a batch of five plans, as in a round of autotuning. All of these are
+measured in turns in one process. Prints the time of the other model's plan (by default that of the model that comes
+with antune) over that of MODEL's: of the plan with the lowest predicted time, and of the fastest of the five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.benchmarks.autotune_curve import times_of
+from experiments.learning.autotune import given, tuned
+from experiments.learning.samples import batch
+from experiments.learning.series import Origin
+from experiments.script import run
+from experiments.search.parts import find_device
+from experiments.suites.image_pipelines import SizeName, pipeline
+from explorer.beam_pass import BeamOptions
+from generator.errors import InputError
+from generator.plan import Plan
+from metrics.costs.learned.file import read_model
+from metrics.costs.learned.model import SHIPPED, Learned
+from metrics.statistics import geometric_mean
+from runners.base import DeviceInfo
+
+BATCH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The other model's times over those of the model: of one-shot plans, and of the fastest of a batch."""
+
+    one_shot: float
+    best: float
+
+
+def main(model: Annotated[Path, typer.Argument(metavar="MODEL.json", show_default=False)],
+         names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
+         against: Path = SHIPPED, size: SizeName = "medium", device: str = "intel") -> None:
+    """Measure the plans of two models in turns."""
+    found = find_device(device)
+    models = tuple(Learned(read_model(file)) for file in (model, against))
+    gains = []
+    print(f"| | one-shot plan | best of {BATCH} |\n|---|---|---|")
+    for name in names:
+        gains.append(gain(origin_of(name, size), models, found))
+        print(f"| {name} | {gains[-1].one_shot:.2f} | {gains[-1].best:.2f} |", flush=True)
+    means = (geometric_mean([one.one_shot for one in gains]), geometric_mean([one.best for one in gains]))
+    print(f"| geometric mean | {means[0]:.2f} | {means[1]:.2f} |")
+
+
+def origin_of(name: str, size: SizeName) -> Origin:
+    """Return a pipeline of the suite. Raises InputError if there is none of this name."""
+    try:
+        one = pipeline(name)
+    except KeyError:
+        raise InputError(f"the suite has no pipeline {name}; `antune suite pipelines --help` tells how to list them"
+                         ) from None
+    return Origin(str(one.file), tuple(sorted(one.parameters_at(size))))
+
+
+def gain(origin: Origin, models: Sequence[Learned], device: DeviceInfo, options: BeamOptions | None = None) -> Gain:
+    """Measure the batches of a model and of another one. Raises InputError if no plan of the model runs."""
+    one = given(origin, device)
+    batches = [sorted(batch(tuned(one, device, model).space, BATCH, (0, 0), options), key=lambda it: it.predicted_ms)
+               for model in models]
+    plans = [tuple(sample.plan for sample in some) for some in batches]
+    times = times_of(one, tuple(dict.fromkeys(plan for some in plans for plan in some)), device, 0)
+    mine, other = ((times.get(some[0], inf), _fastest(some, times)) for some in plans)
+    if inf in mine:
+        raise InputError(f"the one-shot plan of {one.name} cannot be run; see `antune doctor`")
+    return Gain(other[0] / mine[0], other[1] / mine[1])
+
+
+def _fastest(plans: Sequence[Plan], times: Mapping[Plan, float]) -> float:
+    return min(times.get(plan, inf) for plan in plans)
+
+
+if __name__ == "__main__":
+    run(main)
