@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def cost_lines(program: Program, plan: Plan, target: Target, model: CostModel) -> Iterator[str]:
     """Yield the terms of every kernel, and the sum. Raises IllegalPlan if the plan violates a dependence."""
     judged = judge(program, plan, target, model)
-    yield f"== Cost by the model {model.name} on {target.name} (lower is better; docs/models.md has the formulas)"
+    yield f"== Cost by the model {model.name} on {target.name} (lower is better; formulas: docs/model_formulas.md)"
     for one in judged:
         yield from _kernel(one)
     whole = total(judged)

@@ -20,7 +20,7 @@ from metrics.costs.learned.network import Array, forward
 from metrics.costs.learned.training import LEAST_PREDICTED_MS
 
 SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
-"""Trained on a CPU with Intel's runtime (docs/models.md)."""
+"""Trained on a CPU with Intel's runtime (docs/learned_model.md)."""
 
 
 def counts_of(made: Layout) -> Array:

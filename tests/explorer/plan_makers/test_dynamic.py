@@ -26,7 +26,7 @@ SECONDS = {
 }
 """The paper's table 3: times of fusion."""
 TWICE_BUSY = 6.0
-"""Tests run beside others, on machines with anything else to do; docs/models.md has times measured alone."""
+"""Tests run beside others, on machines with anything else to do; docs/model_formulas.md has times measured alone."""
 
 
 @pytest.mark.parametrize("name", few([*SECONDS], ("unsharp", "harris", "bilateral_grid")))
