@@ -14,7 +14,7 @@ rewarded within the kernel's decisions. An iteration in which every plan failed 
 
 Beyond the paper, there are more candidates than measurements: ants, copies of the best walks with one or two decisions
 changed, and random walks. A model fitted to all measurements selects the most promising candidates
-(explorer.screening). docs/explorers.md has measurements of each part.
+(explorer.screening). docs/benchmarks/explorers.md has measurements of each part.
 """
 
 from __future__ import annotations

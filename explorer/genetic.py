@@ -68,7 +68,7 @@ from metrics.outcome import Outcome, cost_ms
 
 @dataclass(frozen=True, slots=True)
 class GeneticOptions:
-    """The parameters of the genetic algorithm, tuned on the recorded spaces of docs/explorers.md.
+    """The parameters of the genetic algorithm, tuned on the recorded spaces of docs/benchmarks/explorers.md.
 
     `population`: walks that survive. `niche`: in a full population, a new walk that differs from its closest member in
     at most so many decisions can only replace that member, which keeps the population diverse (crowding: De Jong 1975).

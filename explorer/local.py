@@ -36,7 +36,7 @@ _TOLD = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """The parameters of local search, tuned on the recorded spaces of docs/explorers.md.
+    """The parameters of local search, tuned on the recorded spaces of docs/benchmarks/explorers.md.
 
     The first `opening` walks are random, and the first climb starts from the best of them. `temperature`, `cooling`
     and `patience` are explained above. A new climb starts `kick` changed decisions away from the best walk, or, with

@@ -4,7 +4,7 @@ A *sitting* is a process in which the variants were timed round by round, once e
 the machine affect all of them. A variant's level in a sitting is the median, over the rounds, of its time relative to
 the median time of that round: slowdowns of a whole round cancel, and the two medians tolerate many disturbances of
 single variants. (On a busy machine the median of the round is essential: relative to the mean, one disturbed variant
-makes all others look fast. docs/benchmarks.md compares ways to choose.) Ratios also differ between processes, because
+makes all others look fast. docs/timing.md compares ways to choose.) Ratios also differ between processes, because
 of the places of memory and threads. Each sitting therefore counts as one observation of a ratio, and the interval of
 the ratio is that over the sittings.
 """

@@ -230,7 +230,7 @@ def test_half_of_the_ants_stay_in_the_best_leaf_of_the_tree(tree: bool) -> None:
 @pytest.mark.parametrize(("file", "least"), [("convolution_A100", (0.7, 0.86, 0.94, 0.98)),
                                              ("dedispersion_W6600", (0.96, 0.985, 0.995, 0.998))])
 def test_the_colony_keeps_its_quality_on_recorded_gpus(file: str, least: tuple[float, ...]) -> None:
-    """Means of ten seeds after 50, 100, 200 and 400 evaluations; docs/explorers.md has those of thirty."""
+    """Means of ten seeds after 50, 100, 200 and 400 evaluations; docs/benchmarks/explorers.md has those of thirty."""
     arena = open_arena(Source(recorded_space(f"{file}.json.gz"), file))
     optimum = min(arena.valid_ms)
     traces = [race(arena, Colony(arena.space, seed), 400, 10) for seed in range(10)]

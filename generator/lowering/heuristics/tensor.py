@@ -14,7 +14,7 @@ from generator.target import Target
 
 _TILES: tuple[tuple[tuple[int, int], int], ...] = (((64, 64), 32), ((64, 128), 16))
 """The most rows and columns of tiles, and their depth, fetched ahead: of 25 plans of a gemm of 2000 x 2300 x 2600 in
-tf32, the fastest two on an H200 (docs/benchmarks.md).
+tf32, the fastest two on an H200 (docs/benchmarks/gpu.md).
 """
 _WARPS = 4
 
