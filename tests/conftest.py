@@ -23,6 +23,7 @@ from tests.support.paths import GOLDEN
 
 if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
     from runners.base import DeviceInfo
+    from tests.support.watched_gpu import WatchedGpu
 
 os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short run
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
@@ -160,8 +161,23 @@ def watched_driver(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Devi
 
 
 @pytest.fixture(scope="module")
-def watched_gpu(watched_driver: tuple[Path, DeviceInfo]) -> Iterator[DeviceInfo]:
-    """The stand-in for a CUDA driver, which watches what kernels do to memory: `found_in` reads what it found."""
+def watched_device(watched_driver: tuple[Path, DeviceInfo]) -> Iterator[DeviceInfo]:
+    """That device, for processes that start now."""
     folder, device = watched_driver
     with _watched(folder):
         yield device
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file with the calls that reach a stand-in for a driver, and what it finds wrong."""
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def watched_gpu(watched_device: DeviceInfo, calls: Path, tmp_path: Path) -> WatchedGpu:
+    """The stand-in for a CUDA GPU, which watches what kernels do to memory."""
+    from tests.support.watched_gpu import WatchedGpu
+
+    return WatchedGpu(watched_device, calls, tmp_path)

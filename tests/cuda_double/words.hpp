@@ -1,6 +1,6 @@
-// The words of CUDA for a C++ compiler of the host: blocks run one by one, the threads of a block in any order between two
-// barriers. A barrier or shuffle that not all threads of the block (of the warp) reach is an error, as is a race where
-// accesses to memory are watched (shadow.hpp). $CUDA_DOUBLE_SEED chooses the order.
+// The words of CUDA for a C++ compiler of the host: blocks run one by one, the threads of a block in a random order between
+// two barriers, the same in each launch. A barrier or shuffle that not all threads of the block (of the warp) reach is an
+// error, as is a race where accesses to memory are watched (shadow.hpp).
 // Meanings are from the CUDA C++ Programming Guide; the address space is the host's.
 #include <math.h>
 #include <stdarg.h>
@@ -157,9 +157,7 @@ static UNWATCHED void run_block(const unsigned *block)
 static UNWATCHED void run_grid(const char *kernel, const unsigned *grid, const unsigned *block, void (*start)(const char *),
                                const char *values)
 {
-  const char *seed = getenv("CUDA_DOUBLE_SEED");
-  chance = seed ? unsigned(atoi(seed)) * 2654435761u + 1 : 1;
-  name = kernel, body = start, arguments = values, block_number = 0, failed = false;
+  chance = 1, name = kernel, body = start, arguments = values, block_number = 0, failed = false;
   forget();
   for (blockIdx.z = 0; blockIdx.z < (int)grid[2]; ++blockIdx.z)
     for (blockIdx.y = 0; blockIdx.y < (int)grid[1]; ++blockIdx.y)

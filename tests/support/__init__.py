@@ -19,7 +19,7 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
 - runners: `runners`, `workers`, `children`, `batches`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - tuned functions in a separate process: `calling` with `streams`; `written` (an array that is written, then read
   as a texture)
-- CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`, `tensor_cores`
+- CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`, `watched_gpu`, `tensor_cores`
 - kernels with parameters: `templates`; `kernel_tuner` (calls of `tune_kernel`)
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - user interfaces: `cli`, `pages`, `browser`, `exports`

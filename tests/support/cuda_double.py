@@ -28,6 +28,7 @@ from metrics.outcome import Outcome
 from runners.base import DeviceInfo, Job, Limits
 from runners.driver import BuildError
 from runners.pool_runner import DeviceRunner, default_lower
+from runners.tasks import Lower
 from tests.support.children import changed_children
 from tests.support.kept import FOLDER as KEPT
 from tests.support.paths import TESTS
@@ -194,10 +195,10 @@ if "runners.worker_main" in sys.modules:
     pretend()
 
 
-def measured(found: Problem, device: DeviceInfo, plans: list[Plan], folder: Path,
-             lower: object = lower_for_host) -> dict[int, Outcome]:
+def measured(found: Problem, device: DeviceInfo, plans: Sequence[Plan], folder: Path,
+             lower: Lower = lower_for_host) -> dict[int, Outcome]:
     """Return the outcomes of `plans`, by their place."""
-    runner = DeviceRunner(found, device, LIMITS, folder, 1, lower)  # type: ignore[arg-type]  # both are of type Lower
+    runner = DeviceRunner(found, device, LIMITS, folder, 1, lower)
     try:
         return dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
     finally:

@@ -4,8 +4,6 @@ takes it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from experiments.values.options import LevelName
@@ -13,16 +11,15 @@ from generator.lowering import lower
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.schedules.time_tiles import TimeTiles
-from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.slow import counted, few
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 QUICK = ("gemm", "jacobi-2d")
 SWEEPS = ("jacobi-2d", "fdtd-2d")
@@ -68,19 +65,11 @@ def test_even_sizes_of_double_on_cpu_devices(name: str, selector: str) -> None:
     check_random_plans(device_named(selector), even(name), name, 6)
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, QUICK[:1], 2, 4))
-def test_pretended_gpu(name: str, count: int, watched_gpu: DeviceInfo, tmp_path: Path,
-                       monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pretended_gpu(name: str, count: int, watched_gpu: WatchedGpu) -> None:
     """No races, no barrier that some threads miss, right results."""
-    said = tmp_path / "calls"
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
-    monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
-        plans = checked(gpu_plans(found.program, watched_gpu.target, "o1", count, 5), name)
-        results = measured(found, watched_gpu, plans, tmp_path / "work")
-        wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
-        assert not wrong and not found_in(said), (wrong, found_in(said))
+        watched_gpu.check(found, checked(gpu_plans(found.program, watched_gpu.target, "o1", count, 5), name))
 
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from experiments.suites.image_pipelines import pipeline
@@ -13,15 +11,13 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.stages import Stages
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from runners.races import check_races
 from tests.support.bench import LIMITS
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans
 from tests.support.runners import device_of, needed_device
 from tests.support.slow import few
 from tests.support.suite import TARGET, small_problem
+from tests.support.watched_gpu import WatchedGpu
 
 PLACES = {
     "bilateral_grid": Stages((("blur_z", "block"), ("histogram", "block"))),
@@ -58,17 +54,10 @@ def test_default_kernels_compute_tuples_and_lines(name: str, platform: str) -> N
     check_plans(device, problem, [default_plan(problem.program, device.target, choice=PLACES[name])])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", few(PLACES, ("bilateral_grid",)))
-def test_cuda_threads_do_not_race_for_lines(name: str, watched_gpu: DeviceInfo, tmp_path: Path,
-                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    said = tmp_path / "calls"
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
-    monkeypatch.setenv("CUDA_DOUBLE_SEED", "3")
+def test_cuda_threads_do_not_race_for_lines(name: str, watched_gpu: WatchedGpu) -> None:
     problem = small_problem(pipeline(name))[0]
-    results = measured(problem, watched_gpu, [small(problem.program, PLACES[name])], tmp_path / "work")
-    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
-    assert not found_in(said)
+    watched_gpu.check(problem, [small(problem.program, PLACES[name])])
 
 
 @pytest.mark.slow

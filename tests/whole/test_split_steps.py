@@ -5,7 +5,6 @@ shuffles, and in CUDA's double, with results compared; NVRTC makes device code o
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,19 +18,17 @@ from generator.plan import Plan
 from generator.polyhedral.time.time_steps import time_loop
 from generator.problem import Problem
 from generator.schedules.time_tiles import TimeTiles
-from metrics.outcome import LaunchFailed, Timed
-from runners.base import DeviceInfo
+from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import check_spills
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
-from tests.support.edits import edited, replaced
 from tests.support.lanes import with_tenths
 from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.sweeps import split_steps_plan, sweeps_text
 from tests.support.targets import HOPPER
 from tests.support.teams import time_problem
+from tests.support.watched_gpu import WatchedGpu
 
 Sizes: TypeAlias = dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
 STEPS = {"jacobi-1d": 3, "jacobi-2d": 2, "heat-3d": 1, "fdtd-2d": 2}
@@ -64,18 +61,9 @@ def test_intel_gets_every_element(name: str) -> None:
 
 @pytest.mark.parametrize("sizes", few([SEVERAL, ROWS], 1), ids=["several rows", "rows"])
 @pytest.mark.parametrize("name", few(STEPS, ("jacobi-1d",)))
-def test_warps_of_cuda_have_no_races(
-    name: str,
-    sizes: Sizes,
-    watched_gpu: DeviceInfo,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_warps_of_cuda_have_no_races(name: str, sizes: Sizes, watched_gpu: WatchedGpu) -> None:
     found, plan = found_plan(name, sizes, 5)
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
-    assert isinstance(outcome, Timed), outcome
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(found, [plan])
 
 
 def random_sweeps(seed: int, folder: Path, rows: int) -> tuple[Problem, list[Plan]]:
@@ -109,26 +97,14 @@ def test_intel_gets_every_element_of_random_sweeps(seed: int, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24, 48))
-def test_random_sweeps_have_no_races(
-    seed: int, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    found, plans = random_sweeps(seed, tmp_path, 1)
-    results = measured(found, watched_gpu, plans, tmp_path / "work")
-    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
-    assert not found_in(tmp_path / "calls")
+def test_random_sweeps_have_no_races(seed: int, watched_gpu: WatchedGpu, tmp_path: Path) -> None:
+    watched_gpu.check(*random_sweeps(seed, tmp_path, 1))
 
 
 @pytest.mark.slow
-def test_a_missing_barrier_is_found(
-    watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_barrier_is_found(watched_gpu: WatchedGpu) -> None:
     """Shuffles order nothing in memory."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    found, plan = found_plan("jacobi-2d", ROWS, 5)
-    change = partial(edited, partial(replaced, "__syncwarp();", "", 1))
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work", change).values()
-    assert isinstance(outcome, LaunchFailed) and "race in shared memory" in "".join(found_in(tmp_path / "calls"))
+    watched_gpu.check_fault(*found_plan("jacobi-2d", ROWS, 5), "race in shared memory", "__syncwarp();", number=1)
 
 
 @pytest.mark.parametrize(("name", "sizes"), few(

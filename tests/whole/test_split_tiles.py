@@ -4,24 +4,19 @@ results compared; NVRTC makes device code of their text.
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from generator.lowering import lower
 from generator.plan import Plan
-from metrics.outcome import LaunchFailed, Timed
-from runners.base import DeviceInfo
+from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import check_spills
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
-from tests.support.edits import edited, replaced
 from tests.support.lanes import REAL, WHOLE, Chain, random_chain, split_plan, three_stages
 from tests.support.slow import few
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 ROWS = ((1, 32), (2, 32), (1, 64), (2, 64))
 ANY = ((4, 8), (2, 16), (4, 16), *ROWS)
@@ -49,14 +44,9 @@ def test_intel_gets_every_element(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", few(range(20), (1,)))
-def test_warps_of_cuda_have_no_races(
-    seed: int, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_warps_of_cuda_have_no_races(seed: int, watched_gpu: WatchedGpu) -> None:
     chain, plans = plans_of(seed, ANY, 2)
-    results = measured(chain.problem, watched_gpu, plans, tmp_path / "work")
-    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(chain.problem, plans)
 
 
 @pytest.mark.slow
@@ -67,16 +57,10 @@ def test_warps_of_cuda_have_no_races(
         ("0xffffffffu", "0x7fffffffu", "without some lanes"),
     ],
 )
-def test_a_missing_barrier_and_missing_lanes_are_found(
-    old: str, new: str, said: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_barrier_and_missing_lanes_are_found(old: str, new: str, said: str, watched_gpu: WatchedGpu) -> None:
     """Shuffles order nothing in memory."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     chain = three_stages()
-    plan = split_plan(chain.program, (2, 32), (1, 4), 5)
-    change = partial(edited, partial(replaced, old, new, 0))
-    [outcome] = measured(chain.problem, watched_gpu, [plan], tmp_path / "work", change).values()
-    assert isinstance(outcome, LaunchFailed) and said in "".join(found_in(tmp_path / "calls"))
+    watched_gpu.check_fault(chain.problem, split_plan(chain.program, (2, 32), (1, 4), 5), said, old, new)
 
 
 @pytest.mark.parametrize(("seed", "count"), few([(0, 1), (1, 1), *((seed, 2) for seed in range(30))], 1))

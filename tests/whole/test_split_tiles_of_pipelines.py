@@ -4,18 +4,15 @@ races.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from experiments.benchmarks.warps import IN_BLOCKS
 from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from tests.support.bench import outcomes_of
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
 from tests.support.hybrids import hybrid_plan, hybrid_problem
 from tests.support.slow import few
+from tests.support.watched_gpu import WatchedGpu
 
 
 @pytest.mark.skipif(not has_intel(), reason="needs sub-groups: the extra `intel` is not installed")
@@ -29,13 +26,8 @@ def test_intel_gets_every_element(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", few(IN_BLOCKS, ("unsharp",)))
-def test_warps_of_cuda_have_no_races(
-    name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_warps_of_cuda_have_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found = hybrid_problem(name)
     plan = hybrid_plan(name, found.program, watched_gpu.target)
     assert any(kernel.in_registers for kernel in plan.kernels)
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
-    assert isinstance(outcome, Timed), outcome
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(found, [plan])

@@ -13,10 +13,8 @@ from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE
 from tests.support.devices import check_plans
 from tests.support.programs import scop, write_c
 from tests.support.reading import problem_of, read_untimed
@@ -25,6 +23,7 @@ from tests.support.slow import few
 from tests.support.streamed import DECLARED, MIXED, streaming
 from tests.support.suite import problem as polybench
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 PLATFORMS = few(["PoCL", "Intel OpenCL"], ["PoCL"])
 KINDS = {"u8": hl.UInt(8), "i16": hl.Int(16), "f16": hl.Float(16), "u32": hl.UInt(32), "f32": hl.Float(32),
@@ -89,8 +88,7 @@ def test_what_is_no_row_beside_rows(platform: str) -> None:
     check_plans(device, found, [streaming(found.program), streaming(found.program, (1, 512))])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-def test_single_elements_and_vectors_on_gpus(watched_gpu: DeviceInfo) -> None:
+def test_single_elements_and_vectors_on_gpus(watched_gpu: WatchedGpu) -> None:
     """On the stand-in: runs of four, stored as vectors where there is such a store."""
     found = outputs(64)
     shapes = kernel_shapes(found.program, Stages())
@@ -100,7 +98,7 @@ def test_single_elements_and_vectors_on_gpus(watched_gpu: DeviceInfo) -> None:
     source = lower(found.program, plan, watched_gpu.target).source
     assert "antune_store(*(float4 *)&f32" in source and "antune_store(*(double2 *)&f64" in source
     assert "*(long2 *)&i64" in source and "antune_store(*(long2" not in source
-    check_plans(watched_gpu, found, [plan])
+    watched_gpu.check(found, [plan])
 
 
 def test_nvidias_compiler_knows_the_stores() -> None:

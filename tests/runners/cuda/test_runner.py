@@ -65,13 +65,6 @@ def device(driver: Path) -> DeviceInfo:
     return find_device("cuda")
 
 
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file with the calls that reach the double."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    return tmp_path / "calls"
-
-
 def test_a_gpu_is_listed_first_with_its_limits_and_versions(device: DeviceInfo) -> None:
     assert survey().devices[0] == device and "cuda" not in survey().obstacles
     assert device.key == "cuda/host-double" and device.platform == "CUDA"

@@ -23,13 +23,11 @@ from generator.precision import LEAST_CAPABILITY, Precision
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
-from metrics.outcome import LaunchFailed, Timed, WrongResult
-from runners.base import DeviceInfo
+from metrics.outcome import WrongResult
 from runners.cuda.compiler import Capability, Nvrtc, Translator
 from runners.cuda.headers import header_folders
 from runners.driver import BuildError
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.paths import ROOT
 from tests.support.programs import program_of, scop, write_c
@@ -49,69 +47,51 @@ from tests.support.tensor_cores import (
     tensor_plan,
     whole_numbers_in,
 )
+from tests.support.watched_gpu import WatchedGpu
 
 NAMES = ("2mm", "3mm", "covariance", "doitgen", "gemm", "syr2k", "syrk")
-on_the_double = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 
 
-@pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file with what reaches the double, and what it finds."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    monkeypatch.setenv("CUDA_DOUBLE_SEED", "3")
-    return tmp_path / "calls"
-
-
-@on_the_double
 @pytest.mark.parametrize(("name", "precision", "number", "way"), [
     ("gemm", "fp16", 3, "ahead"),
     *(pytest.param(name, precision, number, way, marks=pytest.mark.slow) for name in NAMES
       for precision in LEAST_CAPABILITY for number in range(len(TILES)) for way in WAYS)])
 def test_programs_are_right_without_races(name: str, precision: Precision, number: int, way: Way,
-                                          watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+                                          watched_gpu: WatchedGpu) -> None:
     found = float_problem(name)
-    plan = tensor_plan(found.program, watched_gpu.target, precision, number, way)
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
-    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+    watched_gpu.check(found, [tensor_plan(found.program, watched_gpu.target, precision, number, way)])
 
 
-@on_the_double
 @pytest.mark.parametrize("number", few(range(len(TILES)), 1))
-def test_a_layer_of_convolutions(number: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+def test_a_layer_of_convolutions(number: int, watched_gpu: WatchedGpu) -> None:
     """Four parallel loops, three that are summed over."""
     found, target = small_problem(pipeline("conv_layer"))[0], watched_gpu.target
-    plan = tensor_plan(found.program, target, "tf32", (number + 1) % len(TILES), "later")
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work").values()
-    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+    watched_gpu.check(found, [tensor_plan(found.program, target, "tf32", (number + 1) % len(TILES), "later")])
 
 
 def problem_in(text: str) -> Problem:
     return read_untimed(write_c(text), Compilation(), None, None, {}, 0)
 
 
-def check_exactly(text: str, number: int, gpu: DeviceInfo, said: Path, folder: Path) -> None:
+def check_exactly(text: str, number: int, gpu: WatchedGpu) -> None:
     """Factors that are small whole numbers are rounded to themselves: results are those of float."""
     found = problem_in(text)
     precision: Precision = ("tf32", "fp16", "bf16")[number // 6 % 3]
     plan = tensor_plan(found.program, gpu.target, precision, number % len(TILES), WAYS[number % len(WAYS)])
-    [outcome] = measured(found, gpu, [plan], folder / "work", lower_for_whole_numbers).values()
-    assert isinstance(outcome, Timed) and not found_in(said), (outcome, found_in(said))
+    gpu.check(found, [plan], lower_for_whole_numbers)
 
 
-@on_the_double
 @pytest.mark.parametrize("seed", few([1, 3], 1))
-def test_each_product_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
-    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu, said, tmp_path)
+def test_each_product_is_added_once(seed: int, watched_gpu: WatchedGpu) -> None:
+    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu)
 
 
-@on_the_double
 @pytest.mark.parametrize(("form", "number"), [
     ("guarded batches", 6), ("loops of tiles", 14), ("products of other forms", 5), ("bands", 8),
     ("second products with iterators", 7),
     *(pytest.param(form, number, marks=pytest.mark.slow) for form in FORMS for number in range(5 + len(TILES)))])
-def test_loops_nested_in_uncommon_ways(form: str, number: int, watched_gpu: DeviceInfo, said: Path,
-                                       tmp_path: Path) -> None:
-    check_exactly(whole_numbers_in(*FORMS[form]), number, watched_gpu, said, tmp_path)
+def test_loops_nested_in_uncommon_ways(form: str, number: int, watched_gpu: WatchedGpu) -> None:
+    check_exactly(whole_numbers_in(*FORMS[form]), number, watched_gpu)
 
 
 @pytest.mark.parametrize(("sum_", "names"), [
@@ -128,14 +108,11 @@ def test_factors_need_no_arrays(sum_: str, names: list[str]) -> None:
 
 
 @pytest.mark.slow
-@on_the_double
 @pytest.mark.parametrize("seed", range(10, 70))
-def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: DeviceInfo, said: Path,
-                                                  tmp_path: Path) -> None:
-    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu, said, tmp_path)
+def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: WatchedGpu) -> None:
+    check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu)
 
 
-@on_the_double
 @pytest.mark.parametrize(("way", "old", "new", "number", "expected"), few([
     ("later", "__syncthreads();", "", 0, "race in shared memory"),
     ("later", "antune_left[i].x[e] = antune_to_tf32(antune_left[i].x[e]);", ";", 0, "is not rounded to tf32"),
@@ -147,22 +124,17 @@ def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: Device
     ("at once", "[step], ", "[step + 8], ", 0, "is not aligned"),
     ("later", "antune_right[i].x[e] = antune_to_tf32(antune_right[i].x[e]);", ";", 0, "is not rounded to tf32"),
 ], 2))
-def test_faults_are_found(way: Way, old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo,
-                          said: Path, tmp_path: Path) -> None:
+def test_faults_are_found(way: Way, old: str, new: str, number: int, expected: str, watched_gpu: WatchedGpu) -> None:
     found = float_problem("gemm")
     plan = tensor_plan(found.program, watched_gpu.target, "tf32" if way == "later" else "fp16", 1, way)
-    change = partial(edited, partial(replaced, old, new, number))
-    [outcome] = measured(found, watched_gpu, [plan], tmp_path / "work", change).values()
-    assert isinstance(outcome, LaunchFailed) and expected in said.read_text(), (outcome, said.read_text()[-500:])
+    watched_gpu.check_fault(found, plan, expected, old, new, number)
 
 
-@on_the_double
-def test_a_lost_term_is_a_wrong_result(watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
-    del said
+def test_a_lost_term_is_a_wrong_result(watched_gpu: WatchedGpu) -> None:
     found = float_problem("gemm")
     plan = tensor_plan(found.program, watched_gpu.target, "fp16", 1)
     change = partial(edited, partial(replaced, "<= 52 ?", "<= 48 ?", 0))
-    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "work", change)[0], WrongResult)
+    assert isinstance(watched_gpu.outcomes(found, [plan], change)[0], WrongResult)
 
 
 def target_of(capability: Capability) -> Target:

@@ -32,13 +32,6 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
         yield find_device("cuda")
 
 
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file with the calls that reach the double."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    return tmp_path / "calls"
-
-
 def launches_by_interval(calls: Path) -> set[int]:
     """How many launches stand between two records of events."""
     told = [line for line in calls.read_text().splitlines() if line.startswith(("record", "launch"))]

@@ -38,13 +38,6 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
         yield find_device("hip")
 
 
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file with the calls that reach the double."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    return tmp_path / "calls"
-
-
 def test_an_amd_gpu_is_listed_last_and_said_to_be_untested(device: DeviceInfo) -> None:
     seen = survey()
     assert seen.devices[-1] == device and "hip" not in seen.obstacles

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,10 +23,8 @@ from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.target import Dialect
-from metrics.outcome import LaunchFailed, Timed, TimedOut
-from runners.base import DeviceInfo, Limits
+from runners.base import Limits
 from runners.races import check_races
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import check_plans, check_results, device_named
 from tests.support.edits import edited, replaced
 from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_walk_plan
@@ -36,6 +33,7 @@ from tests.support.runners import device_of
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CPU, CUDA
+from tests.support.watched_gpu import WatchedGpu
 from tests.support.wavefronts import WAVES, diagonal_plans, some_diagonals
 
 LIMITS = Limits(compile_s=60.0, run_s=120.0)
@@ -206,26 +204,17 @@ def test_oclgrind_finds_no_race_but_without_the_barrier() -> None:
 
 
 @pytest.mark.parametrize("name", few(NAMES, 1))
-def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found = problem(name, ODD_SIZES[name])
     plans = [seidel(replace(KERNEL, block=(2, 8), inner_tile=inner)) for inner in (1, 2)]
     plans = plans if name == NAMES[0] else diagonal_plans(found.program, watched_gpu.target, 4)
-    results = measured(found, watched_gpu, plans, tmp_path / "work")
-    assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
-    assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(found, plans, slow=True)
 
 
 @pytest.mark.slow
-def test_a_missing_barrier_is_found(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    found, change = (
-        problem(NAMES[0], ODD_SIZES[NAMES[0]]),
-        partial(edited, partial(replaced, "__syncthreads();", "", 0)),
-    )
-    assert isinstance(measured(found, watched_gpu, [seidel()], tmp_path / "wrong", change)[0], LaunchFailed)
-    assert "race in global memory" in "".join(found_in(tmp_path / "calls"))
+def test_a_missing_barrier_is_found(watched_gpu: WatchedGpu) -> None:
+    found = problem(NAMES[0], ODD_SIZES[NAMES[0]])
+    watched_gpu.check_fault(found, seidel(), "race in global memory", "__syncthreads();")
 
 
 def test_inner_tiles_are_tested_only_if_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,12 +21,10 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from generator.target import Target
-from metrics.outcome import LaunchFailed, Timed
-from runners.base import DeviceInfo
+from metrics.outcome import Timed
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import found_in, measured
-from tests.support.edits import edited, replaced
+from tests.support.cuda_double import found_in
 from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
 from tests.support.plans import lowered_kernels, run_plan
@@ -36,6 +32,7 @@ from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CUDA, HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 PRODUCT = "for (i = 0; i < 8; i++) for (j = 0; j < 12; j++) for (k = 0; k < {n}; k++) A[i][j] += B[i][k] * C[k][j];"
 SIZES = ("NI=60", "NJ=100", "NK=40", "DATA_TYPE_IS_FLOAT")
@@ -144,29 +141,21 @@ def test_they_are_on_offer_where_two_tiles_fit() -> None:
 
 
 @pytest.mark.slow
-def test_no_races_and_faults_are_found(
-    watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_races_and_faults_are_found(watched_gpu: WatchedGpu) -> None:
     """A thread waits for each of its copies; other threads may read them behind the barrier."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found, plan = problem("gemm", SIZES), plan_of(GEMM)
-    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "right")[0], Timed)
-    assert not found_in(tmp_path / "calls")
-    faults = {"antune_wait_copies();": "without waiting for its copies", "__syncthreads();": "race in shared memory"}
-    for number, (removed, words) in enumerate(faults.items()):
-        change = partial(edited, partial(replaced, removed, "", 0))
-        assert isinstance(measured(found, watched_gpu, [plan], tmp_path / f"wrong{number}", change)[0], LaunchFailed)
-        assert words in found_in(tmp_path / "calls")[-1]
+    watched_gpu.check(found, [plan])
+    watched_gpu.check_fault(found, plan, "without waiting for its copies", "antune_wait_copies();")
+    watched_gpu.check_fault(found, plan, "race in shared memory", "__syncthreads();")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemm", "syrk", "2mm", "doitgen", "covariance", "jacobi-2d"])
-def test_random_plans(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_plans(name: str, watched_gpu: WatchedGpu) -> None:
     """Those of which kernels copy a tile ahead."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(name, ODD_SIZES[name])
     made = gpu_plans(found.program, watched_gpu.target, "o2", 12, 3)
     plans = [replace(plan, kernels=tuple(replace(k, asynchronous=k.ahead) for k in plan.kernels)) for plan in made]
-    results = measured(found, watched_gpu, plans, tmp_path / "work")
-    wrong = {n: o for n, o in results.items() if not isinstance(o, Timed) and "bytes of local memory" not in str(o)}
-    assert not wrong and not found_in(tmp_path / "calls"), wrong
+    outcomes = watched_gpu.outcomes(found, plans)
+    wrong = [one for one in outcomes if not isinstance(one, Timed) and "bytes of local memory" not in str(one)]
+    assert not wrong and not found_in(watched_gpu.calls), wrong

@@ -26,15 +26,15 @@ from generator.schedules.stages import Stages
 from generator.target import Dialect, Target
 from generator.variant import Texture
 from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from runners.races import check_races
 from tests.support.bench import LIMITS, outcomes_of
-from tests.support.cuda_double import UNUSABLE, found_in, measured
+from tests.support.cuda_double import found_in
 from tests.support.devices import device_named, has_intel
 from tests.support.runners import device_of
 from tests.support.slow import few
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program, small_problem
+from tests.support.watched_gpu import WatchedGpu
 
 GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), image_narrow=True, image_pitch=64,
               constant_bytes=1 << 16)
@@ -271,19 +271,16 @@ def test_results_of_random_plans(name: str, platform: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", ["", *NAMES])
-def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu, tmp_path: Path) -> None:
     found, plan = all_types(tmp_path, watched_gpu.target, "texture")
     plans = [plan, all_types(tmp_path, watched_gpu.target, "texture2d")[1]]
     if name:
         found = small_problem(pipeline(name))[0]
         plans = textured(found, watched_gpu.target, 2, 5)
     if plans:
-        results = measured(found, watched_gpu, plans, tmp_path / "work")
-        assert not wrong([results[n] for n in range(len(plans))], plans) and not found_in(tmp_path / "calls")
-        told = (tmp_path / "calls").read_text()
+        assert not wrong(watched_gpu.outcomes(found, plans), plans) and not found_in(watched_gpu.calls)
+        told = watched_gpu.calls.read_text()
         assert "texture " in told
         if not name:
             for channel in (1, 2, 3, 8, 9, 10, 32):  # CUarray_format: of each type

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,13 @@ from generator.polyhedral.memory import wavefront_boxes
 from generator.program import ELEMENT_BYTES
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.target import Target
-from metrics.outcome import Timed, TimedOut
-from runners.base import DeviceInfo
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, check_results, device_named, has_intel
 from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_plan
 from tests.support.plans import lowered_kernels
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
 from tests.support.targets import CUDA, RDNA
+from tests.support.watched_gpu import WatchedGpu
 from tests.support.wavefronts import COPIED, WAVES, diagonal_plans, some_diagonals
 
 JACOBI = LoopNest(
@@ -99,12 +96,9 @@ def test_on_devices(device: str, name: str) -> None:
     check_plans(device_named(device), problem(name, ODD_SIZES[name]), [PLANS[name]])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", few(PLANS, 1))
-def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    results = measured(problem(name, ODD_SIZES[name]), watched_gpu, [PLANS[name]], tmp_path / "work")
-    assert isinstance(results[0], Timed) and not found_in(tmp_path / "calls"), results
+def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu) -> None:
+    watched_gpu.check(problem(name, ODD_SIZES[name]), [PLANS[name]])
 
 
 @pytest.mark.parametrize(("name", "change", "words"), [
@@ -158,17 +152,10 @@ def test_offered_copies_on_devices(name: str, device: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", OFFERED)
-def test_offered_copies_have_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path,
-                                      monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_offered_copies_have_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found = problem(name, ODD_SIZES[name])
-    results = measured(found, watched_gpu, diagonal_plans(found.program, watched_gpu.target, 4, COPIED),
-                       tmp_path / "work")
-    assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
-    assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(found, diagonal_plans(found.program, watched_gpu.target, 4, COPIED), slow=True)
 
 
 @pytest.mark.parametrize("words", ["testing the copies of S0", "finding what tiles of S0 load"])

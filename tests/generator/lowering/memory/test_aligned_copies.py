@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,11 +24,8 @@ from generator.problem import Problem
 from generator.problem import program_of as program_in
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.memory import Memory
@@ -40,6 +36,7 @@ from tests.support.reading import read_untimed
 from tests.support.slow import counted
 from tests.support.suite import problem
 from tests.support.targets import CPU, HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 DECLARED = "int A[10][24], B[10][24], X[7][20], Y[7][9], W[20][9];"
 TEXTS = {
@@ -207,14 +204,11 @@ def problem_named(name: str) -> Problem:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", ["jacobi-2d", "right", "mirrored"])
-def test_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     """On the stand-in driver, which also checks the alignment of vectors."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem_named(name)
-    outcomes = measured(found, watched_gpu, stencil_plans(program_in(found.subject)), tmp_path / "work")
-    assert all(isinstance(one, Timed) for one in outcomes.values()) and not found_in(tmp_path / "calls"), outcomes
+    watched_gpu.check(found, stencil_plans(program_in(found.subject)))
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,6 @@ from generator.plan import KernelPlan, Plan
 from generator.problem import Problem, program_of
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.memory import Memory
@@ -32,6 +28,7 @@ from tests.support.programs import write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 TEXT = """
 static float Y[5][8], V[8], W[2][3][12][8], X[6][3][12];
@@ -136,12 +133,9 @@ def test_random_plans_in_python() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-def test_no_races(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_races(watched_gpu: WatchedGpu) -> None:
     """On the stand-in driver."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
-    outcomes = measured(found(), watched_gpu, list(map(plan_of, CHANGES)), tmp_path / "work")
-    assert all(isinstance(one, Timed) for one in outcomes.values()) and not found_in(tmp_path / "calls"), outcomes
+    watched_gpu.check(found(), list(map(plan_of, CHANGES)))
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,9 +27,6 @@ from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.schedule import Schedule
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
@@ -42,6 +38,7 @@ from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem, small_problem
 from tests.support.targets import HOPPER
 from tests.support.tensor_cores import float_problem
+from tests.support.watched_gpu import WatchedGpu
 
 TABLE = program_of(scop(
     "for (i = 1; i < 8; i++) for (k = 1; k < 10; k++) for (j = 0; j < 19; j++) "
@@ -253,16 +250,10 @@ def test_random_plans_on_devices(name: str, count: int, platform: str) -> None:
     check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize(("name", "count"), counted((n for n in SEVERAL if n != "conv_layer"), SEVERAL[:1], 2, 4))
-def test_random_plans_on_the_pretended_gpu(name: str, count: int, watched_gpu: DeviceInfo, tmp_path: Path,
-                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_plans_on_the_pretended_gpu(name: str, count: int, watched_gpu: WatchedGpu) -> None:
     """No races, no barrier that some threads miss, right results."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = found_problem(name)
     plans = own_sizes(gpu_plans(found.program, watched_gpu.target, "o1", 24, 5), count)
-    assert plans
-    outcomes = measured(found, watched_gpu, plans, tmp_path / name)
-    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
-    assert not found_in(tmp_path / "calls")
+    watched_gpu.check(found, plans)
     assert any(prod(kernel.block) > 1 for plan in plans for kernel in plan.kernels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +36,10 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
 from graph.stage_openings import openings
-from metrics.outcome import LaunchFailed, Timed
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support import whole_tiles
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
-from tests.support.edits import edited, replaced
 from tests.support.interpreter import run_original
 from tests.support.levels import leveled, random_leveled
 from tests.support.memory import Memory
@@ -54,6 +50,7 @@ from tests.support.space_plans import FORESEEN, lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 WIDTH, HEIGHT = 37, 26
 BOTH = Stages((("one", "block"), ("two", "block")))
@@ -312,15 +309,11 @@ def test_random_plans_on_devices(name: str, platform: str) -> None:
     check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-def test_cuda_has_no_races(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_cuda_has_no_races(watched_gpu: WatchedGpu) -> None:
     steps = plan(THREAD, tile=(8, 64), block=(2, 32), levels=STEP)
-    outcomes = measured(problem(), watched_gpu, [plan(THREAD), plan(WARP), steps], tmp_path / "right")
-    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()) and not found_in(tmp_path / "calls")
-    change = partial(edited, partial(replaced, "__syncthreads();", "", 0))  # between the box of the block and the teams
-    assert isinstance(measured(problem(), watched_gpu, [steps], tmp_path / "wrong", change)[0], LaunchFailed)
-    assert "race in shared memory" in "".join(found_in(tmp_path / "calls"))
+    watched_gpu.check(problem(), [plan(THREAD), plan(WARP), steps])
+    # between the box of the block and the teams
+    watched_gpu.check_fault(problem(), steps, "race in shared memory", "__syncthreads();")
 
 
 def test_nvrtc_compiles_them() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +23,9 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
-from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
@@ -38,6 +35,7 @@ from tests.support.programs import program_of, scop
 from tests.support.slow import counted
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 _SUM = ("for (i = 0; i < 7; i++) for (j = 0; j < 9; j++) {{ Y[i][j] = V[j]; "
         "for (int p = 0; p < 3; p++) for (int q = 0; q < {count}; q++) for (k = 0; k < 6; k++) "
@@ -205,17 +203,12 @@ def deep_plans(device: DeviceInfo, name: str, count: int, *schedules: Stages) ->
     return deep
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize(("name", "count"), counted(("conv_layer", "depthwise_conv", "bilateral_grid"),
                                                     ("conv_layer",), 1, 8))
-def test_no_races(name: str, count: int, watched_gpu: DeviceInfo, tmp_path: Path,
-                  monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_races(name: str, count: int, watched_gpu: WatchedGpu) -> None:
     """On the stand-in driver, with images in launches of their own and together."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = small_problem(pipeline(name))[0]
-    check_deep = runnable(found.program, watched_gpu, name, count)
-    outcomes = measured(found, watched_gpu, check_deep, tmp_path / "work")
-    assert all(isinstance(one, Timed) for one in outcomes.values()) and not found_in(tmp_path / "calls"), outcomes
+    watched_gpu.check(found, runnable(found.program, watched_gpu.device, name, count))
 
 
 def runnable(program: Program, device: DeviceInfo, name: str, count: int) -> list[Plan]:

@@ -34,11 +34,8 @@ from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.reaching import walk_to
 from graph.stage_openings import openings
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import translator
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -48,6 +45,7 @@ from tests.support.reading import read_untimed
 from tests.support.slow import counted, few
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 PLUTO = ScheduleChoice()
 DECLARED = ("double h[7][9][6], g[6][7][9], old[7][9][6], w[42][6], q[12][6], v[7][9][5]; "
@@ -240,17 +238,10 @@ def test_pipelines(name: str, device: str) -> None:
     check_plans(device_named(device), found, [small(found.program, PIPELINES[name])])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", few(PIPELINES, ("bilateral_grid",)))
-def test_cuda_threads_do_not_race(name: str, watched_gpu: DeviceInfo, tmp_path: Path,
-                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    said = tmp_path / "calls"
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
-    monkeypatch.setenv("CUDA_DOUBLE_SEED", "3")
+def test_cuda_threads_do_not_race(name: str, watched_gpu: WatchedGpu) -> None:
     found, _ = small_problem(pipeline(name))
-    results = measured(found, watched_gpu, [small(found.program, PIPELINES[name])], tmp_path / "work")
-    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
-    assert not found_in(said)
+    watched_gpu.check(found, [small(found.program, PIPELINES[name])])
 
 
 def test_cuda_keeps_lines_in_shared_memory_only() -> None:

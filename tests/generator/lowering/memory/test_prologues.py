@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,17 +24,16 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.plans import lowered_kernels, run_plan
 from tests.support.programs import program_of, scop
 from tests.support.suite import problem
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 LOOPS = "for (i = 0; i < 8; i++) for (j = 0; j < 12; j++) for (k = 0; k < 8; k++) "
 DECLARED = "float A[8][12], B[8][8], C[8][12], a, b; double d; int n;"
@@ -171,13 +169,10 @@ def test_on_cpus(selector: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemm", "2mm", "syrk", "syr2k"])
-def test_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     """All start plans with it, and the same asynchronously, on the stand-in driver."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(name, ("MINI_DATASET", "DATA_TYPE_IS_FLOAT"))
     starts = [plan for plan in start_plans(found.program, watched_gpu.target)
               if any(kernel.prologue for kernel in plan.kernels)]
     change = partial(replace, asynchronous=False)
-    plans = [*starts, *(replace(plan, kernels=tuple(map(change, plan.kernels))) for plan in starts)]
-    results = measured(found, watched_gpu, plans, tmp_path / "work")
-    assert plans and all(isinstance(one, Timed) for one in results.values()) and not found_in(tmp_path / "calls")
+    watched_gpu.check(found, [*starts, *(replace(plan, kernels=tuple(map(change, plan.kernels))) for plan in starts)])

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +22,6 @@ from generator.problem import Problem
 from generator.problem import program_of as program_in
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
-from metrics.outcome import Timed
-from runners.base import DeviceInfo
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -35,6 +30,7 @@ from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 TYPES = ("int", "float", "short", "char", "double", "long")
 FEW, MANY, WATCHED = (4, 9), range(100), range(12)
@@ -161,16 +157,12 @@ def test_in_python(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("seed", WATCHED)
-def test_on_the_stand_in(seed: int, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_the_stand_in(seed: int, watched_gpu: WatchedGpu) -> None:
     """No races, and no vector at another address."""
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(seed)
-    plans = list(legal_plans(program_in(found.subject), np.random.default_rng(seed), 3))
-    outcomes: dict[int, Any] = measured(found, watched_gpu, plans, tmp_path / "work") if plans else {}
-    assert all(isinstance(one, Timed) for one in outcomes.values()), outcomes
-    assert not plans or not found_in(tmp_path / "calls")
+    if plans := list(legal_plans(program_in(found.subject), np.random.default_rng(seed), 3)):
+        watched_gpu.check(found, plans)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,12 +30,9 @@ from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
-from metrics.outcome import Timed
 from metrics.transactions import passes
-from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.hyperplanes import SEIDEL_TILES
 from tests.support.interpreter import run_original
@@ -45,6 +41,7 @@ from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import TARGET, problem
 from tests.support.targets import CPU, CUDA, HOPPER, RDNA
+from tests.support.watched_gpu import WatchedGpu
 
 TRANSPOSED = "for (i = 0; i < {n}; i++) for (j = 0; j < {m}; j++) B[i][j] = A[j][i];"
 PRODUCT = "for (i = 0; i < 12; i++) for (j = 0; j < 8; j++) for (k = 0; k < 24; k++) C[i][j] += A[i][k] * A[j][k];"
@@ -262,12 +259,9 @@ def test_plans_without_any_are_as_before() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_no_races(asynchronous: bool, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_no_races(asynchronous: bool, watched_gpu: WatchedGpu) -> None:
     kernel = replace(SYRK, tile=(16, 32), block=(4, 8), asynchronous=asynchronous)
-    [outcome] = measured(problem("syrk", ("N=40", "M=36", "DATA_TYPE_IS_FLOAT")), watched_gpu, [plan_of(kernel)],
-                         tmp_path / "work").values()
-    assert isinstance(outcome, Timed) and not found_in(tmp_path / "calls"), outcome
+    watched_gpu.check(problem("syrk", ("N=40", "M=36", "DATA_TYPE_IS_FLOAT")), [plan_of(kernel)])
 
 
 @pytest.mark.parametrize("device", few(["pocl", "intel"], 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +29,8 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
 from graph.stage_openings import openings
-from metrics.outcome import LaunchFailed, Timed
-from runners.base import DeviceInfo
 from tests.support import whole_tiles
-from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
-from tests.support.edits import edited, replaced
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
@@ -44,6 +39,7 @@ from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 WIDTH, HEIGHT = 37, 26
 NO_WHOLE = ("blur", "matmul", "conv_layer")
@@ -190,16 +186,12 @@ def test_results_on_devices(platform: str) -> None:
         check_plans(device_named(platform), found, [one])
 
 
-@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-def test_cuda_has_no_races(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+def test_cuda_has_no_races(watched_gpu: WatchedGpu) -> None:
     steps, tiles = problems()
-    for number, (found, one) in enumerate((tiles, steps)):
-        assert isinstance(measured(found, watched_gpu, [one], tmp_path / f"right{number}")[0], Timed)
-        assert not found_in(tmp_path / "calls")
-    change = partial(edited, partial(replaced, "__syncthreads();", "", 0))  # between the box of `one` and the steps
-    assert isinstance(measured(steps[0], watched_gpu, [steps[1]], tmp_path / "wrong", change)[0], LaunchFailed)
-    assert "race in shared memory" in "".join(found_in(tmp_path / "calls"))
+    for found, one in (tiles, steps):
+        watched_gpu.check(found, [one])
+    # between the box and the steps
+    watched_gpu.check_fault(*steps, "race in shared memory", "__syncthreads();")
 
 
 @pytest.mark.slow
