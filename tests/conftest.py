@@ -136,6 +136,23 @@ def optimized() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """The C file of a toy run."""
+    from tests.support.runs import toy_source
+
+    return toy_source(tmp_path)
+
+
+@pytest.fixture
+def saved_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs write a checkpoint after every iteration."""
+    from experiments.search import checkpoints
+
+    monkeypatch.setattr(checkpoints, "LEAST_S", 0.0)
+    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+
+
 @contextmanager
 def _watched(folder: Path) -> Iterator[None]:
     """Let processes that start now find the stand-in for a CUDA driver in `folder`, which watches kernels."""

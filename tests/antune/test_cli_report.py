@@ -27,7 +27,7 @@ from graph.space import Decision, Option
 from graph.walk import Choice, Walk, walk_to_json
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed
 from tests.support.pages import walks
-from tests.support.runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts
+from tests.support.runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts, toy_source
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -74,8 +74,7 @@ def test_the_page_is_whole_safe_and_needs_no_network(tmp_path: Path) -> None:
         outcome = toy_outcome(plan)
         return replace(outcome, message="<script>alert(1)</script>") if isinstance(outcome, CompileFailed) else outcome
 
-    options = toy_options(tmp_path / "toy.c", 120, explorer="random")
-    (tmp_path / "toy.c").write_text("int main;\n")
+    options = toy_options(toy_source(tmp_path), 120, explorer="random")
     tune(options, tmp_path / "run", Log(), toy_parts(ToyRunner(answer=answer)))
     with read_store(tmp_path / "run") as store:
         page = write_report(store, tmp_path / "run").read_text()

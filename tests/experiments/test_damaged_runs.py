@@ -25,13 +25,6 @@ from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
-@pytest.fixture
 def run(source: Path, tmp_path: Path) -> Path:
     """A finished run of ten evaluations."""
     directory = tmp_path / "run"

@@ -29,7 +29,7 @@ from generator.plain_text import MOST, one_line, printable
 from generator.problem import load_reference, save_reference
 from generator.program import Program
 from tests.support.programs import write_c
-from tests.support.runs import PROGRAM, Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import PROGRAM, Log, ToyRunner, toy_options, toy_parts, toy_source
 
 HISTOGRAM = """
 #define N 64
@@ -54,8 +54,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(tmp_path: Path, cache: Path) -> Path:
     """A finished toy run."""
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     directory = tmp_path / "run"
     tune(toy_options(source, 4), directory, Log(), toy_parts(ToyRunner()))
     return directory
@@ -297,8 +296,7 @@ def test_a_moved_run_stays_ones_own(run: Path, tmp_path: Path) -> None:
 def test_without_a_place_for_a_key_runs_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    (tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(tmp_path / "toy.c", 4), tmp_path / "run", Log(), toy_parts(ToyRunner()))
+    tune(toy_options(toy_source(tmp_path), 4), tmp_path / "run", Log(), toy_parts(ToyRunner()))
     assert not is_own(tmp_path / "run")
     go_on(tmp_path / "run")
 

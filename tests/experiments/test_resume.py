@@ -35,13 +35,6 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 """
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
 class Dies(BaseException):
     """Stands for a crash: nothing in the project catches it."""
 

@@ -27,7 +27,7 @@ from runners.pools import LocalDevices
 from runners.processes import Finished, Task, WorkerPool, wait_for
 from runners.registry import check_place, find_devices, open_place
 from tests.support.runners import ALSO_GOOD, CRASH_CHECK, GOOD, LOOP, QUICK, WRONG, lower_by_hand, plan, scale_problem
-from tests.support.runs import Log, ToyRunner, toy_info, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_info, toy_options, toy_parts, toy_source
 
 
 def device(key: str, platform: str = "NVIDIA CUDA", name: str = "H200", driver: str = "1") -> DeviceInfo:
@@ -181,8 +181,7 @@ def test_a_store_knows_which_device_measured_what(tmp_path: Path) -> None:
     def open_runner(_problem: Problem, _place: Place, _limits: Limits, _work: Path) -> Runner:
         return Many()
 
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     directory = tmp_path / "run"
     tune(toy_options(source, evaluations=6), directory, Log(), replace(toy_parts(ToyRunner()), open_runner=open_runner))
     with read_store(directory) as store:
@@ -192,8 +191,7 @@ def test_a_store_knows_which_device_measured_what(tmp_path: Path) -> None:
 def test_the_command_line_refuses_a_mixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POCL_DEVICES", "pthread basic")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # each device is tried, whatever passed before
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     options = toy_options(source, device="pthread", more_devices=("basic",))
     with pytest.raises(InputError, match=r"several models: opencl/pocl/pthread.*; opencl/pocl/basic"):
         tune(options, tmp_path / "run", Log(), PARTS)

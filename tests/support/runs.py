@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.search import checkpoints
 from experiments.search.parts import PARTS, Parts
 from experiments.store import read_store, utc_now
 from experiments.values.options import Budget, RunOptions
@@ -25,9 +23,6 @@ from graph.space import Chooser, Decision, Space
 from metrics.outcome import CompileFailed, Durations, KernelTime, Outcome, Timed, WrongResult
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
 from runners.many import Place
-
-if TYPE_CHECKING:
-    import pytest  # workers import this file, and pytest takes them longer than most tasks
 
 TARGET = Target("toy", "opencl", 256, (256, 256, 64), 32768, 4, True, True)
 DEVICE = DeviceInfo("toy", "Toy device", "Toy platform", "1.0", TARGET)
@@ -128,6 +123,13 @@ class Log:
         self.results.append(result)
 
 
+def toy_source(folder: Path) -> Path:
+    """Write the C file of a toy run in `folder`: it is kept with the run, but not read."""
+    path = folder / "toy.c"
+    path.write_text("int main;\n")
+    return path
+
+
 def toy_options(file: Path, evaluations: int = 25, **changes: object) -> RunOptions:
     """Return options of a small run of the colony."""
     options = RunOptions(str(file), Compilation(), Budget(evaluations=evaluations), ants=6)
@@ -158,9 +160,3 @@ def history(directory: Path) -> list[tuple[int, int, int, str, str, Outcome]]:
         results, walks = store.results(), store.walks()
     entries = [(r.evaluation, replace(r.outcome, durations=Durations())) for r in results]
     return [(e.number, e.iteration, e.ant, walks[e.number], e.plan.digest, outcome) for e, outcome in entries]
-
-
-def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs write a checkpoint after every iteration."""
-    monkeypatch.setattr(checkpoints, "LEAST_S", 0.0)
-    monkeypatch.setattr(checkpoints, "TIMES", 0.0)

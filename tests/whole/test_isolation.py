@@ -40,7 +40,7 @@ from tests.support.hostile import (
     make_fragile_device_worker,
 )
 from tests.support.runners import SIZE, alive, needed_device, scale_problem, worker_pids
-from tests.support.runs import Log, toy_options
+from tests.support.runs import Log, toy_options, toy_source
 
 MARK = "ANTUNE_TEST_MARK"
 SHARED_MEMORY = Path("/dev/shm")
@@ -151,9 +151,7 @@ def hostile_run(device: DeviceInfo, traces: Path, faults: list[str], killer: Kil
     """Every plan with its stored outcome, after a run through the real loop."""
     plans = [hostile_plan(fault, number, str(traces)) for number, fault in enumerate(faults, 1)]
     script, directory = Script(plans), traces.parent / "run"
-    source = traces.parent / "scale.c"
-    source.write_text("int main;\n")
-    options = replace(toy_options(source, len(plans)), ants=10, compile_limit_s=limit_s,
+    options = replace(toy_options(toy_source(traces.parent), len(plans)), ants=10, compile_limit_s=limit_s,
                       run_limit_s=limit_s / 2, memory_limit_gb=0.3)
     with killer.at_large():
         finish = tune(options, directory, Log(), parts_of(device, script, hostile_plan("good", 0)))

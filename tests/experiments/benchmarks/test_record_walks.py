@@ -22,7 +22,7 @@ from graph.walk import choices_from_json
 from metrics.outcome import KernelTime, Timed, program_metrics
 from runners.rating import static_ratings
 from runners.replay.walks_file import read_walks
-from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 
 SOURCE = """
 void scale(int n, int m, double A[n][m], double B[n][m])
@@ -76,8 +76,7 @@ def test_every_walk_is_there_with_its_outcome(run: Path, tmp_path: Path) -> None
 
 
 def test_failures_are_walks_too(tmp_path: Path) -> None:
-    (tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(tmp_path / "toy.c", 120), tmp_path / "run", Log(), toy_parts(ToyRunner()))
+    tune(toy_options(toy_source(tmp_path), 120), tmp_path / "run", Log(), toy_parts(ToyRunner()))
     rows = recorded(tmp_path / "run", tmp_path / "out.json.gz")["rows"]
     assert len(rows) == 120
     failed = {(row["status"], row["message"]) for row in rows if row["status"] != "timed"}
@@ -114,9 +113,8 @@ def test_runs_without_metrics_get_those_of_the_static_model(run: Path, tmp_path:
 
 
 def test_a_run_without_walks_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "toy.c").write_text("int main;\n")
     runner = ToyRunner()
-    tune(toy_options(tmp_path / "toy.c", 1), tmp_path / "run", Log(), toy_parts(runner))
+    tune(toy_options(toy_source(tmp_path), 1), tmp_path / "run", Log(), toy_parts(runner))
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("DELETE FROM outcome WHERE evaluation > 0")
     with pytest.raises(InputError, match="no finished evaluation but the default plan"):

@@ -35,7 +35,7 @@ from graph.space import Chooser, DeadEnd, Decision, Space
 from graph.walk import Walk, choices_from_json
 from metrics.outcome import Outcome, Timed
 from runners.base import Sitting
-from tests.support.runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
 from tests.support.spaces import chosen, plan_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,8 +43,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def run(folder: Path, evaluations: int = 25, **changes: object) -> Path:
     """A toy run."""
-    (folder / "toy.c").write_text("int main;\n")
-    tune(toy_options(folder / "toy.c", evaluations, **changes), folder / "run", Log(), parts())
+    tune(toy_options(toy_source(folder), evaluations, **changes), folder / "run", Log(), parts())
     return folder / "run"
 
 
@@ -97,8 +96,7 @@ def test_the_star_is_the_best_plan_s_after_a_final_that_found_another(tmp_path: 
                     key=lambda text: text.x).words for star in stars]
 
     given = toy_parts(ToyRunner(answer_again=again))
-    (tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(tmp_path / "toy.c", 60), tmp_path / "run", Log(), given)
+    tune(toy_options(toy_source(tmp_path), 60), tmp_path / "run", Log(), given)
     with read_store(tmp_path / "run") as store:
         results, summary = store.results(), summarize(store)
         best, fastest = best_result(results, summary), best_of(results)
@@ -113,9 +111,8 @@ def test_an_unfinished_iteration_is_drawn_too(tmp_path: Path) -> None:
         if len(runner.evaluated) == 14:
             raise KeyboardInterrupt
 
-    (tmp_path / "toy.c").write_text("int main;\n")
     runner = ToyRunner(before=stop)
-    tune(toy_options(tmp_path / "toy.c"), tmp_path / "run", Log(), toy_parts(runner))
+    tune(toy_options(toy_source(tmp_path)), tmp_path / "run", Log(), toy_parts(runner))
     with read_store(tmp_path / "run") as store:
         stored = len(searched(store))
     assert stored % 6, "the iteration is not finished"
@@ -152,8 +149,7 @@ def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
     def stop(job: object) -> None:
         raise KeyboardInterrupt
 
-    (tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(tmp_path / "toy.c"), tmp_path / "run", Log(), toy_parts(ToyRunner(before=stop)))
+    tune(toy_options(toy_source(tmp_path)), tmp_path / "run", Log(), toy_parts(ToyRunner(before=stop)))
     with pytest.raises(InputError, match="no walk to draw: nothing but the default plan was evaluated"):
         drawn(tmp_path / "run", parts())
 

@@ -27,7 +27,7 @@ from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, BrowserFault, b
 from tests.support.cli import antune_command
 from tests.support.pages import made_run
 from tests.support.paths import ROOT
-from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 from tests.support.slow import few
 
 SECTIONS = ("overview", "finalists", "convergence", "failures", "importance", "effects", "coordinates", "tree", "graph",
@@ -84,9 +84,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def toy_report(folder: Path, evaluations: int, runner: ToyRunner) -> Path:
     """The report of a run in miniature."""
-    (folder / "toy.c").write_text("int main;\n")
     parts = toy_parts(runner)
-    tune(toy_options(folder / "toy.c", evaluations), folder / "run", Log(), parts)
+    tune(toy_options(toy_source(folder), evaluations), folder / "run", Log(), parts)
     with read_store(folder / "run") as store:
         return write_report(store, folder / "run", parts)
 

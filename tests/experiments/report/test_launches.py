@@ -13,14 +13,13 @@ from experiments.store import read_store
 from generator.plan import KernelPlan, Plan
 from generator.schedules.hyperplanes import Hyperplanes
 from tests.support.hyperplanes import SEIDEL_TILES
-from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 from tests.support.suite import problem
 
 
 def test_launches_of_skewed_plans_are_described(tmp_path: Path) -> None:
     """7 launches of seidel-2d with 1 to 5 blocks; the plan of the toy program has no rows of its own."""
-    (tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(tmp_path / "toy.c", 2, explorer="random"), tmp_path / "run", Log(), toy_parts(ToyRunner()))
+    tune(toy_options(toy_source(tmp_path), 2, explorer="random"), tmp_path / "run", Log(), toy_parts(ToyRunner()))
     with read_store(tmp_path / "run") as store:
         facts = gather(store)
     assert facts.best is not None and "active in a diagonal" not in kernels.section(facts).body

@@ -24,7 +24,17 @@ from generator.plan import Plan
 from generator.problem import Baseline, Problem
 from metrics.outcome import Outcome, Timed
 from runners.base import Sitting
-from tests.support.runs import DEFAULT, PROGRAM, REFERENCE, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.runs import (
+    DEFAULT,
+    PROGRAM,
+    REFERENCE,
+    Log,
+    ToyRunner,
+    toy_options,
+    toy_outcome,
+    toy_parts,
+    toy_source,
+)
 
 AnswerAgain: TypeAlias = Callable[[Plan, Sitting], Outcome]
 BASELINES = (Baseline("o3", "cc 1.0 -O3", 1, (70.0, 71.0, 72.0)), Baseline("openmp", "cc 1.0 -O3 -fopenmp", 2, (30.0,)))
@@ -48,9 +58,7 @@ def slower_again(plan: Plan, _sitting: Sitting) -> Outcome:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("source") / "toy.c"
-    path.write_text("int main;\n")
-    return path
+    return toy_source(tmp_path_factory.mktemp("source"))
 
 
 def cells(body: str, row: str) -> list[str]:

@@ -5,7 +5,7 @@ depends on the history.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -23,8 +23,9 @@ from experiments.values.stopping import parse_goal
 from generator.plan import Plan
 from graph.walk import Walk
 from runners.base import DeviceInfo, Job
-from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, save_always, toy_options, toy_parts
+from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, toy_options, toy_parts, toy_source
 
+pytestmark = pytest.mark.usefixtures("saved_always")
 GPU = replace(DEVICE, target=replace(TARGET, shares_host_cores=False))
 
 
@@ -39,18 +40,9 @@ class Announced(ToyRunner):
         self.announced.append([job.number for job in jobs])
 
 
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A checkpoint after every iteration."""
-    save_always(monkeypatch)
-    yield
-
-
 @pytest.fixture
 def options(tmp_path: Path) -> RunOptions:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return toy_options(path, 24, ahead=True)
+    return toy_options(toy_source(tmp_path), 24, ahead=True)
 
 
 def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:

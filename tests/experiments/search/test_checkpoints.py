@@ -5,7 +5,6 @@ harm.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,23 +16,11 @@ from experiments.search.checkpoints import CHECKPOINT_FILE
 from experiments.store import open_store, read_store
 from experiments.values.options import Budget
 from generator.errors import InputError
-from tests.support.runs import Log, ToyRunner, history, save_always, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, history, toy_options, toy_parts
 from tests.support.slow import few
 from tests.support.spaces import large_space
 
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A checkpoint after every iteration."""
-    save_always(monkeypatch)
-    yield
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
+pytestmark = pytest.mark.usefixtures("saved_always")
 
 
 def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -33,13 +33,6 @@ needs_root = pytest.mark.skipif(
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
-@pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 512 KiB."""
     place = tmp_path / "disk"

@@ -25,16 +25,14 @@ from generator.errors import InputError
 from generator.plan import Plan
 from metrics.outcome import Crashed, Durations, Outcome, Timed
 from runners.base import Job, Sitting
-from tests.support.runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts
+from tests.support.runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts, toy_source
 
 AnswerAgain = Callable[[Plan, Sitting], Outcome]
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("source") / "toy.c"
-    path.write_text("int main;\n")
-    return path
+    return toy_source(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")

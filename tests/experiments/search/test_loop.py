@@ -66,13 +66,6 @@ class Told:
         self.inner.tell(walk, outcome)
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
 def search_in(directory: Path, explorer: Explorer, runner: ToyRunner, budget: Budget, log: Log) -> str:
     with create_store(reserve(directory, "abc"), toy_info(), REFERENCE, "1") as store, Interrupt() as stop:
         return Search(store, explorer, runner, 6, budget, log, stop).run(DEFAULT)

@@ -17,7 +17,7 @@ import pytest
 from experiments.run import tune
 from experiments.values.records import Result
 from tests.support.paths import ROOT, SUITES
-from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 from tests.support.spaces import large_space
 
 LONG, MOST_MB = 10_000, 300
@@ -78,11 +78,10 @@ class Weighs(Log):
 
 
 def test_an_evaluation_leaves_little_behind(tmp_path: Path) -> None:
-    (tmp_path / "toy.c").write_text("int main;\n")
     weighs, parts = Weighs(), replace(toy_parts(ToyRunner()), make_space=large_space)
     tracemalloc.start()
     try:
-        tune(toy_options(tmp_path / "toy.c", 400, explorer="random"), tmp_path / "run", weighs, parts)
+        tune(toy_options(toy_source(tmp_path), 400, explorer="random"), tmp_path / "run", weighs, parts)
     finally:
         tracemalloc.stop()
     first, last = weighs.used

@@ -41,7 +41,7 @@ from generator.errors import InputError
 from generator.plan import Plan
 from metrics.outcome import Illegal, KernelTime, Outcome, Timed
 from tests.support.paths import ROOT
-from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
 from tests.support.templates import SUM, small_sum
 
 SLOW = Objective("10 / time")
@@ -67,9 +67,8 @@ def score(text: str, timed: Timed, plan: Plan) -> float:
 def run(directory: Path, objective: Objective, evaluations: int = 30, log: Log | None = None,
         again: Callable[[Plan], Outcome] = with_threads, **changes: object) -> tuple[Finish, ToyRunner]:
     directory.parent.mkdir(parents=True, exist_ok=True)
-    (file := directory.parent / "toy.c").write_text("int main;\n")
     runner = ToyRunner(answer=with_threads, answer_again=lambda plan, _: again(plan))
-    options = toy_options(file, evaluations, objective=objective, **changes)
+    options = toy_options(toy_source(directory.parent), evaluations, objective=objective, **changes)
     return tune(options, directory, log or Log(), toy_parts(runner)), runner
 
 
@@ -191,8 +190,7 @@ def test_nothing_has_no_ratios(tmp_path: Path) -> None:
 
 def test_results_without_a_value_are_measured_again(tmp_path: Path) -> None:
     old = tmp_path / "old"
-    (file := tmp_path / "toy.c").write_text("int main;\n")
-    tune(toy_options(file, 8), old, Log(), toy_parts(ToyRunner()))  # as older versions: without amounts
+    tune(toy_options(toy_source(tmp_path), 8), old, Log(), toy_parts(ToyRunner()))  # as older versions: without amounts
     finish, _ = run(tmp_path / "new", Objective("time * threads"), 8, reuse=(str(old),))
     best, _ = run(tmp_path / "alone", Objective("time * threads"), 8)
     assert finish.summary.best_plan == best.summary.best_plan

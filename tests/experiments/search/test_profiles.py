@@ -37,13 +37,6 @@ class CountingRunner(ToyRunner):
                                Profile("perf", ((("S0",), (("ipc", kernel.block[0] / 32),)),)))
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
 def walks(directory: Path) -> list[tuple[int, str]]:
     with read_store(directory) as store:
         return list(store.walks().items())

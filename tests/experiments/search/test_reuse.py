@@ -31,13 +31,6 @@ SPENT = Durations()
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
-@pytest.fixture
 def first(source: Path, tmp_path: Path) -> Path:
     """A run of 36 random plans."""
     tune(toy_options(source, 36, explorer="random"), tmp_path / "first", Log(), toy_parts(ToyRunner()))

@@ -36,13 +36,6 @@ def gains_of(*outcomes: Outcome) -> Gains:
     return gained(NO_GAINS, enumerate(outcomes))
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
-
-
 def run(source: Path, budget: Budget, before: Callable[[Job], None] = lambda _job: None) -> tuple[str, int, str | None]:
     options = replace(toy_options(source), budget=budget, explorer="random")
     finish = tune(options, source.parent / "run", Log(), toy_parts(ToyRunner(before)))

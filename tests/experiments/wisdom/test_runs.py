@@ -23,8 +23,8 @@ from generator.schedules.time_tiles import TimeTiles
 from runners.base import Job
 from runners.deterministic import DEVICE
 from tests.support.cli import antune_command
-from tests.support.programs import SUMS_OF_ROWS, program_of, write_c
-from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts
+from tests.support.programs import SUMS_OF_ROWS, program_of
+from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts, toy_source
 from tests.support.templates import small_sum
 
 
@@ -53,7 +53,7 @@ def remember(directory: Path, wisdom: Wisdom, number: int) -> Entry:
 
 
 def test_a_run_leaves_its_winner_and_wisdom_that_is_damaged_stops_nothing(wisdom: Wisdom, tmp_path: Path) -> None:
-    file, log = write_c("int main;\n", tmp_path), Log()
+    file, log = toy_source(tmp_path), Log()
     finish = tune(toy_options(file), tmp_path / "run", log, toy_parts(ToyRunner()))
     (entry,) = wisdom.entries()
     assert finish.best is not None and entry.subject == known_by(PROGRAM)
@@ -68,7 +68,7 @@ def stopped(_: Job) -> None:
 
 
 def test_a_run_without_a_final_leaves_nothing(wisdom: Wisdom, tmp_path: Path) -> None:
-    file, log = write_c("int main;\n", tmp_path), Log()
+    file, log = toy_source(tmp_path), Log()
     finish = tune(toy_options(file), tmp_path / "run", log, toy_parts(ToyRunner(before_again=stopped)))
     assert finish.ending == "interrupted" and finish.best is not None
     assert wisdom.entries() == () and "wisdom keeps nothing of this run" in log.notes[-1]
@@ -79,7 +79,7 @@ def test_a_run_without_a_final_leaves_nothing(wisdom: Wisdom, tmp_path: Path) ->
 
 
 def test_a_plan_that_multiplies_in_a_lower_precision_is_not_kept(wisdom: Wisdom, tmp_path: Path) -> None:
-    file, run = write_c("int main;\n", tmp_path), tmp_path / "run"
+    file, run = toy_source(tmp_path), tmp_path / "run"
     finish = tune(toy_options(file), run, Log(), toy_parts(ToyRunner()))
     assert finish.best is not None
     wisdom.forget(wisdom.entries())

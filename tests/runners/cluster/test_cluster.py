@@ -48,7 +48,7 @@ from tests.support.runners import (
     stays_on_cores,
     worker_pids,
 )
-from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 
 PAUSED = "deterministic:0.05"
 
@@ -57,13 +57,6 @@ PAUSED = "deterministic:0.05"
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
     with cluster_of(tmp_path_factory.mktemp("cluster"), ["deterministic", "deterministic", "pocl"]) as found:
         yield found
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "toy.c"
-    path.write_text("int main;\n")
-    return path
 
 
 def parts(wait_s: float = 30) -> Parts:
@@ -99,8 +92,7 @@ def history(directory: Path) -> list[tuple[object, Outcome]]:
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, Outcome]]:
     """The history of the same run without a cluster."""
     folder = tmp_path_factory.mktemp("here")
-    (folder / "toy.c").write_text("int main;\n")
-    tune(toy_options(folder / "toy.c", device="deterministic"), folder / "run", Log(), parts())
+    tune(toy_options(toy_source(folder), device="deterministic"), folder / "run", Log(), parts())
     return history(folder / "run")
 
 

@@ -23,7 +23,7 @@ from runners.devices import Survey
 from runners.gpu.api import DeviceAttribute
 from tests.support.cli import Antune, antune_command
 from tests.support.cuda_compiler import translator
-from tests.support.runs import DEVICE, Log, ToyRunner, toy_options, toy_parts
+from tests.support.runs import DEVICE, Log, ToyRunner, toy_options, toy_parts, toy_source
 
 KERNEL = 'extern "C" __global__ void k(int *v) { v[3] = max(max(v[0], -v[1]), v[2]); }'
 FAULTY, SOUND = ((12, 6), (12, 8), (12, 9), (13, 0), (13, 1), (13, 2), (13, 3)), ((12, 4), (12, 5), (13, 4), (13, 5))
@@ -116,8 +116,7 @@ def test_devices_and_doctor_print_the_warning(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_run_begins_with_the_warning_and_so_does_its_continuation(tmp_path: Path) -> None:
-    source, log, again, quiet = tmp_path / "toy.c", Log(), Log(), Log()
-    source.write_text("int main;\n")
+    source, log, again, quiet = toy_source(tmp_path), Log(), Log(), Log()
     runner = ToyRunner(device=replace(DEVICE, warning="its compiler has a fault"))
     options, directory = toy_options(source, 6), tmp_path / "run"
     tune(options, directory, log, toy_parts(runner))

@@ -27,7 +27,7 @@ from runners.opencl.cpu_name import find_pointer, known_cpu, lasting_string, rep
 from tests.support.cli import Antune, antune_command
 from tests.support.cpu import BEYOND_REPAIR, CRASH, UNKNOWN, spoiled
 from tests.support.exports import need_compiler, pocl_environment, suite_run
-from tests.support.runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
 
 SMALL = """
 static float A[64], B[64];
@@ -190,8 +190,7 @@ class Diagnosed(ToyRunner):
 
 @pytest.mark.parametrize("works", [True, False])
 def test_only_the_trial_tells_whether_a_failed_default_plan_ends_the_run(works: bool, tmp_path: Path) -> None:
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     runner = Diagnosed(None if works else "no kernel at all")
     if works:
         assert tune(toy_options(source, 12), tmp_path / "run", Log(), toy_parts(runner)).summary.evaluations == 12
@@ -207,8 +206,7 @@ def test_only_the_trial_tells_whether_a_failed_default_plan_ends_the_run(works: 
 
 def test_a_full_disk_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a kernel of one line PoCL aborts there."""
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     monkeypatch.setattr("experiments.search.loop.disk_usage", lambda place: FullDisk(10**9, 10**9, 4096))
     with pytest.raises(Refused, match=rf"SIGABRT; the disk of {tmp_path / 'run'} is full, free some of it\. When"):
         tune(toy_options(source, 12), tmp_path / "run", Log(), toy_parts(Diagnosed("SIGABRT")))

@@ -25,7 +25,18 @@ from metrics.statistics import median_interval
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Runner, Sitting
 from runners.many import HERE, Place
 from tests.support.cli import Antune, antune_command
-from tests.support.runs import DEVICE, PROGRAM, REFERENCE, TARGET, Log, ToyRunner, toy_options, toy_outcome, toy_parts
+from tests.support.runs import (
+    DEVICE,
+    PROGRAM,
+    REFERENCE,
+    TARGET,
+    Log,
+    ToyRunner,
+    toy_options,
+    toy_outcome,
+    toy_parts,
+    toy_source,
+)
 
 
 class NoisyRunner:
@@ -101,8 +112,7 @@ def test_plans_of_the_space_are_different_and_begin_with_the_default() -> None:
 
 
 def test_plans_of_a_run_are_its_first_valid_ones(tmp_path: Path) -> None:
-    source = tmp_path / "toy.c"
-    source.write_text("int main;\n")
+    source = toy_source(tmp_path)
     tune(toy_options(source, 18), tmp_path / "run", Log(), toy_parts(ToyRunner()))
     wanted = RunOptions("", Compilation(), Budget(evaluations=1), seed=3)
     material = material_of_run(tmp_path / "run", 10, wanted)
