@@ -31,7 +31,8 @@ ROWS = (
     PageRow("parallel reduction", "a statement that updates elements by `+`, `-`, `*`, min or max",
         "no, yes",
         "its updates may then run in any order: its loops become parallel, and blocks of one thread (CPUs) add in "
-        "vectors ([below](#sums-in-vectors)); `--strict-float` forbids this for floating-point numbers"),
+        "vectors ([more](sums_and_stores.md#sums-in-vectors)); `--strict-float` forbids this for floating-point "
+         "numbers"),
     PageRow("algorithm, serialize SCCs, maximize band depth, outer coincidence", "the program, `--level o1`",
         "pluto or feautrier; no, yes",
         "options of isl's scheduler"),

@@ -33,7 +33,7 @@ ROWS = (
         "hyperplane 1, 2, ...",
         "the same",
         "rows with coefficients in [-2, 2] that respect all dependences, the simplest of them "
-        "([below](#which-rows-are-on-offer))",
+        "([more](schedules.md#which-rows-are-on-offer))",
         "`2 1 0 0` runs iteration (t, i, j) at 2t + i; the last number of a statement is a constant. The outer two "
         "loops are parallel if such rows exist; otherwise host loops are offered, and parallel loops are searched one"
         " level further in",
@@ -43,7 +43,7 @@ ROWS = (
         "the part inside a host loop, `--level o3`",
         "no, yes",
         "asked if components have a single parallel loop: yes replaces it by skewed host loops with a parallel loop "
-        "inside ([below](#which-rows-are-on-offer))",
+        "inside ([more](schedules.md#which-rows-are-on-offer))",
     ),
     PageRow(
         "tile wavefront 1, 2, ...",
@@ -57,7 +57,7 @@ ROWS = (
         "the same",
         "powers of two up to 256",
         "per row; inside a tile, its points run in order in one thread, or, on GPUs, along "
-        "[diagonals](#tiles-of-wavefronts-in-blocks)",
+        "[diagonals](schedules.md#tiles-of-wavefronts-in-blocks)",
     ),
 )
 """Rows of the tables in docs/decisions.md."""

@@ -27,7 +27,8 @@ SIDE = 8
 ROWS = (
     PageRow("several time steps per launch (wide)", "a program that is a loop over time around sweeps",
         "no, yes",
-        "no: the decisions below apply; yes: one kernel runs the program ([below](#several-time-steps-per-launch))"),
+        "no: the decisions below apply; yes: one kernel runs the program "
+         "([more](schedules.md#several-time-steps-per-launch))"),
     PageRow("time steps per launch", "the same",
         "1, 2, 4, 8, 16",
         "offered if a small tile with its halo fits shared memory"),

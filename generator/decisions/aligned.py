@@ -49,7 +49,7 @@ ALIGNED = _Aligned(
         "0, 1 (as many as elements per access)",
         "rows of shared copies begin and end at multiples of so many elements, with up to one less on either side that "
         "nothing reads, so that they are copied in vectors; for arrays whose rows are multiples, too "
-        "([below](#aligned-copies))",
+        "([more](copies.md#aligned-copies))",
         "wide, on GPUs, copies that are not aligned otherwise, as those of stencils",
     ),
     younger=True,

@@ -64,7 +64,7 @@ COMBINE = KernelDecision(
         "within a warp, then one atomic update per block or warp. private is like shared, and reductions that no "
         "thread can keep in registers (a histogram) are updated in a copy per block. Without parallel reductions, "
         "lines of an array that one thread owns, such as the bins of a cell, are in shared memory while the kernel "
-        "runs ([below](#lines-of-single-threads))",
+        "runs ([more](sums_and_stores.md#lines-of-single-threads))",
         "wide",
     ),
 )

@@ -39,7 +39,7 @@ DEPTH = _Depth(
     Row(
         "0, or more, up to all sequential loops but the innermost",
         "so many of the sequential loops run around the shared copies, value by value, and the next is tiled "
-        "([below](#loops-around-copies))",
+        "([more](copies.md#loops-around-copies))",
         "wide, on GPUs, sequential loops in one another that cannot be tiled together, kernels without `block` stages",
     ),
     younger=True,

@@ -26,7 +26,7 @@ PROLOGUE = flag(
         "no, yes",
         "if all uses of a copied element are in one operation with scalars and literals (`alpha * A[i][k]`), its "
         "result, of the same type, is computed while copying and stored in the copy; such copies pass through "
-        "registers, also beside asynchronous ones ([below](#prologues-of-copies))",
+        "registers, also beside asynchronous ones ([more](copies.md#prologues-of-copies))",
         "wide, arrays that are copied and used so",
     ),
     younger=True,

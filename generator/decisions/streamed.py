@@ -21,8 +21,8 @@ from generator.decisions.sizes import SIZES
 from generator.target import Target
 
 LEAST_SHARE = 4
-"""Offered from a quarter of the last-level cache on: a copy was faster from half of it on (docs/decisions.md), and
-other kernels read more.
+"""Offered from a quarter of the last-level cache on: a copy was faster from half of it on (docs/sums_and_stores.md),
+and other kernels read more.
 """
 
 

@@ -42,7 +42,7 @@ SWIZZLED = TextsDecision[Arrays](
     Row(
         "no array, one, or all whose copies have rows of a multiple of two accesses",
         "the columns of these copies are combined with the rows by XOR, against bank conflicts: instead of padding, "
-        "without memory, and with aligned vectors ([below](#padding-or-swizzle))",
+        "without memory, and with aligned vectors ([more](copies.md#padding-or-swizzle))",
         "wide, on GPUs, copies without padding",
     ),
     arrays_text,

@@ -68,9 +68,9 @@ def test_a_misspelt_kind_of_schedule_is_told_of_the_kinds() -> None:
         plan_from_json('{"schedule": {"step": 4}, "kernels": []}')
 
 
-def test_the_plans_by_hand_of_the_page_about_decisions_can_be_read() -> None:
-    page = (DOCS / "decisions.md").read_text(encoding="utf-8")
-    plans = [plan_from_json(text) for text in re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)]
+def test_the_plans_by_hand_of_the_pages_can_be_read() -> None:
+    text = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("copies.md", "schedules.md"))
+    plans = [plan_from_json(found) for found in re.findall(r"```json\n(.*?)\n```", text, flags=re.DOTALL)]
     assert [type(plan.schedule) for plan in plans] == [ScheduleChoice, TimeTiles, Hyperplanes, Hyperplanes]
 
 

@@ -106,7 +106,7 @@ def test_boxes_are_counted_exactly() -> None:
 
 
 def test_seidel_fills_a_gpu() -> None:
-    """At LARGE, in tiles of 8 x 32 x 32: docs/decisions.md has the numbers."""
+    """At LARGE, in tiles of 8 x 32 x 32: docs/schedules.md has the numbers."""
     schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),))
     alone, inside = (mean(parallelism(large_program("seidel-2d"), Plan(schedule, (kernel,)))) for kernel in (
         KernelPlan(("S0",), (1, 32), (1, 32)), KernelPlan(("S0",), (1, 1), (8, 32), diagonals=True)))
