@@ -15,7 +15,7 @@ from generator.target import Target
 def loops_for_compiler(kernel: LoweredKernel, target: Target) -> tuple[Node, ...]:
     """Return the body of `kernel` without loops of at most one iteration, if the target compiles conditions rightly.
 
-    PoCL 3.0 miscompiles some kernels with barriers and several such conditions (docs/devices.md), but not their loops.
+    PoCL 3.0 miscompiles some kernels with barriers and several such conditions (docs/compilers.md), not their loops.
     """
     return kernel.body if target.pocl and has_barriers(kernel.body) else without_short_loops(kernel)
 

@@ -1,4 +1,4 @@
-"""Do not unroll loops with a remainder, for compilers that then give wrong results (docs/devices.md has examples).
+"""Do not unroll loops with a remainder, for compilers that then give wrong results (docs/compilers.md has examples).
 
 PoCL 3.0 (LLVM 14) peels the first thread of a block in kernels with barriers. If a loop has an unroll pragma and a
 variable trip count, as at the edge of an array, that thread may run some iterations twice. Intel's CPU runtime

@@ -1,7 +1,7 @@
 """Add a barrier at the beginning of kernels that Intel's CPU runtime would otherwise miscompile.
 
 Its compiler turns conditions on a thread's index into bounds of its loop over a block's threads. With several bounds on
-one index it loses iterations (docs/devices.md has a kernel of five lines); with one bound, it does if the program has
+one index it loses iterations (docs/compilers.md has a kernel of five lines); with one bound, it does if the program has
 other kernels, which is how exported code is compiled. Kernels with barriers are not affected.
 """
 

@@ -2,7 +2,7 @@
 
 If rows of a box are kept from step to step, row `r` is at `r & (rows - 1)`. The runtime's vectorizer (`vplan-vec`,
 2026.22.10) does not see that steps come back to a row. It runs eight steps at once if the loops inside are unrolled,
-and most values are those of other rows (docs/devices.md). A pragma prevents it.
+and most values are those of other rows (docs/compilers.md). A pragma prevents it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Its compiler rewrites `c - t0 - 1` to `c + ~t0`. One of its passes computes values that grow linearly from thread to
 thread before the loop over a block's threads, and takes `~t0` to be loop-invariant: products of such sums are right for
-the first 16 threads only (docs/devices.md). It leaves `c - t0 - antune_one` unchanged.
+the first 16 threads only (docs/compilers.md). It leaves `c - t0 - antune_one` unchanged.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     for (int e0 = t0; e0 < 32; e0 += 32) box[e0] = a[e0];     ->   box[t0] = a[t0];   // blocks have 32 threads
 
 The text is simpler, and Intel's CPU runtime (2026.22.10) miscompiles some of these loops with 16-bit elements
-(docs/devices.md). A loop is rewritten only if the ranges of indices and iterators prove it: interval arithmetic of
+(docs/compilers.md). A loop is rewritten only if the ranges of indices and iterators prove it: interval arithmetic of
 `last - start`, whose common terms cancel, compared with the step.
 """
 

@@ -1,7 +1,7 @@
 """A fault of ptxas: it loses a negation.
 
 In `max(max(x, -a), y)` of integers, ptxas of CUDA 12.6 to 13.3 joins the maxima to one instruction of Hopper and of
-Blackwell's data-center GPUs (`VIMNMX3`) and forgets the minus; minima likewise (docs/devices.md has the table). NVVM
+Blackwell's data-center GPUs (`VIMNMX3`) and forgets the minus; minima likewise (docs/compilers.md has the table). NVVM
 writes bounds of loops this way, such as `min(min(p, q), c - 1)`, which is `~max(max(~p, -c), ~q)`.
 """
 
@@ -30,7 +30,7 @@ def warning(translator: Translator, capability: Capability, driver: Version) -> 
     made, known = (".".join(map(str, version)) for version in (translator.version, FIXED))
     return (f"{translator.name} of CUDA {made} miscompiles some kernels for sm_{capability[0]}{capability[1]} "
             f"(max(max(x, -a), y) loses the minus); the check refuses such plans, but {_remedy(capability, driver)}; "
-            f"CUDA {known} is the first without this fault (docs/devices.md)")
+            f"CUDA {known} is the first without this fault (docs/compilers.md)")
 
 
 def _remedy(capability: Capability, driver: Version) -> str:

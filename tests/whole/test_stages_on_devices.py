@@ -78,7 +78,7 @@ def evaluated(device: DeviceInfo, problem: Problem, plans: Iterable[Plan]) -> li
 def check(program: Pipeline, device: DeviceInfo, number: int, opening: bool = False) -> None:
     """What `number` random plans compute is right, and with `opening` what the openings of the space do.
 
-    A plan may be refused, take too long to compile, or, rarely, end PoCL's compiler (docs/devices.md): more are drawn
+    A plan may be refused, take too long to compile, or, rarely, end PoCL's compiler (docs/compilers.md): more are drawn
     until one has run.
     """
     problem = small_problem(program)[0]
