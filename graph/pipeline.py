@@ -44,7 +44,7 @@ ROWS = (
         "computed by its own kernels; by each thread that reads it, in registers; or by the blocks that read it, in "
         "shared memory, with overlapping tiles; all values of a tuple in one place. Inline is offered if the stage "
         "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
-        "histograms; tile sizes leave room for the stages ([pipelines.md](pipelines.md))"),
+        "histograms; tile sizes leave room for the stages ([more](pipeline_stages.md))"),
     ROW,
     PageRow(_LAUNCHES,
         f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "

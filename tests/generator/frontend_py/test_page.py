@@ -1,4 +1,4 @@
-"""docs/pipelines.md: its program, its pictures and its plan by hand are what the page says."""
+"""docs/pipelines.md, docs/pipeline_stages.md: program, pictures and plan by hand are what the pages say."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tests.support.paths import DOCS
 from tests.support.suite import TARGET
 
 PAGE = (DOCS / "pipelines.md").read_text(encoding="utf-8")
+STAGES = (DOCS / "pipeline_stages.md").read_text(encoding="utf-8")
 
 
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"```{kind}\n(.*?)\n```", PAGE, flags=re.DOTALL)
+def blocks(kind: str, page: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)\n```", page, flags=re.DOTALL)
 
 
 def sharpened(image: Any) -> Any:
@@ -36,7 +37,7 @@ def sharpened(image: Any) -> Any:
 
 def test_the_page_shows_the_program() -> None:
     program = (DOCS / "sharpen.py").read_text(encoding="utf-8")
-    shown = blocks("python")
+    shown = blocks("python", PAGE)
     assert len(shown) == 2 and all(block in program for block in shown)
 
 
@@ -54,13 +55,13 @@ def test_the_pictures_are_what_the_program_writes(tmp_path: Path) -> None:
 
 
 def test_the_plan_by_hand_is_right_and_gives_the_boxes_that_are_shown() -> None:
-    (text,) = blocks("json")
+    (text,) = blocks("json", STAGES)
     problem = read_pipeline(DOCS / "sharpen.py", None, {"width": 96, "height": 64}, 0)
     plan = plan_from_json(text)
     source = lower(problem.program, plan, TARGET).source
-    boxes = blocks("c")[-1].splitlines()[:3]
+    boxes = blocks("c", STAGES)[-1].splitlines()[:3]
     assert [line.strip() in source for line in boxes] == [True] * 3
-    assert json.loads(text)["kernels"][0]["tile"] == [8, 32] and "12x36 of `light`" in PAGE
+    assert json.loads(text)["kernels"][0]["tile"] == [8, 32] and "12x36 of `light`" in STAGES
 
 
 def test_the_program_gives_the_same_in_halide(monkeypatch: pytest.MonkeyPatch) -> None:
