@@ -121,6 +121,7 @@ class _O2Space:
             level = self.levels(reduced, path)
         except IllegalPlan as error:
             raise NotOnOffer(f"the plan is not in the space: its groups share no loop: {error}") from error
+
         def shares(order: Sequence[int]) -> bool:
             return self._run(reduced, path, [level.components[k] for k in order]) == len(order)
 

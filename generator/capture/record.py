@@ -35,6 +35,8 @@ Resolve: TypeAlias = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[st
 _START_HINT = ("; arguments are given with --args, its input with --stdin (it runs in an empty folder of its own: "
                "files that it "
                "opens by name need their whole path)")
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
     """Parameter values and array extents at the SCoP's entry, and the data and times of the run."""

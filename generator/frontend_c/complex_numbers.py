@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +20,11 @@ from generator.frontend_c.ctypes import declared, element_type, to_c
 from generator.frontend_c.elements import put_child
 from generator.frontend_c.layouts import Layout, innermost
 from generator.frontend_c.places import where
+from generator.frontend_c.rewriting import BODIES, Rewriting
 from generator.frontend_c.structures import Flat, as_array, names_in
 from generator.frontend_c.temporaries import Temporaries
 from generator.program import ElementType
 
-_BODIES = ("stmt", "iftrue", "iffalse")
 _PARTS = {"creal": 0, "cimag": 1}
 
 
@@ -71,7 +71,7 @@ def complex_kind(node: Any, typedefs: Mapping[str, Any]) -> ElementType | None:
 
 
 @dataclass(eq=False)
-class _Pairs:
+class _Pairs(Rewriting):
     """Rewrites statements. `arrays`: complex variables from outside; `local`: those that the SCoP declares."""
 
     temporaries: Temporaries
@@ -80,10 +80,6 @@ class _Pairs:
     typedefs: Mapping[str, Any]
     named: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def block(self, items: Sequence[Any]) -> list[Any]:
-        """Return the rewritten statements in text order."""
-        return [found for item in items for found in self.statement(item)]
-
     def statement(self, node: Any) -> list[Any]:
         """Return one rewritten statement, preceded by its auxiliary statements."""
         match node:
@@ -91,7 +87,7 @@ class _Pairs:
                 node.block_items = self.block(node.block_items or [])
             case c_ast.For() | c_ast.If():
                 for name, child in node.children():
-                    if name not in _BODIES:
+                    if name not in BODIES:
                         put_child(node, name, self.real(child))
                 before = self.temporaries.flush()
                 if before and isinstance(node, c_ast.For):
@@ -99,7 +95,7 @@ class _Pairs:
                         "complex numbers in this loop's header: compute the bound before the loop", where(node)
                     )
                 for name, child in node.children():
-                    if name in _BODIES:
+                    if name in BODIES:
                         put_child(node, name, self.one(child))
                 return [*before, node]
             case c_ast.Decl() if node.name in self.local:
@@ -111,11 +107,6 @@ class _Pairs:
             case _:
                 node = self.real(node)
         return [*self.temporaries.flush(), node]
-
-    def one(self, node: Any) -> Any:
-        """Return the body of a loop or one part of an `if`."""
-        found = self.statement(node)
-        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
 
     def declaration(self, node: Any) -> list[Any]:
         """Return the declarations for a complex variable of the SCoP."""

@@ -28,10 +28,10 @@ from generator.frontend_c.ctypes import element_type, pointer_advice, to_c
 from generator.frontend_c.elements import nodes, put_child
 from generator.frontend_c.layouts import Layouts, constant_size, innermost
 from generator.frontend_c.places import where
+from generator.frontend_c.rewriting import StructureRewriting
 from generator.frontend_c.source import Field
 from generator.frontend_c.structures import names_in
 
-_BODIES = ("stmt", "iftrue", "iffalse")
 _MOST = 64  # numbers in a structure that is copied as a whole
 
 
@@ -82,7 +82,7 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
 
 
 @dataclass(eq=False)
-class _Apart:
+class _Apart(StructureRewriting):
     """Rewrites statements. `bases`: the structures by name, with declaration and definition. `names`: those of their
     members.
 
@@ -98,32 +98,12 @@ class _Apart:
     declarations: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, Field] = field(default_factory=dict)
 
-    def block(self, items: Sequence[Any]) -> list[Any]:
-        """Return the rewritten statements in text order."""
-        return [found for item in items for found in self.statement(item)]
-
     def statement(self, node: Any) -> list[Any]:
         """Return one rewritten statement, which may become several."""
-        match node:
-            case c_ast.Compound():
-                node.block_items = self.block(node.block_items or [])
-                return [node]
-            case c_ast.For() | c_ast.If():
-                for name, child in node.children():
-                    setattr(node, name, self.one(child) if name in _BODIES else self.rewritten(child))
-                return [node]
-            case c_ast.Decl() if node.name and isinstance(node.type, c_ast.TypeDecl) and (
-                    definition := self.layouts.mixed(node.type)) is not None:
-                return self.variable(node, definition)
-            case c_ast.Assignment(op="=") if (target := self.whole(node.lvalue)) is not None:
-                return self.copied(target, node.rvalue, node)
-            case _:
-                return [self.rewritten(node)]
-
-    def one(self, node: Any) -> Any:
-        """Return the body of a loop or one part of an `if`."""
-        found = self.statement(node)
-        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+        if isinstance(node, c_ast.Decl) and node.name and isinstance(node.type, c_ast.TypeDecl) and (
+                definition := self.layouts.mixed(node.type)) is not None:
+            return self.variable(node, definition)
+        return super().statement(node)
 
     def variable(self, node: Any, definition: Any) -> list[Any]:
         """Return the variables for the members of a structure that is a local variable of the SCoP."""

@@ -21,6 +21,7 @@ from generator.frontend_c.bodies import Bodies, Frame
 from generator.frontend_c.ctypes import declared
 from generator.frontend_c.functions import used_names
 from generator.frontend_c.places import where
+from generator.frontend_c.rewriting import Rewriting
 from generator.frontend_c.temporaries import Temporaries
 from generator.program import ElementType
 
@@ -54,15 +55,11 @@ def inline_calls(items: Sequence[Any], tree: Any, function: Any, scope: Mapping[
     return _without_output(tuple(_Statements(bodies).block(items)))
 
 
-class _Statements:
+class _Statements(Rewriting):
     """Replaces calls in statements, and inserts the declarations that they need."""
 
     def __init__(self, bodies: Bodies) -> None:
         self.bodies = bodies
-
-    def block(self, items: Sequence[Any]) -> list[Any]:
-        """Return statements in text order, each after the declarations that it needs."""
-        return [found for item in items for found in self.statement(item)]
 
     def statement(self, node: Any) -> list[Any]:
         """Return one statement, preceded by its declarations."""
@@ -109,11 +106,6 @@ class _Statements:
         if self.flush():
             raise InputError("the function that this loop's header calls is not simple enough to become part of it; "
                              "compute the bound before the loop", where(node))
-
-    def one(self, node: Any) -> Any:
-        """Return the body of a loop or one part of an `if`."""
-        found = self.statement(node) if node is not None else []
-        return found[0] if len(found) == 1 else c_ast.Compound(found, getattr(node, "coord", None))
 
     def value(self, node: Any) -> Any:
         """Return an expression without calls of the file's functions."""

@@ -22,8 +22,7 @@ from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.elements import put_child
 from generator.frontend_c.layouts import Layout, Layouts, innermost
 from generator.frontend_c.places import where
-
-_BODIES = ("stmt", "iftrue", "iffalse")
+from generator.frontend_c.rewriting import StructureRewriting
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class _Place:
 
 
 @dataclass(eq=False)
-class _Flattening:
+class _Flattening(StructureRewriting):
     """Rewrites statements. `taken`: names in use. `layouts_of`: the structures by name, with their numbers of
     subscripts.
     """
@@ -90,31 +89,11 @@ class _Flattening:
     layouts_of: dict[str, tuple[Layout, int]] = field(default_factory=dict)
     scalars: dict[str, dict[int, str]] = field(default_factory=dict)
 
-    def block(self, items: Sequence[Any]) -> list[Any]:
-        """Return the rewritten statements in text order."""
-        return [found for item in items for found in self.statement(item)]
-
     def statement(self, node: Any) -> list[Any]:
         """Return one rewritten statement, which may become several."""
-        match node:
-            case c_ast.Compound():
-                node.block_items = self.block(node.block_items or [])
-                return [node]
-            case c_ast.For() | c_ast.If():
-                for name, child in node.children():
-                    setattr(node, name, self.one(child) if name in _BODIES else self.rewritten(child))
-                return [node]
-            case c_ast.Decl() if node.name and (layout := self.layouts.of(node.type)) is not None:
-                return self.declaration(node, layout)
-            case c_ast.Assignment(op="=") if (target := self.whole(node.lvalue)) is not None:
-                return self.copied(target, node.rvalue, node)
-            case _:
-                return [self.rewritten(node)]
-
-    def one(self, node: Any) -> Any:
-        """Return the body of a loop or one part of an `if`."""
-        found = self.statement(node)
-        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+        if isinstance(node, c_ast.Decl) and node.name and (layout := self.layouts.of(node.type)) is not None:
+            return self.declaration(node, layout)
+        return super().statement(node)
 
     def declaration(self, node: Any, layout: Layout) -> list[Any]:
         """Return the declarations for a structure that is a local variable of the SCoP."""

@@ -188,7 +188,6 @@ class CudaPython:
         _done(cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, stream, 0, ctypes.addressof(extra)))
 
 
-
 def _done(answer: tuple[Any, ...]) -> Any:
     """Return the results of a call besides its status: a value, several, or None. Raises LaunchError unless it
     succeeded.

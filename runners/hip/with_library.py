@@ -205,7 +205,6 @@ class HipLibrary:
         self._done(self._hip.hipModuleLaunchKernel(ctypes.c_void_p(function), *grid, *block, shared_bytes,
                                                    ctypes.c_void_p(stream), None, extra))
 
-
     def _number(self, call: Any, *arguments: object) -> int:
         """Return the int that a call writes through its first argument."""
         found = ctypes.c_int()

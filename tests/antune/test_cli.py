@@ -45,6 +45,7 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 HEAVY = ("numpy", "islpy", "pyopencl", "sklearn", "scipy", "matplotlib", "plotly", "deap", "rich",
          "pycparser", "sqlite3")
 
+
 @pytest.fixture
 def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     """Run the command in this process, in an empty directory with `scale.c`; returns the exit code."""

@@ -74,6 +74,7 @@ def test_a_plan_that_is_not_in_the_space_is_refused_by_the_name_of_the_decision(
     space = make_o1_space(partial(kernel_shapes, program), CPU)
     plan = start_plans(program, CPU)[0]
     (kernel, *others) = plan.kernels
+
     def refused(plan: Plan, essence: str) -> None:
         with pytest.raises(NotOnOffer, match=essence):
             walk_to(space, plan)

@@ -36,6 +36,7 @@ STRATEGIES = ("random_sample", "genetic_algorithm", "simulated_annealing", "pso"
               "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2")
 """The search strategies of Kernel Tuner 1.5; `all` means these."""
 
+
 class PeerFailed(Exception):
     """A strategy failed on a space; the message says why."""
 

@@ -329,7 +329,6 @@ def test_one_thread_and_no_parallel_loop() -> None:
     assert [a.executions for a in facts.accesses] == [63, 63]
 
 
-
 @pytest.mark.parametrize("most", [3, 5, 9])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 20, 1000, 1001])
 def test_samples_stand_for_all_iterations(count: int, most: int) -> None:

@@ -56,6 +56,7 @@ def test_boxes_of_stages_are_checked(array: str, end: str, monkeypatch: pytest.M
     program = chain()
     (kernel,) = kernels_of(program, Stages((("one", "block"), ("two", "block"))))
     assert stage_boxes(kernel.section.program, kernel.part, (8, 16), 1, 0)
+
     def smaller(name: str, *details: Any, **more: Any) -> Any:
         box, elements = tile_box(name, *details, **more)
         return box, elements.subtract(getattr(elements, end)()) if name == array else elements

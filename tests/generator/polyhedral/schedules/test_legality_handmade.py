@@ -109,6 +109,7 @@ def test_a_loop_inside_the_kernel_orders_within_a_thread_only() -> None:
 def test_parts_of_a_kernel_in_different_threads() -> None:
     """A sequence inside a kernel orders nothing between threads, even where every part is parallel by itself."""
     first, second = (isl.UnionSet(CHAIN.statement(name).domain) for name in ("S0", "S1"))
+
     def threads(text: str) -> Mapping:
         return Mapping("thread", ("t0",), (member(text),), Leaf())
 
