@@ -10,7 +10,7 @@ from math import ceil
 
 from generator.facts import KernelFacts
 from generator.target import Target
-from metrics.nvidia import GENERATIONS, KIB, Capability, Generation
+from metrics.nvidia import GENERATIONS, KIB, Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class DeviceModel:
     host_cores: bool = False
 
 
-def device_model(target: Target, capability: Capability | None = None) -> DeviceModel:
-    """Return the model of a device. `capability`: overrides the target's own (NVIDIA only).
+def device_model(target: Target) -> DeviceModel:
+    """Return the model of a device.
 
     An unknown capability is replaced by the greatest known one below it. A GPU without capability gets typical values.
     A CPU core is modelled with 32 operations and 64 bytes per clock, vectors of 16 floats and cache lines of 64 bytes.
@@ -42,8 +42,7 @@ def device_model(target: Target, capability: Capability | None = None) -> Device
         limits = Generation(target.max_threads, 1, target.local_bytes, target.local_bytes)
         return DeviceModel(target.compute_units, limits, warp=16, sector_bytes=64, banks=0, balance=0.5,
                            host_cores=True)
-    capability = capability or target.capability
-    known = [c for c in GENERATIONS if capability is not None and c <= capability]
+    known = [c for c in GENERATIONS if target.capability is not None and c <= target.capability]
     if not known:
         shared = max(64 * KIB, target.local_bytes)
         return DeviceModel(target.compute_units, Generation(2048, 32, shared, shared))
@@ -51,16 +50,13 @@ def device_model(target: Target, capability: Capability | None = None) -> Device
     return DeviceModel(target.compute_units, found, balance=found.operations / found.cache_bytes)
 
 
-def resident_blocks(threads: int, shared_bytes: int, registers: int | None, device: DeviceModel,
-                    carveout: int | None = None) -> int:
+def resident_blocks(threads: int, shared_bytes: int, registers: int | None, device: DeviceModel) -> int:
     """Return how many blocks of `threads` threads fit on one compute unit at once: the least of four limits; 0: none.
 
     Blocks: the unit's block slots. Warps: its warp slots over the warps of a block. Shared memory: the unit's bytes
-    over the block's, rounded up to a step, including the system's part; `carveout` is the share of the unit's memory in
-    percent that the kernel requests as shared memory (None: all of it), which is rounded up to a size that the hardware
-    has and to the size of one block. Registers (per thread; None: no limit): each warp takes its threads' registers,
-    rounded up to a step, from one of the unit's partitions. Source: the CUDA toolkit's cuda_occupancy.h, for caching in
-    whole units.
+    over the block's, rounded up to a step, including the system's part. Registers (per thread; None: no limit): each
+    warp takes its threads' registers, rounded up to a step, from one of the unit's partitions. Source: the CUDA
+    toolkit's cuda_occupancy.h, for caching in whole units.
     """
     if device.host_cores:
         return 1
@@ -68,17 +64,14 @@ def resident_blocks(threads: int, shared_bytes: int, registers: int | None, devi
     if threads > limits.block_threads:
         return 0
     return min(limits.max_blocks, limits.max_threads // device.warp // warps,
-               _by_shared(shared_bytes, limits, carveout), _by_registers(registers, warps, device))
+               _by_shared(shared_bytes, limits), _by_registers(registers, warps, device))
 
 
-def _by_shared(shared_bytes: int, limits: Generation, carveout: int | None) -> int:
+def _by_shared(shared_bytes: int, limits: Generation) -> int:
     taken = ceil((shared_bytes + limits.shared_reserved) / limits.shared_step) * limits.shared_step
     if taken > limits.block_shared_bytes + limits.shared_reserved:
         return 0
-    if not taken:
-        return limits.max_blocks
-    wanted = limits.shared_bytes if carveout is None else carveout * limits.shared_bytes // 100
-    return limits.shared_size(max(wanted, taken)) // taken
+    return limits.shared_bytes // taken if taken else limits.max_blocks
 
 
 def _by_registers(registers: int | None, warps: int, device: DeviceModel) -> int:

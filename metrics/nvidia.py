@@ -20,8 +20,7 @@ class Generation:
     kernel requests more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit
     each have an equal part of its registers, allocated to warps in multiples of `register_step`; a launch is accepted
     as if there were `checked_partitions`. Shared memory is allocated to blocks in multiples of `shared_step`, and
-    `shared_reserved` bytes of every block belong to the system. `shared_sizes`: possible sizes of shared memory that is
-    split off the first cache (empty: it is separate, and always whole). `operations` (a fused multiply-add is two) and
+    `shared_reserved` bytes of every block belong to the system. `operations` (a fused multiply-add is two) and
     `cache_bytes` per clock.
     """
 
@@ -31,7 +30,6 @@ class Generation:
     block_shared_bytes: int
     shared_step: int = 128
     shared_reserved: int = 0
-    shared_sizes: tuple[int, ...] = ()
     block_threads: int = 1024
     registers: int = 65536
     block_registers: int = 65536
@@ -41,20 +39,6 @@ class Generation:
     checked_partitions: int = 4
     operations: int = 256
     cache_bytes: int = 128
-
-    def shared_size(self, wanted: int) -> int:
-        """Return the least size of a unit's shared memory that is at least `wanted` bytes."""
-        return next((size for size in self.shared_sizes if size >= wanted), self.shared_bytes)
-
-
-def _sizes(*kib: int) -> tuple[int, ...]:
-    return tuple(size * KIB for size in kib)
-
-
-_SMALL = _sizes(0, 8, 16, 32, 64, 100)
-_AMPERE = _sizes(0, 8, 16, 32, 64, 100, 132, 164)
-_HOPPER = _sizes(0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
-
 
 def _maxwell(shared_kib: int, partitions: int = 4, operations: int = 256) -> Generation:
     """Return the limits of compute capability 5 and 6, which have separate shared memory."""
@@ -66,13 +50,13 @@ GENERATIONS: dict[Capability, Generation] = {
     (5, 2): _maxwell(96),
     (6, 0): _maxwell(64, partitions=2, operations=128),
     (6, 1): _maxwell(96),
-    (7, 0): Generation(2048, 32, 96 * KIB, 96 * KIB, 256, 0, _sizes(0, 8, 16, 32, 64, 96), operations=128),
-    (7, 5): Generation(1024, 16, 64 * KIB, 64 * KIB, 256, 0, _sizes(32, 64), operations=128, cache_bytes=64),
-    (8, 0): Generation(2048, 32, 164 * KIB, 163 * KIB, 128, KIB, _AMPERE, operations=128),
-    (8, 6): Generation(1536, 16, 100 * KIB, 99 * KIB, 128, KIB, _SMALL),
-    (8, 7): Generation(1536, 16, 164 * KIB, 163 * KIB, 128, KIB, _AMPERE),
-    (8, 9): Generation(1536, 24, 100 * KIB, 99 * KIB, 128, KIB, _SMALL),
-    (9, 0): Generation(2048, 32, 228 * KIB, 227 * KIB, 128, KIB, _HOPPER),
-    (10, 0): Generation(2048, 32, 228 * KIB, 227 * KIB, 128, KIB, _HOPPER),
-    (12, 0): Generation(1536, 24, 100 * KIB, 99 * KIB, 128, KIB, _SMALL),
+    (7, 0): Generation(2048, 32, 96 * KIB, 96 * KIB, 256, operations=128),
+    (7, 5): Generation(1024, 16, 64 * KIB, 64 * KIB, 256, operations=128, cache_bytes=64),
+    (8, 0): Generation(2048, 32, 164 * KIB, 163 * KIB, 128, KIB, operations=128),
+    (8, 6): Generation(1536, 16, 100 * KIB, 99 * KIB, 128, KIB),
+    (8, 7): Generation(1536, 16, 164 * KIB, 163 * KIB, 128, KIB),
+    (8, 9): Generation(1536, 24, 100 * KIB, 99 * KIB, 128, KIB),
+    (9, 0): Generation(2048, 32, 228 * KIB, 227 * KIB, 128, KIB),
+    (10, 0): Generation(2048, 32, 228 * KIB, 227 * KIB, 128, KIB),
+    (12, 0): Generation(1536, 24, 100 * KIB, 99 * KIB, 128, KIB),
 }

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+_LEVEL = 0.95
+"""The confidence of intervals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -48,16 +51,16 @@ def quantile(samples: Sequence[float], share: float) -> float:
     return sorted(samples)[max(rank, 1) - 1]
 
 
-def interval_ranks(count: int, level: float = 0.95) -> tuple[int, int]:
-    """Return the ranks (from 1) of the order statistics that enclose the median with probability >= `level`.
+def interval_ranks(count: int) -> tuple[int, int]:
+    """Return the ranks (from 1) of the order statistics that enclose the median with a probability of 95 % or more.
 
     The number of samples below the median is binomial(count, 1/2): the lower rank is the greatest k with
-    P(B < k) <= (1 - level) / 2, the upper one its mirror image. For fewer than six samples no pair reaches 95 %;
+    P(B < k) <= 2.5 %, the upper one its mirror image. For fewer than six samples no pair reaches 95 %;
     then the answer is the whole range (1, count), which covers the median with probability 1 - 2^(1 - count).
     """
     if count < 1:
         raise ValueError(f"an interval needs at least one sample, not {count}")
-    tail, below, rank = (1 - level) / 2, 0, 0
+    tail, below, rank = (1 - _LEVEL) / 2, 0, 0
     while rank < count // 2:
         below += math.comb(count, rank)
         if below > tail * 2**count:
@@ -67,9 +70,9 @@ def interval_ranks(count: int, level: float = 0.95) -> tuple[int, int]:
     return rank, count + 1 - rank
 
 
-def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
+def median_interval(samples: Sequence[float]) -> Interval:
     """Return the order-statistic interval of the median (see `interval_ranks`)."""
-    low, high = interval_ranks(len(samples), level)
+    low, high = interval_ranks(len(samples))
     ordered = sorted(samples)
     return Interval(ordered[low - 1], ordered[high - 1])
 
@@ -95,7 +98,7 @@ def inefficiency(samples: Sequence[float]) -> float:
     return min(max(total, 1.0), float(len(signs)))
 
 
-def series_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
+def series_interval(samples: Sequence[float]) -> Interval:
     """Return the interval of the median from samples in the order of measurement, which may be correlated.
 
     Equals `median_interval` if they are not. Otherwise the share of samples below the median is assumed to be normal,
@@ -103,9 +106,9 @@ def series_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
     independent ones. Drift that is slower than the whole measurement is not detected.
     """
     count, factor = len(samples), inefficiency(samples)
-    low, _ = interval_ranks(count, level)
+    low, _ = interval_ranks(count)
     if factor > 1:
-        spread = NormalDist().inv_cdf((1 + level) / 2) / 2 * math.sqrt(factor / count)
+        spread = NormalDist().inv_cdf((1 + _LEVEL) / 2) / 2 * math.sqrt(factor / count)
         low = max(min(low, math.floor(count * (0.5 - spread))), 1)
     ordered = sorted(samples)
     return Interval(ordered[low - 1], ordered[count - low])

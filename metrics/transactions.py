@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from generator.facts import Access
 
-Ints: TypeAlias = NDArray[np.int64]
 WORD_BYTES = 4
 _APART = (1 << 30, 1 << 41, 1 << 52)  # strides in x, y, z that bring no two threads of a block to one sector
 

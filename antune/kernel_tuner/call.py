@@ -25,7 +25,6 @@ from generator.templates.template import Template
 from graph.template import restriction
 
 Configuration: TypeAlias = dict[str, Value]
-Source: TypeAlias = str | Path | Callable[[Configuration], str]
 BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
 RELATIVE = 1e-5
 """The relative tolerance of numpy.allclose, which Kernel Tuner uses."""

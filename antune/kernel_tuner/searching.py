@@ -104,7 +104,7 @@ class Search:
         for number, outcome, seen in bench.measure([walk.plan for walk in new]):
             key, configuration = self._key(new[number]), self._configuration(new[number])
             found[key] = outcome
-            entry = {**entry_of(configuration, outcome, self.strategy_s * 1e3, 0.0, str(datetime.now(UTC))), **seen}
+            entry = {**entry_of(configuration, outcome, self.strategy_s * 1e3, str(datetime.now(UTC))), **seen}
             try:
                 entry = self.sought.measured(entry)
             finally:  # the user's metrics may fail; entries are kept without them

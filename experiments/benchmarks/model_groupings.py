@@ -27,7 +27,7 @@ GPU = Target("H100", "cuda", 1024, (1024, 1024, 64), 227 * 1024, 132, True, Fals
 def program_at_full_size(pipeline: Pipeline) -> Program:
     """Return the Program at full size, without running anything."""
     parameters = dict(pipeline.parameters_at("full"))
-    return program_of(load_pipeline(pipeline.file, None, parameters), sizes_of(parameters), pipeline.name)
+    return program_of(load_pipeline(pipeline.file, parameters), sizes_of(parameters), pipeline.name)
 
 
 def described(made: Made) -> str:

@@ -52,7 +52,7 @@ def read(text: str, size: str) -> Program:
     chosen = pipeline(name)
     parameters = dict(chosen.parameters_at("full" if size == "full" else "medium"))
     parameters |= {key: int(value) for key, _, value in (one.partition("=") for one in given)}
-    outputs = load_pipeline(chosen.file, None, parameters)
+    outputs = load_pipeline(chosen.file, parameters)
     return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # no reference is computed
 
 

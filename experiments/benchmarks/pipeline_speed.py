@@ -50,7 +50,7 @@ def _program(words: Sequence[str]) -> Program:
         {name: int(value) for name, value in (word.split("=") for word in words[1:])},
     )
     sizes = dict(found.parameters_at("full"))
-    return program_of(load_pipeline(found.file, None, sizes | parameters), list(sizes.values()))
+    return program_of(load_pipeline(found.file, sizes | parameters), list(sizes.values()))
 
 
 def _timed(make: Callable[[], _Made]) -> tuple[_Made, float]:

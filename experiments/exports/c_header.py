@@ -21,6 +21,6 @@ def header_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """Return the header, by its file name."""
     code = exported(chosen, "opencl")
     kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in kernels_text(code).splitlines())
-    body = host_code(code, kernels, "static inline ", "static inline ")
+    body = host_code(code, kernels, "static inline ")
     notes = CHOICE, USE, *how_timed(code.chosen, "opencl")
     return {f"{code.name}.h": header(code, notes, "static inline ", "", body)}

@@ -49,13 +49,13 @@ def _sized(code: Exported) -> str:
     return f"  const long long antune_sizes[] = {{{given}}};\n  if ({code.name}_at(antune, antune_sizes)) return 1;\n"
 
 
-def find_text(code: Exported, internal: str) -> str:
+def find_text(code: Exported) -> str:
     """Return the function that finds the version for given sizes; empty if there is only one version."""
     if len(code.versions) == 1:
         return ""
     names = [parameter.name for parameter in code.versions[0].sizes]
     known = ", ".join("{" + ", ".join(str(p.value) for p in version.sizes) + "}" for version in code.versions)
-    return fill("find_size.in", {"F": code.name, "INTERNAL": internal, "NAMES": ", ".join(map(c_string, names)),
+    return fill("find_size.in", {"F": code.name, "NAMES": ", ".join(map(c_string, names)),
                                  "KNOWN": known, "VERSION_COUNT": str(len(code.versions)), "COUNT": str(len(names))})
 
 

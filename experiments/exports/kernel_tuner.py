@@ -38,11 +38,11 @@ def _key(row: dict[str, Value]) -> str:
 
 def _entry(result: Result, row: dict[str, Value]) -> dict[str, Any]:
     outcome = result.outcome
-    entry = entry_of(row, outcome, 0.0, 0.0, result.finished_at)
+    entry = entry_of(row, outcome, 0.0, result.finished_at)
     return {**entry, "time": outcome.median_ms} if isinstance(outcome, Timed) else entry
 
 
-def entry_of(configuration: Mapping[str, Any], outcome: Outcome, strategy_ms: float, framework_ms: float,
+def entry_of(configuration: Mapping[str, Any], outcome: Outcome, strategy_ms: float,
              timestamp: str) -> dict[str, Any]:
     """Return the entry of a configuration. All times are in milliseconds; `time` is the mean of all runs, as in Kernel
     Tuner.
@@ -53,7 +53,7 @@ def entry_of(configuration: Mapping[str, Any], outcome: Outcome, strategy_ms: fl
     spent = outcome.durations
     entry = {**configuration, "compile_time": spent.compile_s * 1e3, "verification_time": spent.check_s * 1e3,
              "benchmark_time": spent.time_s * 1e3, "strategy_time": strategy_ms,
-             "framework_time": framework_ms + spent.generate_s * 1e3, "timestamp": timestamp}
+             "framework_time": spent.generate_s * 1e3, "timestamp": timestamp}
     if isinstance(outcome, Timed):
         return {**entry, "time": fmean(outcome.samples_ms), "times": list(outcome.samples_ms)}
     failure = _failure(outcome)

@@ -44,7 +44,7 @@ def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """Return the files of the directory, by name."""
     code = exported(chosen, "opencl")
     name = code.name
-    body = host_code(code, '#include "kernels.inc"', "", "static inline ")
+    body = host_code(code, '#include "kernels.inc"', "")
     checks = selfcheck_files(code)
     values = {"F": name, **build_values(code)}
     return {f"{name}.h": header(code, (CHOICE, LOADED, *how_timed(code.chosen, "opencl"))),
@@ -79,14 +79,12 @@ def usual_devices(chosen: Chosen) -> tuple[str, ...]:
     return (f"{platform}: {device.name}", f"{platform}: ", device.name)
 
 
-def host_code(code: Exported, kernels: str, storage: str, internal: str) -> str:
-    """Return everything below the prototypes. `kernels` are lines of strings, `storage` and `internal` qualify
-    functions.
-    """
+def host_code(code: Exported, kernels: str, storage: str) -> str:
+    """Return everything below the prototypes. `kernels` are lines of strings, `storage` qualifies public functions."""
     chosen, versions = code.chosen, code.versions
     launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), code.name)) for v in versions]
     return fill("opencl_host.c.in", body_values(code) | {
-        "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels, "FIND": find_text(code, internal),
+        "STORAGE": storage, "KERNELS": kernels, "FIND": find_text(code),
         "KERNEL_COUNT": str(max(code.kernels, 1)), "SLOT_COUNT": str(max(code.slots, 1)),
         "PART_COUNT": str(len(code.parts)), "FIRST": f" || {code.name}_use(antune, 0)" if len(versions) == 1 else "",
         "USUAL": ", ".join(map(c_string, usual_devices(chosen))), "CPU_ERROR": c_string(ERROR),

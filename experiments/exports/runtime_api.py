@@ -84,7 +84,7 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
         "RENAMES": "\n".join(f"#define {own} {name}_{own}" for own in _global_names(versions)),
         "SLOT_COUNT": str(max(code.slots, 1)), "USUAL": c_string(code.chosen.info.device.name),
         "SCALAR_FIELDS": "".join(f"  {kind} scalar_{scalar};\n" for scalar, kind in types.items()),
-        "FIND": find_text(code, "static inline "), "FIRST": f" || {name}_use(antune, 0)" if len(versions) == 1 else "",
+        "FIND": find_text(code), "FIRST": f" || {name}_use(antune, 0)" if len(versions) == 1 else "",
         "PREPARE": tried("version", [chain(_prepared(api, version)) for version in versions]),
         "IN": tried("antune->version", [chain(_writes(code, api, version)) for version in versions]),
         "SCALARS": "".join(f"  antune->scalar_{scalar} = {data[scalar]};\n" for scalar in scalars),

@@ -33,13 +33,12 @@ FEWEST_SITTINGS = 2
 
 @dataclass(frozen=True, slots=True)
 class FinalLimits:
-    """When a final ends: about `seconds` (by `clock`) after the first sitting, for which all had to be compiled again,
+    """When a final ends: about `seconds` after the first sitting, for which all had to be compiled again,
     or with the sitting during which `stop` becomes true.
     """
 
     seconds: float
     stop: Callable[[], bool] = lambda: False
-    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,8 @@ def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int, li
         outcomes = dict(runner.remeasure([*jobs, *guests], Sitting(seed, len(sittings), SITTING_S)))
         yield outcomes
         sittings.append(_costs((*chosen, default), outcomes, sought))
-        begin = limits.clock() if len(sittings) == 1 else begin
-        if decided(sittings) or limits.stop() or _next_ends_s(limits.clock() - begin, len(sittings)) > limits.seconds:
+        begin = time.monotonic() if len(sittings) == 1 else begin
+        if decided(sittings) or limits.stop() or _next_ends_s(time.monotonic() - begin, len(sittings)) > limits.seconds:
             return
         out = hopeless(sittings) | {number for number in outcomes if number not in sittings[-1]}
         jobs = [job for job in jobs if job.number not in out]

@@ -35,14 +35,14 @@ def template_space(template: Template) -> TemplateSpace:
     return TemplateSpace(template.parameters, template.restrictions)
 
 
-def first_plan(template: Template, space: TemplateSpace | None = None) -> Plan:
+def first_plan(template: Template) -> Plan:
     """Return the configuration that a search starts with: the template's own if it is legal, else the first legal one.
 
     Raises:
         InputError: no configuration is legal.
     """
     preferred: Preferences = {(name, ()): value for name, value in template.first}
-    walk = OptimizationGraph().walk(space or template_space(template), prefer(preferred, first))
+    walk = OptimizationGraph().walk(template_space(template), prefer(preferred, first))
     if walk is None:
         raise InputError(f"no configuration of {template.name} fulfils its restrictions; relax them")
     return walk.plan

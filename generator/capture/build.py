@@ -223,7 +223,7 @@ def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: f
     return _run([compiler.path, "-w", *unit.flags, *flags, "-fsyntax-only", str(unit.file)], limit_s).stderr
 
 
-def first_errors(text: str, count: int = 3) -> str:
+def first_errors(text: str) -> str:
     """Return the first lines of a tool's output that name an error, joined in one line."""
     lines = [
         line.strip()
@@ -235,7 +235,7 @@ def first_errors(text: str, count: int = 3) -> str:
         for line in lines
         if any(word in line for word in ("error:", "undefined reference", "multiple definition", "duplicate"))
     ]
-    return " | ".join((errors or lines)[:count])[:600]
+    return " | ".join((errors or lines)[:3])[:600]
 
 
 def _must(command: Sequence[str], limit_s: float, scratch: Path) -> None:

@@ -10,7 +10,6 @@ from generator.emit.words import Words
 # is the same, because the swap fails on a wrong guess; but each update takes one more atomic operation.
 NO_PLAIN_READ = "ANTUNE_NO_PLAIN_READ"
 
-_WORD = {1: "", 2: "", 4: "unsigned int", 8: "unsigned long"}
 _BYTES = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8, "unsigned long": 8}
 _NAMES = {"+": "add", "*": "mul", "min": "min", "max": "max", "=": "exchange"}
 _APPLIED = {"+": "old + value", "*": "old * value", "=": "value"}
@@ -23,11 +22,6 @@ def atomic_name(operator: str, kind: str, shared: bool, words: Words) -> str:
     """
     memory = "_shared" if shared and words.block_pointer != words.shared_pointer else ""
     return f"antune_{_NAMES[operator]}_{kind.replace(' ', '_')}{memory}"
-
-
-def has_atomics(kind: str) -> bool:
-    """Return whether elements of this C type can be updated atomically (those of 4 and 8 bytes)."""
-    return kind in _BYTES
 
 
 def atomic_functions(used: Iterable[tuple[str, str, bool]], words: Words) -> str:

@@ -25,15 +25,15 @@ SIZES = ("width", "height", "channels", "frames")
 BUILD = "build"
 
 
-def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int]) -> list[Func]:
-    """Return the output Funcs of the pipeline that `function` in `file` builds.
+def load_pipeline(file: Path, parameters: Mapping[str, int]) -> list[Func]:
+    """Return the output Funcs of the pipeline that the function `build` in `file` builds.
 
     The function gets those of `parameters` that are its arguments; the others must be sizes.
 
     Raises:
         InputError: the file cannot be run, the function is missing, it fails, or returns something else.
     """
-    return outputs_of(built(file, function, parameters))
+    return outputs_of(built(file, None, parameters))
 
 
 @dataclass(frozen=True, slots=True)

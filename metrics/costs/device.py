@@ -88,13 +88,13 @@ _HOST_BANDWIDTH, _HOST_HERTZ, _HOST_LANES = 10e9, 2.5e9, 16
 """Per core: bytes per second of main memory; the vectors are those of `metrics.device_model`."""
 
 
-def cost_device(target: Target, capability: Capability | None = None) -> CostDevice:
-    """Return the cost device of a Target. `capability`: overrides the target's own (NVIDIA only)."""
-    model = device_model(target, capability)
+def cost_device(target: Target) -> CostDevice:
+    """Return the cost device of a Target."""
+    model = device_model(target)
     if target.shares_host_cores:
         return _host(target, model)
     limits = model.generation
-    known = [c for c in _CARDS if (capability or target.capability or (0, 0)) >= c]
+    known = [c for c in _CARDS if (target.capability or (0, 0)) >= c]
     bandwidth, hertz = _CARDS[max(known)] if known else _TYPICAL
     return CostDevice(
         units=model.units, warp=model.warp, block_threads=min(target.max_threads, limits.block_threads),

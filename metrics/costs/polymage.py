@@ -72,6 +72,8 @@ _LOAD = 28.0
 """Clocks of a load from shared memory (Jia et al.)."""
 LAUNCH_S = 5e-6
 """The time of a launch on a GPU (`metrics.costs.static` has the same)."""
+_TILE_POINTS = 16384
+"""The most points of a block's tile on GPUs; on CPUs four times that."""
 _BASE_REGISTERS = 16
 """The approximate number of registers for subscripts and loops of any kernel."""
 
@@ -334,7 +336,7 @@ def _impossible(
 
 
 @lru_cache(maxsize=64)
-def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 16384) -> Configurations:
+def candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
     """Return the configurations to compare.
 
     Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, at least 16 threads
@@ -345,7 +347,7 @@ def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 
     for d in range(len(extents)):
         place = len(extents) - 1 - d
         found = [(*one, pair) for one in found for pair in _pairs(extents[d], place, device)]
-    most = 4 * most_points if device.host else most_points
+    most = 4 * _TILE_POINTS if device.host else _TILE_POINTS
     threads = min(512, device.block_threads)
     small = [one for one in found if prod(p * b for p, b in one) <= most and _threads(one) <= threads]
     kept = [one for one in small if not _threads(one) % device.warp] or small

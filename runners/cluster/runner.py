@@ -22,13 +22,12 @@ from runners.deterministic_worker import Again, Evaluate, WholeTask
 from runners.many import Place
 from runners.pool_runner import PoolRunner, default_lower, maker_of
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
-from runners.rating import static_ratings
 from runners.registry import find_devices, is_deterministic
-from runners.tasks import Lower, Make, Rate
+from runners.tasks import Lower, Make
 
 
 def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, wait_s: float = WAIT_S,
-                 lower: Lower = default_lower, length: int | None = None, rate: Rate = static_ratings) -> Runner:
+                 lower: Lower = default_lower) -> Runner:
     """Return a runner on the cluster of `place`. Without any device for `wait_s` seconds, its evaluations raise an
     error.
 
@@ -37,7 +36,7 @@ def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, 
     """
     with ExitStack() as stack:
         hub, roster = _connected(place, workdir, wait_s, stack)
-        order = _order(problem, roster.device, limits, lower, length, rate)
+        order = _order(problem, roster.device, limits, lower)
         stack.enter_context(hub.leased(order.lease))
         stack.callback(hub.unregister, shop_name(order.run))
         hub.register(Shop(order))
@@ -68,12 +67,10 @@ def _connected(place: Place, workdir: Path, wait_s: float, stack: ExitStack) -> 
     return hub, Roster(hub, place.devices, count or 1, wait_s)
 
 
-def _order(problem: Problem, device: DeviceInfo, limits: Limits, lower: Lower, length: int | None,
-           rate: Rate) -> Order:
+def _order(problem: Problem, device: DeviceInfo, limits: Limits, lower: Lower) -> Order:
     reference, run = io.BytesIO(), uuid.uuid4().hex[:12]
     save_reference(problem.reference, reference)
-    return Order(run, f"antune-lease-{run}", problem.subject, reference.getvalue(), device.target, limits, lower,
-                 length, rate)
+    return Order(run, f"antune-lease-{run}", problem.subject, reference.getvalue(), device.target, limits, lower)
 
 
 class ClusterRunner(PoolRunner):

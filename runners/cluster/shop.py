@@ -40,7 +40,6 @@ from runners.tasks import (
     COMPILE_IMPORTS,
     DEVICE_IMPORTS,
     Lower,
-    Rate,
     WorkerSetup,
     make_compile_worker,
     make_device_worker,
@@ -66,8 +65,6 @@ class Order:
     target: Target
     limits: Limits
     lower: Lower
-    length: int | None
-    rate: Rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +204,7 @@ class Shop(WorkerPlugin):
         if is_deterministic(key):
             return Startup(make_deterministic_worker, (order.subject, order.limits, key))
         setup = WorkerSetup(order.subject, folder / "reference.npz", key, order.target, order.limits,
-                            timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels",
-                            travels=True)
+                            timing_lock(key, order.target), order.lower, kernels=folder / "kernels", travels=True)
         if bench == COMPILING:
             return Startup(make_compile_worker, (setup,), (*COMPILE_IMPORTS, *imports_of(key)))
         return Startup(make_device_worker, (setup,), (*DEVICE_IMPORTS, *imports_of(key)))

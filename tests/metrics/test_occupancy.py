@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from metrics.device_model import device_model, resident_blocks
+from metrics.device_model import DeviceModel, device_model, resident_blocks
 from metrics.nvidia import GENERATIONS, KIB, Capability
 from tests.support.suite import TARGET
 
@@ -20,9 +21,9 @@ CALCULATOR = r"""
 #include <cuda_occupancy.h>
 int main()
 {
-  int major, minor, threads, unit, block, units, reserved, regs, regs_block, block_size, used, shared, carveout;
-  while (scanf("%d %d %d %d %d %d %d %d %d %d %d %d", &major, &minor, &threads, &unit, &block, &reserved, &regs,
-               &regs_block, &block_size, &used, &shared, &carveout) == 12) {
+  int major, minor, threads, unit, block, units, reserved, regs, regs_block, block_size, used, shared;
+  while (scanf("%d %d %d %d %d %d %d %d %d %d %d", &major, &minor, &threads, &unit, &block, &reserved, &regs,
+               &regs_block, &block_size, &used, &shared) == 11) {
     cudaOccDeviceProp device;
     device.computeMajor = major;
     device.computeMinor = minor;
@@ -43,7 +44,7 @@ int main()
     kernel.maxDynamicSharedSizeBytes = shared;
     kernel.numBlockBarriers = 1;
     cudaOccDeviceState state;
-    state.carveoutConfig = carveout;
+    state.carveoutConfig = -1;
     cudaOccResult result;
     if (cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, block_size, shared))
       return 1;
@@ -56,7 +57,6 @@ THREADS = (1, 32, 33, 64, 96, 128, 192, 256, 320, 384, 512, 736, 768, 1024)
 REGISTERS = (None, 8, 16, 24, 32, 33, 40, 48, 56, 64, 72, 96, 128, 168, 255)
 SHARED = (0, 1, 1024, 4000, 8 * KIB, 12 * KIB, 24 * KIB, 48 * KIB, 50 * KIB, 63 * KIB, 64 * KIB, 96 * KIB, 99 * KIB,
           100 * KIB, 163 * KIB, 227 * KIB)
-CARVEOUTS = (None, 0, 25, 50, 100)
 
 
 def header_folder() -> Path | None:
@@ -81,21 +81,24 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "calculator"
 
 
-def line(capability: Capability, threads: int, registers: int | None, shared: int, carveout: int | None) -> str:
+def model_of(capability: Capability) -> DeviceModel:
+    return device_model(replace(TARGET, capability=capability))
+
+
+def line(capability: Capability, threads: int, registers: int | None, shared: int) -> str:
     known = GENERATIONS[capability]
     return " ".join(map(str, (*capability, known.max_threads, known.shared_bytes, known.block_shared_bytes,
                               known.shared_reserved, known.registers, known.block_registers, threads, registers or 0,
-                              shared, -1 if carveout is None else carveout)))
+                              shared)))
 
 
 @pytest.mark.parametrize("capability", GENERATIONS)
 def test_nvidias_calculator_agrees(capability: Capability, calculator: Path) -> None:
-    grid = list(product(THREADS, REGISTERS, SHARED, CARVEOUTS))
+    grid = list(product(THREADS, REGISTERS, SHARED))
     text = "\n".join(line(capability, *kernel) for kernel in grid)
     run = subprocess.run([calculator], input=text, capture_output=True, text=True, check=True)
-    device = device_model(TARGET, capability)
-    ours = [resident_blocks(threads, shared, registers, device, carveout)
-            for threads, registers, shared, carveout in grid]
+    device = model_of(capability)
+    ours = [resident_blocks(threads, shared, registers, device) for threads, registers, shared in grid]
     wrong = [
         (kernel, mine, theirs)
         for kernel, mine, theirs in zip(grid, ours, map(int, run.stdout.split()), strict=True)
@@ -116,16 +119,9 @@ def test_nvidias_calculator_agrees(capability: Capability, calculator: Path) -> 
     ((9, 0), 256, 228 * KIB, 32, 0), ((12, 0), 32, 0, 32, 24), ((9, 0), 1025, 0, None, 0),
 ])
 def test_resident_blocks(capability: Capability, threads: int, shared: int, registers: int | None, wanted: int) -> None:
-    assert resident_blocks(threads, shared, registers, device_model(TARGET, capability)) == wanted
-
-
-def test_a_preference_for_cache_costs_blocks() -> None:
-    device = device_model(TARGET, (8, 0))
-    blocks = [resident_blocks(64, 16 * KIB, 32, device, carveout) for carveout in (None, 100, 50, 0)]
-    assert blocks == [9, 9, 5, 1]
+    assert resident_blocks(threads, shared, registers, model_of(capability)) == wanted
 
 
 def test_models_by_capability() -> None:
-    assert device_model(TARGET, (9, 5)) == device_model(TARGET, (9, 0))
-    assert device_model(TARGET, (8, 8)) == device_model(TARGET, (8, 7))
-    assert device_model(TARGET, (3, 5)) == device_model(TARGET)
+    assert model_of((9, 5)) == model_of((9, 0)) and model_of((8, 8)) == model_of((8, 7))
+    assert model_of((3, 5)) == device_model(TARGET)

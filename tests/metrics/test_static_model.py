@@ -38,7 +38,7 @@ from tests.support.slow import few
 from tests.support.suite import NAMES as PROGRAMS
 from tests.support.suite import TARGET, problem
 
-GPU = device_model(TARGET, (8, 0))
+GPU = device_model(replace(TARGET, capability=(8, 0)))
 CPU = device_model(replace(TARGET, shares_host_cores=True))
 
 

@@ -118,4 +118,4 @@ def pipeline_program(name: str, size: SizeName = "full") -> Program:
     """Return the Program of a pipeline of the suite, without running anything."""
     given = pipeline(name)
     parameters = dict(given.parameters_at(size))
-    return program_of(load_pipeline(given.file, None, parameters), sizes_of(parameters), name, str(given.file))
+    return program_of(load_pipeline(given.file, parameters), sizes_of(parameters), name, str(given.file))

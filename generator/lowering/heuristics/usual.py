@@ -19,8 +19,6 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.target import Target
 
-GPU_DEFAULT = "gpu-default"
-"""The name of PPCG's choice on CPUs."""
 _PLUTO = ScheduleChoice()
 
 

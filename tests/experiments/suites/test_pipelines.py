@@ -78,7 +78,7 @@ def test_walks_of_one_graph_agree_on_what_is_offered(name: str, count: int) -> N
     options.
     """
     found, sizes = pipeline(name), dict(pipeline(name).parameters_at("medium"))
-    program = program_of(load_pipeline(found.file, None, sizes), list(sizes.values()))
+    program = program_of(load_pipeline(found.file, sizes), list(sizes.values()))
     options = RunOptions(str(found.file), Compilation(), Budget(1), space="pipeline")
     space, graph = PARTS.make_space(program, CPU, options), OptimizationGraph()
     for seed in range(count):
@@ -88,7 +88,7 @@ def test_walks_of_one_graph_agree_on_what_is_offered(name: str, count: int) -> N
 @pytest.mark.parametrize("name", ["unsharp.py", "unsharp.c", "unsharp"])
 def test_exports_take_the_program_s_arrays_where_no_parameters_are_declared_in_c(name: str) -> None:
     found = pipeline("unsharp")
-    program = program_of(load_pipeline(found.file, None, {}), [36, 20])
+    program = program_of(load_pipeline(found.file, {}), [36, 20])
     info = RunInfo("", RunOptions(name, Compilation(), Budget(1)), "", found.file.read_text(), program,
                    DeviceInfo("cpu", "CPU", "OpenCL", "1", CPU), "cc", ())
     nothing = Result(Evaluation(0, 0, 0, Plan(Stages(), ()), "[]"), Illegal("", Durations()), "", 0.0)

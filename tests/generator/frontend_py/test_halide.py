@@ -228,7 +228,7 @@ def test_devices_compute_what_the_interpreter_does(tmp_path: Path, monkeypatch: 
     file = tmp_path / "functions.py"
     file.write_text(ON_DEVICES)
     assert antune_command(monkeypatch)("check", file, "--size", "64x8") == 0
-    program = program_of(load_pipeline(file, None, {}), [64, 8])
+    program = program_of(load_pipeline(file, {}), [64, 8])
     cuda = replace(TARGET, dialect="cuda", sub_group=32)
     source = lower(program, default_plan(program, cuda), cuda).source
     assert [name for name in ("erff(", "asinhf(", "acoshf(", "atanhf(") if name not in source] == []

@@ -154,7 +154,7 @@ def test_every_size_is_one_that_the_program_takes(program: Pipeline) -> None:
     pixels = []
     for size in SIZES:
         parameters = dict(program.parameters_at(size))
-        assert load_pipeline(program.file, None, parameters)
+        assert load_pipeline(program.file, parameters)
         width, height, *_ = extents = sizes_of(parameters)
         pixels.append(width * height)
         assert len(extents) in (2, 4)
@@ -164,7 +164,7 @@ def test_every_size_is_one_that_the_program_takes(program: Pipeline) -> None:
 def test_the_all_inlined_plan_inlines_what_it_can() -> None:
     program = next(p for p in PIPELINES if p.name == "harris")
     parameters = dict(program.parameters_at("small"))
-    small = program_of(load_pipeline(program.file, None, parameters), sizes_of(parameters))
+    small = program_of(load_pipeline(program.file, parameters), sizes_of(parameters))
     plan = PARTS.inlined_plan(small, TARGET)
     assert plan and isinstance(plan.schedule, Stages)
     assert {where for _, where in plan.schedule.computed} == {"inline"} and len(plan.kernels) < 11
