@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from antune.options import Device
+from antune.options import Device, Realtime
 from generator.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random cho
 
 def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,
              samples: Samples = 80, epochs: Epochs = 200, device: Device = None, out: Out = Path("antune-autotune"),
-             model: Model = None, seed: Seed = 0) -> None:
+             model: Model = None, seed: Seed = 0, realtime: Realtime = False) -> None:
     """Plan image pipelines with a learned cost model, and train it.
 
     \b
@@ -58,12 +58,13 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
       antune autotune sharpen.py corners.py --size 1024x768 --device intel --rounds 20
     """
     from contextlib import closing
+    from dataclasses import replace
 
     from antune.options import parse_parameters, parse_size
     from experiments.learning.autotune import Wanted
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write
-    from experiments.learning.series import Origin
+    from experiments.learning.series import LIMITS, Origin
     from experiments.search.parts import find_device
     from metrics.costs.learned.file import read_model
     from metrics.costs.learned.model import SHIPPED
@@ -77,7 +78,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
         raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
         files = plan_files(out, [origin.source for origin in origins])
-        wanted = Wanted(origins, out, samples, rounds, epochs, seed)
+        wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))
         for source, plan, said in _plans(mode, base, wanted, found, start, model is not None):
             write(files[source], plan.to_json() + "\n")
             explain = ["antune", "explain", source, *(("--size", size) if size else ()), "--plan", str(files[source])]

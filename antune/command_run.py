@@ -47,6 +47,7 @@ from antune.options import (
     Profile,
     ProgramLimit,
     RandomInputs,
+    Realtime,
     Reuse,
     RunDirectory,
     RunLimit,
@@ -144,8 +145,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          strict_float: StrictFloat = False, precision_of_products: ProductsOption = ProductsChoice.full,
          compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
          precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm,
-         finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None, wisdom: FromWisdom = False,
-         models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         finalists: Finalists = 5, realtime: Realtime = False, profile: Profile = 0, reuse: Reuse = None,
+         wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
          calibration: CalibrationFile = None, objective: ObjectiveText = "time", maximize: Maximize = None,
          metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None, picture: Picture = True,
          out: Out = None) -> None:
@@ -167,10 +168,10 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
-        memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists), cluster=cluster,
-        more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models), foretell=foretell,
-        foresee=foresee, calibration=read_constants(calibration), objective=sought(objective, maximize, metric),
-        products=precision_of_products.value, ahead=ahead)
+        memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists, realtime),
+        cluster=cluster, more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models),
+        foretell=foretell, foresee=foresee, calibration=read_constants(calibration),
+        objective=sought(objective, maximize, metric), products=precision_of_products.value, ahead=ahead)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _begun(options, directory, reporter, picture, wisdom)
     _end(finish)

@@ -18,6 +18,7 @@ from antune.options import (
     MaxRepeats,
     Parameters,
     Precision,
+    Realtime,
     Scoped,
     Seed,
     Trust,
@@ -52,7 +53,8 @@ FinalSeconds = Annotated[float, typer.Option("--final-seconds", metavar="SECONDS
 def timing(source: Source = None, include: IncludeDirs = None, define: Defines = None, param: Parameters = None,
            plans: Plans = 50, device: Device = None, seed: Seed = 0, precision: Precision = 2.0,
            max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
-           final_seconds: FinalSeconds = 30.0, trust: Trust = False, json_file: Json = None) -> None:
+           realtime: Realtime = False, final_seconds: FinalSeconds = 30.0, trust: Trust = False,
+           json_file: Json = None) -> None:
     """Time the same plans twice, and check whether the winners of both passes are equally fast.
 
     The winners are judged by their long-run medians, measured in turns afterwards. It passes (exit code 0, else 1) when
@@ -69,7 +71,7 @@ def timing(source: Source = None, include: IncludeDirs = None, define: Defines =
     from experiments.studies.retimed.results import figures
     from experiments.values.options import Timing
 
-    how = Timing(precision, max_repeats, cache.value, finalists)
+    how = Timing(precision, max_repeats, cache.value, finalists, realtime)
     material = _material(source, _compiled(source, include, define, param), plans, device, seed, how, trust)
     try:
         found = figures(measure(material, plans, final_seconds, _note))

@@ -31,7 +31,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Cost models", ("models", "foretell", "foresee", "calibration")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
-    ("How to measure", ("precision", "max_repeats", "cache", "finalists")),
+    ("How to measure", ("precision", "max_repeats", "cache", "finalists", "realtime")),
     ("Limits", ("compile_limit", "run_limit", "memory_limit")),
     ("What to write", ("out", "live", "live_port", "picture", "json_file")),
 )

@@ -154,6 +154,9 @@ MaxRepeats: TypeAlias = Annotated[int, typer.Option(
 Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
     "--cache", help="State of the device's caches for a timed run: they contain its own data (`warm`), or none of it "
                     "(`cold`: they are overwritten before each run).")]
+Realtime: TypeAlias = Annotated[bool, typer.Option(
+    "--realtime", help="Measure at real-time priority, so that other work on this machine's cores does not lengthen "
+                       "times (Linux; needs the right to do so, as root has it).")]
 Reuse: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(

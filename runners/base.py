@@ -35,7 +35,8 @@ class Limits:
     `repeats.COARSER` times this for a variant that is clearly slower than the best), within `min_repeats`..
     `max_repeats` repeats and about `least_s`..`time_s` seconds. `give_up`: a variant slower than this factor times the
     best stops early. `cache`: whether caches are flushed before every timed run. `memory_bytes`: limit of a worker
-    process, beside its initial data (None: a share of the machine's memory).
+    process, beside its initial data (None: a share of the machine's memory). `realtime`: whether the processes that
+    measure have real-time priority (`runners.realtime`).
     """
 
     compile_s: float = 60.0
@@ -49,6 +50,7 @@ class Limits:
     give_up: float = 3.0
     cache: CacheState = "warm"
     memory_bytes: int | None = None
+    realtime: bool = False
 
 
 @dataclass(frozen=True, slots=True)

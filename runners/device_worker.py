@@ -41,6 +41,7 @@ from runners.locks import Turn, exclusive
 from runners.messages import Answer, Report
 from runners.profiling.perf_events import CountersUnavailable
 from runners.profiling.profile import profile_variant
+from runners.realtime import begin_realtime
 from runners.repeats import judge
 from runners.tasks import Compiled, Count, DeviceTask, Interleave, Interleaved, Measure, WorkerSetup
 
@@ -83,6 +84,8 @@ class DeviceWorker:
 
     def __init__(self, setup: WorkerSetup) -> None:
         """Open the device and upload the inputs."""
+        if setup.limits.realtime:
+            begin_realtime()  # before the driver starts its threads, which inherit it
         problem = setup.problem()
         self._setup = setup
         self._reference, self._contract = problem.reference, problem.contract

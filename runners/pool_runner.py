@@ -28,6 +28,7 @@ from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.pools import Devices, LocalDevices, Pool
 from runners.processes import WorkerPool
 from runners.rating import static_ratings
+from runners.realtime import check_realtime
 from runners.rematch import Rematch
 from runners.resident import share_bytes
 from runners.shares import data_lead
@@ -215,8 +216,10 @@ class DeviceRunner(PoolRunner):
         that nothing else runs meanwhile).
 
         Raises:
-            InputError: the device does not support a template's language.
+            InputError: the device does not support a template's language, or real-time priority is not permitted.
         """
+        if limits.realtime:
+            check_realtime()
         make = make or maker_of(problem.subject, device.target)
         workdir.mkdir(parents=True, exist_ok=True)
         _sweep(workdir)

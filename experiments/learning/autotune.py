@@ -33,7 +33,7 @@ from metrics.costs.learned.file import Trained, Training, model_text
 from metrics.costs.learned.model import Learned
 from metrics.costs.learned.training import CONTINUED, train
 from metrics.outcome import cost_ms
-from runners.base import DeviceInfo, Job
+from runners.base import DeviceInfo, Job, Limits
 from runners.registry import open_runner
 
 ONE_SHOT, TOP, AUTOTUNE = "one-shot", "top-5", "autotune"
@@ -42,7 +42,9 @@ FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An autotuning: `samples` plans per batch, `rounds` of them, `epochs` of training after each."""
+    """An autotuning: `samples` plans per batch, `rounds` of them, `epochs` of training after each. `limits`: how plans
+    are measured.
+    """
 
     origins: tuple[Origin, ...]
     out: Path
@@ -50,6 +52,7 @@ class Wanted:
     rounds: int = 20
     epochs: int = 200
     seed: int = 0
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,13 +100,14 @@ def one_shot(one: Tuned, wanted: Wanted) -> Sample:
     return min(found, key=lambda sample: sample.predicted_ms)
 
 
-def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, device: DeviceInfo) -> dict[str, float]:
+def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, device: DeviceInfo,
+             limits: Limits) -> dict[str, float]:
     """Return milliseconds of plans by digest, from the database if they are known; failures are absent."""
     known = {plan.plan.digest: plan.ms for plan in base.plans(one.series)}
     fresh = [plan for plan in dict.fromkeys(plans) if plan.digest not in known]
     if fresh:
         with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder, closing(
-                open_runner(one.problem, device.key, LIMITS, Path(folder))) as runner:
+                open_runner(one.problem, device.key, limits, Path(folder))) as runner:
             for k, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
                 base.add(one.series, number, fresh[k], outcome, True)
                 known[fresh[k].digest] = cost_ms(outcome)
@@ -113,7 +117,7 @@ def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, dev
 def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo) -> tuple[Plan, float]:
     """Return the fastest of the plans with the lowest predicted times. Raises InputError if all of them fail."""
     found = sorted(batch(one.space, wanted.samples, (wanted.seed, 0)), key=lambda sample: sample.predicted_ms)[:FEW]
-    times = measured(base, one.given, [sample.plan for sample in found], 0, device)
+    times = measured(base, one.given, [sample.plan for sample in found], 0, device, wanted.limits)
     if not times:
         raise InputError(f"none of the {len(found)} plans of {one.given.name} can be run; see `antune doctor`")
     best = min((sample.plan for sample in found if sample.plan.digest in times), key=lambda plan: times[plan.digest])
@@ -149,7 +153,7 @@ def best_of(base: Database, one: Given) -> MeasuredPlan:
 def _round(base: Database, one: Tuned, wanted: Wanted, number: int, device: DeviceInfo) -> str:
     """Measure a batch; return the result in words."""
     found = batch(one.space, wanted.samples, (wanted.seed, number))
-    times = measured(base, one.given, [sample.plan for sample in found], number, device)
+    times = measured(base, one.given, [sample.plan for sample in found], number, device, wanted.limits)
     best = min(found, key=lambda sample: sample.predicted_ms, default=None)
     shot = times.get(best.plan.digest) if best is not None else None
     fastest = min((plan.ms for plan in base.plans(one.given.series) if plan.ms is not None), default=None)

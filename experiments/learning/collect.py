@@ -5,8 +5,8 @@ Plans are random. With `--guided SHARE`, that share of the draws are samples of 
 finds the plans that its model judges too favourably, and only their measured times tell the next model so.
 
 FILE gets one row per plan, with whether it is random, as soon as it is measured, so that the command may be stopped at
-any time; started again, it goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for
-programs to test on.
+any time; started again, it goes on. Use `--realtime` on a machine that does other work, and another range of `--seeds`
+for programs to test on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, assert_never
 
@@ -37,7 +37,7 @@ from generator.reading import read_problem, read_program
 from generator.target import Target
 from metrics.costs.learned.file import read_model
 from metrics.costs.learned.model import SHIPPED, Learned
-from runners.base import DeviceInfo, Job
+from runners.base import DeviceInfo, Job, Limits
 from runners.registry import open_runner
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -53,19 +53,21 @@ def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False
          plans: Annotated[int, typer.Option(min=1)] = 100, device: str | None = None,
          minutes: Annotated[float, typer.Option(min=0.0)] = 60.0,
          guided: Annotated[float, typer.Option(min=0.0, max=0.9)] = 0.0, model: Path | None = None,
-         programs: Programs = "dag") -> None:
+         programs: Programs = "dag", realtime: bool = False) -> None:
     """Measure `plans` plans of the random pipeline of each seed, for so many minutes at most; the share `guided` of
-    the draws are samples of `model` (by default antune's own), of which more are repeated than of random plans.
+    the draws are samples of `model` (by default antune's own), of which more are repeated than of random plans. With
+    `--realtime`, at real-time priority.
     """
     found, until = find_device(device), time.monotonic() + 60.0 * minutes
     if model is not None and not guided:
         raise InputError("--model is the model of the plans that --guided asks for; give a share, such as --guided 0.5")
     sampler = Sampler(guided, Learned(read_model(model or SHIPPED)) if guided else None)
+    limits = replace(LIMITS, realtime=realtime)
     with closing(Database(file, found.key, found.name)) as base:
         for seed in range_of(seeds):
             if time.monotonic() < until:
                 try:
-                    count = collect(base, random_origin(seed, programs), found, plans, until, sampler)
+                    count = collect(base, random_origin(seed, programs), found, plans, until, sampler, limits)
                     print(f"pipeline {seed}: {count} plans, {base.count()} in all", flush=True)
                 except AntuneError as error:
                     print(f"pipeline {seed}: {error}", flush=True)
@@ -108,7 +110,8 @@ def _file(origin: Origin) -> Path:
     return own if own.is_file() else Path(origin.source)
 
 
-def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float, sampler: Sampler) -> int:
+def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float, sampler: Sampler,
+            limits: Limits = LIMITS) -> int:
     """Measure plans of a program until there are `count`, or the clock is at `until`; return their number."""
     problem = problem_of(origin)
     program = program_of(problem.subject)
@@ -117,7 +120,7 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
     rng = np.random.default_rng((*dict(origin.parameters).values(), len(known)))
     drawn = sampler.plans(program, origin.source, device.target, rng)
     with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder:
-        runner = open_runner(problem, device.key, LIMITS, Path(folder))
+        runner = open_runner(problem, device.key, limits, Path(folder))
         try:
             while len(known) < count and time.monotonic() < until:
                 plans = _fresh(drawn, known, min(BATCH, count - len(known)), until)

@@ -340,6 +340,7 @@ def limits_of(options: RunOptions) -> Limits:
         max_repeats=timing.max_repeats,
         give_up=Limits().give_up if options.objective.is_time else inf,
         cache=timing.cache,
+        realtime=timing.realtime,
         memory_bytes=None if memory_gb is None else int(memory_gb * 10**9),
     )
 

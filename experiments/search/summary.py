@@ -327,7 +327,8 @@ def _timing_words(timing: Timing) -> list[str]:
     flags = (("--precision", f"{timing.precision:g}", f"{usual.precision:g}"), ("--cache", timing.cache, usual.cache),
              ("--max-repeats", str(timing.max_repeats), str(usual.max_repeats)),
              ("--finalists", str(timing.finalists), str(usual.finalists)))
-    return [word for flag, value, default in flags if value != default for word in (flag, value)]
+    words = [word for flag, value, default in flags if value != default for word in (flag, value)]
+    return [*words, "--realtime"] if timing.realtime else words
 
 
 def _objective_words(objective: Objective) -> list[str]:

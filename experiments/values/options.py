@@ -114,13 +114,15 @@ class Timing:
 
     `precision` (percent): a plan is repeated until the 95 % confidence interval of the median is that narrow on either
     side, at most `max_repeats` times. `cache`: whether the device's caches are flushed before each repeat. `finalists`:
-    how many plans may be measured again in turns at the end (0: none).
+    how many plans may be measured again in turns at the end (0: none). `realtime`: whether the processes that
+    measure have real-time priority.
     """
 
     precision: float = 2.0
     max_repeats: int = 200
     cache: CacheState = "warm"
     finalists: int = 5
+    realtime: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of range."""
