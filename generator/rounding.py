@@ -17,6 +17,10 @@ linearly, `middle` is half a unit of every rounding with a random sign, a sample
 operations. But `middle` of changed inputs can be large without any rounding error (a test `x == 1`, a singular matrix
 of integers). Hence it counts only up to a multiple of `drift`: where `drift` is 0 the arithmetic is exact.
 
+A comparison that rounding decides can make a result jump. Jumps are no rounding errors, and what is known of them stays
+with their elements: runs with error bounds (`Bounds`) tell how far rounding alone can move a number, which limits the
+noise before it is spread to neighbours, and what other answers make of each element (`from_other_answers`).
+
 This is random rounding (D. S. Parker, Monte Carlo Arithmetic, 1997; J. Vignes, Math. Comput. Simul. 35, 1993) with as
 few runs as possible and the processor's own rounding modes.
 """
@@ -24,7 +28,8 @@ few runs as possible and the processor's own rounding modes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import inf
 from typing import Any, TypeAlias
@@ -45,6 +50,8 @@ ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
 # For runs with other answers, which resemble another program. A difference of one is one answer.
 MIXED_SAFETY = 2.0
+# Error bounds of sums of n terms grow like 8 sqrt(n) units (`ANTUNE_SUM`); errors of one sign, like n.
+INDEPENDENT = 8.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
@@ -93,38 +100,91 @@ def _usual(numbers: NDArray[np.float64]) -> float:
     return min(largest * math.sqrt(float(np.sum(sizes)) / numbers.size), PEERS * median)
 
 
-def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair],
-                       mixed: Sequence[NDArray[Any]] = ()) -> NDArray[np.float64] | None:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What runs with error bounds found for an array (`frontend_py/jumps.py`).
+
+    `ends`: the least and the greatest results that other answers give where rounding decides the answer (a number is
+    truncated or compared); none if all answers are decided. `balanced`: other answers are given in groups; the lesser
+    one of what the groups add to an element and what they take away, each alone. `groups`: how many of them change it.
+    Both are None if there was no time. `apart`: how far rounding errors alone may move a real number, if most errors of
+    long sums are independent.
+    """
+
+    ends: tuple[NDArray[Any], ...] = ()
+    balanced: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    apart: NDArray[Any] | None = None
+
+
+def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair], bounds: Bounds = Bounds(),
+                       length: int = 1) -> NDArray[np.float64] | None:
     """Return the absolute differences from `result` that rounding errors explain; None if the usual tolerance covers
     them.
 
-    `pairs`: the results (up, down) of the runs; without any, nothing is known: None. `mixed`: the least and the
-    greatest results that other answers give where rounding decides the answer (a number is truncated or compared);
-    where they differ from `result`, the pairs of integers are further results of this kind. Elsewhere they say nothing:
-    `rint` follows the rounding of the processor, and changed inputs are other numbers. The tolerance is infinite where
-    a run with another rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that
-    depend on no rounding get 0.
+    `pairs`: the results (up, down) of the runs; without any, nothing is known: None. They say nothing about integers
+    whose answers are all decided: `rint` follows the rounding of the processor, and changed inputs are other numbers.
+    `length`: of the longest chain of updates. The tolerance is infinite where a run with another rounding gives NaN or
+    an infinity and `result` is a number, or the other way round. Integers that depend on no rounding get 0.
     """
     if not pairs:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
-        if type_name in UNIT and not mixed:
+        if type_name in UNIT and not bounds.ends:
             most = ROUNDING_SAFETY * _most_noise(result, pairs)
             if most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
                 return None  # as the element-wise code below would find
-        drift = _drift(result, pairs)
+        size = scale(result)
+        limit = np.asarray(0.0 if type_name not in UNIT else inf if bounds.apart is None
+                           else bounds.apart * max(1.0, math.sqrt(length) / INDEPENDENT), np.float64)
         if type_name in UNIT:
-            noise = np.minimum(_spread(_middle(result, pairs)), MOST_DRIFTS * _spread(drift))
+            tolerance = _errors(result, pairs, size, limit)
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
-            noise = np.zeros_like(drift) if mixed else drift
-            mixed = [*mixed, *_where_undecided(result, pairs, mixed)]
-        size, tolerance = scale(result), ROUNDING_SAFETY * noise
-        for run in mixed:
-            tolerance = np.maximum(tolerance, other_answers(result, run))
-        # Errors without a correct digit no longer add up: they are quotients of random numbers, with long tails.
-        if type_name in UNIT or not mixed:
-            tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
+            tolerance = np.zeros(result.shape) if bounds.ends else _amplified(_drift(result, pairs), size)
+        if bounds.ends:
+            tolerance = np.maximum(tolerance, from_other_answers(result, bounds, pairs, limit))
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
+
+
+def _errors(result: NDArray[Any], pairs: Sequence[Pair], size: NDArray[np.float64],
+            limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the tolerance for rounding errors alone: at most `limit` where it is finite."""
+    middle, drift = (_limited(found, limit) for found in (_middle(result, pairs), _drift(result, pairs)))
+    return _limited(_amplified(np.minimum(_spread(middle), MOST_DRIFTS * _spread(drift)), size), limit)
+
+
+def _amplified(noise: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the tolerance for noise. Errors without a correct digit no longer add up: they are quotients of random
+    numbers, with long tails.
+    """
+    tolerance = ROUNDING_SAFETY * noise
+    return np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
+
+
+def _limited(values: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values, finite ones at most `limit`."""
+    return np.where(np.isinf(values), values, np.minimum(values, limit))
+
+
+def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pair] = (),
+                       limit: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+    """Return the absolute differences that other answers explain; 0 where they change nothing.
+
+    Twice the greatest difference that was found, and `balanced`: if what n answers change adds up, all changes of one
+    sign are at most their sum, which runs with all answers moved show, and what cancels there. Where other answers
+    change more than `limit`, `pairs` are further results of this kind. What several answers change can cancel in all
+    runs: real numbers take the differences of neighbours that more than one group changes (or any, without groups).
+    """
+    tolerance = reduce(np.maximum, (_other_answers(result, end) for end in bounds.ends))
+    undecided = tolerance > limit
+    for run in (run for pair in pairs for run in pair):
+        tolerance = np.maximum(tolerance, np.where(undecided, _other_answers(result, run), 0.0))
+    if bounds.balanced is not None:
+        tolerance = np.add(tolerance, bounds.balanced, dtype=np.float64)
+    if bounds.apart is None:
+        return tolerance
+    several = tolerance if bounds.groups is None else np.where(bounds.groups > 1, tolerance, 0.0)
+    return np.maximum(tolerance, _spread(several))
 
 
 def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
@@ -201,18 +261,10 @@ def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     return distance
 
 
-def other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
+def _other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
     """Return what the difference between two results permits if other answers explain it."""
     distance = _distance(result, run)
     return np.where((distance == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * distance)
-
-
-def _where_undecided(result: NDArray[Any], pairs: Sequence[Pair],
-                     mixed: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    """Yield the results of `pairs` where one of `mixed` differs from `result`, and `result` elsewhere."""
-    if mixed:
-        undecided = reduce(np.logical_or, (run != result for run in mixed))
-        yield from (np.where(undecided, run, result) for pair in pairs for run in pair)
 
 
 def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.exports.chosen import Chosen
+from generator.chains import longest_chain
 from generator.contract import Array, Tolerance
 from generator.problem import Reference
-from runners.check import longest_chain, usual_tolerance
+from runners.check import usual_tolerance
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from generator.capture.execute import execute
 from generator.errors import IllegalPlan
 from generator.expr import Fold, parts
 from generator.frontend_py.error_bounds import LOOP
-from generator.frontend_py.jumps import ENDS, HEAD, Jumps
-from generator.frontend_py.sequential import FLAGS, HEAD_OF_ALL, function, printer_of, result_of, stages
+from generator.frontend_py.jumps import HEAD, Jumps
+from generator.frontend_py.sequential import FLAGS, HEAD_OF_ALL, bounds_of, function, printer_of, put_data, stages
 from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Reference
 from generator.program import Array, Program
-from generator.rounding import other_answers
+from generator.rounding import from_other_answers
 from generator.scratch import scratch_folder
 
 LIMIT_S = 60.0
@@ -61,7 +61,7 @@ def _tolerances(program: Program, jumps: Jumps, whole: list[Array], reference: R
         file.write_text(_text(program, jumps, min(reference.sequential_ms, default=0.0)), encoding="utf-8")
         for kind, values in (("in", reference.inputs), ("out", reference.outputs)):
             for name, value in values.items():
-                np.ascontiguousarray(value).tofile(folder / f"{kind}_{name}")
+                put_data(folder, f"{kind}_{name}", value)
         made = ObjectFile(Unit(file), (*UNTIMED.level, *FLAGS, "-ffp-contract=off"), folder / "bounded.o")
         if (failure := compile_at_once(compiler, [made], LIMIT_S)[0]) is not None:
             raise failure
@@ -70,10 +70,10 @@ def _tolerances(program: Program, jumps: Jumps, whole: list[Array], reference: R
             raise RunFailed(f"{ended.reason} {ended.output}")
         found: dict[str, NDArray[Any]] = {}
         for array in whole:
-            ends = [result_of(folder, kind, array) for kind in ENDS if (folder / f"{kind}_{array.name}").exists()]
-            if not ends:
+            bounds = bounds_of(folder, array)
+            if not bounds.ends:
                 raise RunFailed(f"one run takes {min(reference.sequential_ms) / 1000:.3g} s")
-            tolerance = np.maximum(*(other_answers(reference.outputs[array.name], end) for end in ends))
+            tolerance = from_other_answers(reference.outputs[array.name], bounds)
             if tolerance.any():
                 found[array.name] = tolerance
         return found
@@ -106,6 +106,6 @@ def _main(program: Program, jumps: Jumps, arrays: list[Array], run_ms: float) ->
             yield f'antune_read("in_{a.name}", antune_first_{a.name}, {a.elements}, sizeof({a.type}));'
     again = [f"memcpy({name}, antune_first_{a.name}, {a.elements} * sizeof({a.type}));"
              for a in written for name in (a.name, *jumps.ends_of(a))]
-    again += [f"memset({name}, 0, {size} * sizeof(float));" for name, size in jumps.errors]
+    again += [f"memset({name}, 0, {size});" for name, size in jumps.errors]
     names = [*(a.name for a in arrays), *(name for _, name in jumps.arrays)]
     yield from jumps.runs(f"{' '.join(again)} antune_bounded({', '.join(names)})")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from generator.arithmetic import BIT_FUNCTIONS, FLOATING, TO_FLOAT, TO_HALF, c_type, common_type, integer_limits
+from generator.arithmetic import BIT_FUNCTIONS, FLOATING, REAL, TO_FLOAT, TO_HALF, c_type, common_type, integer_limits
 from generator.emit.cstyle import Printer
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children, parts
 
@@ -19,6 +19,7 @@ LOOP = "loop_"
 """What the names of loop variables begin with."""
 STEPS = frozenset(["floor", "ceil", "rint", "round", "trunc"])
 COMPARED = frozenset(["<", "<=", ">", ">=", "==", "!="])
+BITS_OF = frozenset(["antune_as_uint", "antune_as_ulong"])
 _EXACT = "0"
 _CHANGING = {"+": "sum", "-": "sum", "*": "product", "/": "quotient"}
 _NARROW = frozenset(["char", "unsigned char", "short", "unsigned short"])
@@ -39,14 +40,15 @@ class Bounded:
 
 
 def is_jump(expr: Expr, types: Mapping[str, str]) -> bool:
-    """Return whether `expr` truncates or compares real numbers."""
+    """Return whether `expr` truncates or compares real numbers, or takes their bits."""
     match expr:
         case Cast(kind, operand):
-            return kind not in FLOATING and c_type(operand, types) in FLOATING
+            return kind not in REAL and c_type(operand, types) in REAL
         case Binary(op, left, right):
-            return op in COMPARED and bool({c_type(left, types), c_type(right, types)} & FLOATING)
+            kinds = {c_type(left, types), c_type(right, types)}
+            return (op in COMPARED and bool(kinds & FLOATING)) or "half" in kinds
         case Call(function, _):
-            return function.removesuffix("f") in STEPS
+            return function in BITS_OF or function.removesuffix("f") in STEPS
         case _:
             return False
 
@@ -101,11 +103,23 @@ class ErrorBounds:
 
     def cut(self, value: Bounded, kind: str) -> Bounded:
         """Return a number as an integer."""
+        value = self.bits(value)
         if value.exact or value.kind not in FLOATING:
             return Bounded(Cast(kind, value.expr), kind)
         least, most = integer_limits(kind)
         operands = f"{self.text(value.expr)}, {self.reach(value)}, {float(least)!r}, {float(most)!r}"
         return Bounded(self.number(f"({kind})antune_cut({operands})", kind), kind)
+
+    def bits(self, value: Bounded) -> Bounded:
+        """Return the bits of a half, which is used as an integer; other values as they are."""
+        if value.kind != "half" or value.exact:
+            return value
+        number = Call(TO_FLOAT, (value.expr,))
+        return self._moved_bits(TO_HALF, Bounded(number, "float", value.error), "unsigned short")
+
+    def _moved_bits(self, function: str, value: Bounded, kind: str) -> Bounded:
+        text = f"ANTUNE_BITS({function}, {self.text(value.expr)}, {self.reach(value)})"
+        return Bounded(self.number(text, kind), kind)
 
     def _of(self, expr: Expr) -> Bounded:
         match expr:
@@ -138,9 +152,9 @@ class ErrorBounds:
         return self._kept(place, self.text(Load(self.errors[load.array], place.index)))
 
     def _binary(self, expr: Binary) -> Bounded:
-        left, later = self.of(expr.left), expr.op in ("&&", "||")
+        left, later = self.bits(self.of(expr.left)), expr.op in ("&&", "||")
         self.selected += later
-        right = self.of(expr.right)
+        right = self.bits(self.of(expr.right))
         self.selected -= later
         kind = common_type(left.kind, right.kind)
         divides = self.selected and expr.op in ("/", "%") and kind not in FLOATING and not isinstance(right.expr, Int)
@@ -191,6 +205,8 @@ class ErrorBounds:
         if common_type(then.kind, otherwise.kind) in FLOATING and _takes_extreme(expr):
             condition = map_children(expr.condition, lambda child: self.of(child).expr)
             return self._extreme(Select(condition, then.expr, otherwise.expr), then, otherwise)
+        if common_type(then.kind, otherwise.kind) not in FLOATING:
+            then, otherwise = self.bits(then), self.bits(otherwise)
         made = Select(self.of(expr.condition).expr, then.expr, otherwise.expr)
         if then.exact and otherwise.exact:
             return Bounded(made, c_type(made, self.types))
@@ -214,6 +230,8 @@ class ErrorBounds:
         kind, name = c_type(made, self.types), function.removesuffix("f")
         if function in (TO_FLOAT, TO_HALF):
             return self._half(made, values[0])
+        if function in BITS_OF and not values[0].exact:
+            return self._moved_bits(function, values[0], kind)
         if kind not in FLOATING or function in BIT_FUNCTIONS:
             return Bounded(made, kind)
         if name in ("fmin", "fmax"):
@@ -226,12 +244,16 @@ class ErrorBounds:
         return self._function(made, kind, values)
 
     def _half(self, made: Call, value: Bounded) -> Bounded:
-        """Return a conversion from or to a half; the error is that of the number."""
+        """Return a conversion from or to a half; the error is that of the number. An exact one is rounded alike
+        everywhere.
+        """
+        if value.exact:
+            return Bounded(made, c_type(made, self.types))
         if made.function == TO_FLOAT:
-            return Bounded(made, "float") if value.exact else self._kept(made, value.error)
+            return self._kept(made, value.error)
         number = self.text(value.expr)
         back = self.text(Call(TO_FLOAT, (made,)))
-        return self._kept(made, f"{value.error} + fabs((double){back} - ({number}))")
+        return self._kept(made, f"{value.error} > 0 ? {value.error} + fabs((double){back} - ({number})) : 0")
 
     def _function(self, made: Call, kind: str, values: Sequence[Bounded]) -> Bounded:
         """Return a value of a function whose error in units depends on the library."""
@@ -242,7 +264,7 @@ class ErrorBounds:
                 continue
             ends = []
             for sign in "-+":
-                moved = Name(f"({self.text(value.expr)}) {sign} {value.error}", value.kind)
+                moved = Name(f"({self.text(value.expr)}) {sign} ANTUNE_REACH * {value.error}", value.kind)
                 before, after = made.arguments[:place], made.arguments[place + 1:]
                 ends.append(self.text(Call(made.function, (*before, moved, *after))))
             errors.append(f"ANTUNE_CHANGE({ends[0]}, {result.name}, {ends[1]})")

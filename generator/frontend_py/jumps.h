@@ -1,35 +1,58 @@
 
 /* What running error bounds need (error_bounds.py): each number x has a bound e on its rounding error, of first order;
    0 where it is exact. Where a number is truncated or compared, x - reach and x + reach may give different answers: the
-   answer is undecided, because another order of the operations or a contraction may give the other one. Way 0 gives the
-   answers of the plain program. Ways 1 and 2 give undecided answers for x moved up or down at random, in opposite ways,
-   3 and 4 all for x moved up, or all for x moved down; the others move only one answer in ANTUNE_PARTS: where all move,
-   what they do to each other's results can cancel. */
+   answer is undecided, because another order of the operations or a contraction may give the other one.
+
+   Way 0 gives the answers of the plain program. Each other way moves undecided numbers up or down: 1 and 2 all of them;
+   3 and 4 in opposite directions at even and at odd integers, so that each count of a histogram is greatest and least.
+   Then each way gives only one group of undecided answers the other value: what the groups change, each alone, adds up
+   to what they change in other combinations. The last ways move undecided numbers at random. Slow programs have fewer
+   groups and random ways, or none. */
 #define ANTUNE_REACH 4.0  /* both results have such an error, and other orders a greater one, */
 #define ANTUNE_FEWEST 16.0 /* but at least as many units */
 #define ANTUNE_SUM 8.0    /* the errors of long sums grow like a square root, but not all are independent */
-#define ANTUNE_PARTS 8
-#define ANTUNE_WAYS 13
+#define ANTUNE_GROUPS 8
+#define ANTUNE_FIRST_GROUP 5
+#define ANTUNE_FIRST_RANDOM (ANTUNE_FIRST_GROUP + ANTUNE_GROUPS)
+#define ANTUNE_WAYS (ANTUNE_FIRST_RANDOM + 24)
 #define ANTUNE_LEAST_WAYS 3
-#define ANTUNE_FEW_WAYS 5 /* if all results are real numbers, which have a tolerance in any case */
-#define ANTUNE_MOST_WAYS_MS (ANTUNE_MOST_MS / 2)
-#define ANTUNE_MOST_PARTS_MS 3000.0
+#define ANTUNE_MOST_WAYS_MS 10000.0 /* of processor time, for all ways */
+#define ANTUNE_MOST_GROUPS_MS 6000.0 /* with more than two groups, */
+#define ANTUNE_MOST_RANDOM_MS 2000.0 /* with random ways */
 #define ANTUNE_UNIT_float 0x1p-24
 #define ANTUNE_UNIT_double 0x1p-53
-static int antune_way;
+#define ANTUNE_IN_GROUPS (antune_way >= ANTUNE_FIRST_GROUP && antune_way < ANTUNE_FIRST_RANDOM)
+static int antune_way, antune_groups = ANTUNE_GROUPS, antune_grouped;
 static unsigned antune_jumps;
 static unsigned long antune_undecided, antune_undecided_first;
 
 static inline void antune_turn(unsigned row) { antune_jumps = row * 2246822519u; }
 
-/* Where an undecided number is moved: up, down or not. */
-static int antune_push(void) {
-  const unsigned number = antune_jumps++ * 2654435761u, mixed = (number ^ number >> 15) * 2246822519u >> 13;
+static double antune_used_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
+
+static inline unsigned antune_mixed(unsigned x) {
+  const unsigned number = x * 2654435761u;
+  return (number ^ number >> 15) * 2246822519u >> 13;
+}
+
+/* Where an undecided number is moved: up (1), down (-1) or not. `other`: where its answer is another one than now, 0 if
+   on both sides; `odd`: whether the integer between its answers is odd, -1 if there is none. */
+static int antune_push(int other, int odd) {
+  const unsigned number = antune_jumps++, mixed = antune_mixed(number);
   const int sign = antune_way & 1 ? 1 : -1;
   antune_undecided++;
   if (!antune_way) return 0;
-  if (antune_way < 3) return mixed & 1 ? sign : -sign;
-  return antune_way < 5 || (mixed + antune_way / 2) % ANTUNE_PARTS == 0 ? sign : 0;
+  if (antune_way < 3) return sign;
+  if (antune_way < ANTUNE_FIRST_GROUP) return (odd < 0 ? mixed & 1 : odd) ? sign : -sign;
+  if (antune_way >= ANTUNE_FIRST_RANDOM) return antune_mixed(mixed + antune_way) & 1 ? 1 : -1;
+  /* consecutive answers are in different groups */
+  const int group = (number ^ antune_mixed(number / ANTUNE_GROUPS)) % antune_groups;
+  if (group != antune_way - ANTUNE_FIRST_GROUP) return 0;
+  return other ? other : mixed & 2 ? 1 : -1;
 }
 
 #define ANTUNE_BOUNDS(kind, exact_product) \
@@ -46,19 +69,23 @@ static inline double antune_product_##kind(double a, double b, double z, double 
 static inline double antune_quotient_##kind(double a, double b, double z, double ea, double eb) { \
   int power; \
   const int exact = fabs(frexp(b, &power)) == 0.5 && z * b == a; \
-  return (ea + fabs(z) * eb) / fabs(b) + (exact ? 0 : 4 * antune_unit_##kind(z)); \
+  return (ea + fabs(z) * eb) / fmax(fabs(b) - eb, fabs(b) / 16) + (exact ? 0 : 4 * antune_unit_##kind(z)); \
 } \
 static inline double antune_rounded_##kind(double x, double z, double e) { \
   return x == z ? e : e + antune_unit_##kind(z); \
 } \
-/* old + more is z, one step of a sum */ \
+/* old + more is z, one step of a sum: the errors of a few steps add up */ \
 static inline double antune_added_##kind(double old, double more, double z, double eo, double em) { \
-  const double unit = ANTUNE_SUM * antune_sum_##kind(old, more, z, 0, 0); \
-  return eo || em || unit ? sqrt(eo * eo + em * em + unit * unit) : 0; \
+  const double unit = antune_sum_##kind(old, more, z, 0, 0), many = ANTUNE_SUM * unit; \
+  return eo || em || unit ? fmin(eo + em + unit, sqrt(eo * eo + em * em + many * many)) : 0; \
 } \
 /* an infinite number, such as a quotient by 0, is never near another one */ \
 static inline double antune_reach_##kind(double x, double e) { \
   return e > 0 && isfinite(x) && isfinite(e) ? fmax(ANTUNE_REACH * e, ANTUNE_FEWEST * antune_unit_##kind(x)) : 0; \
+} \
+/* the same for how far the results of two programs can be apart */ \
+static inline double antune_apart_##kind(double x, double e) { \
+  return isfinite(x) && isfinite(e) ? antune_reach_##kind(x, e) : HUGE_VAL; \
 } \
 /* z is the lesser or the greater one */ \
 static inline double antune_extreme_##kind(double a, double b, double z, double ea, double eb) { \
@@ -68,7 +95,7 @@ static inline double antune_extreme_##kind(double a, double b, double z, double 
 /* The value of a comparison: `plain`, or where it is undecided, `up` for l moved up, else not `up`. */ \
 static inline int antune_compared_##kind(int plain, int up, double l, double r, double e) { \
   if (e > 0 && fabs(l - r) <= antune_reach_##kind(fmax(fabs(l), fabs(r)), e)) { \
-    const int push = antune_push(); \
+    const int push = antune_push(plain == up ? -1 : 1, -1); \
     return push ? (push > 0 ? up : !up) : plain; \
   } \
   return plain; \
@@ -82,21 +109,40 @@ static inline double antune_within(double y, double x, double least, double most
   return x > least - 1 && x < most + 1 ? fmin(fmax(y, least), most) : y;
 }
 
+/* The sign of what moves a number to another answer; 0 if both do. */
+static inline int antune_other(double low, double own, double high) { return own == high ? -1 : own == low ? 1 : 0; }
+
 /* What is truncated to an integer instead of x. */
 static inline double antune_cut(double x, double reach, double least, double most) {
-  if (!(reach > 0) || (long)(x - reach) == (long)(x + reach)) return x;
-  return antune_within(x + antune_push() * reach, x, least, most);
+  const double low = (long)(x - reach), high = (long)(x + reach);
+  if (!(reach > 0) || low == high) return x;
+  return antune_within(x + antune_push(antune_other(low, (long)x, high), (long)high & 1) * reach, x, least, most);
 }
 
 /* floor, ceil, round, trunc or rint of x, or of an undecided x that was moved. */
 #define ANTUNE_STEP(function, x, reach) ({ \
-    const double antune_x = (x), antune_r = (reach), antune_low = function(antune_x - antune_r), \
-                 antune_high = function(antune_x + antune_r); \
-    antune_low == antune_high ? antune_low : function(antune_x + antune_push() * antune_r); \
+    const double antune_x = (x), antune_r = (reach), antune_own = function(antune_x), \
+                 antune_low = function(antune_x - antune_r), antune_high = function(antune_x + antune_r); \
+    antune_low == antune_high ? antune_low : function(antune_x + antune_r * antune_push( \
+        antune_other(antune_low, antune_own, antune_high), fmod(antune_high, 2) != 0)); \
   })
 
-/* The error of another function whose argument x has the error e: by its values at x - e and x + e, and its own. */
-#define ANTUNE_CHANGE(below, z, above) fmax(fabs((double)(below) - (z)), fabs((double)(above) - (z)))
+/* The bits of x, or of an x that was moved: by all of its reach, then by parts of it, because no two patterns of low bits
+   bound the others. */
+#define ANTUNE_BITS(function, x, reach) ({ \
+    const double antune_x = (x), antune_r = (reach); \
+    function(antune_x - antune_r) == function(antune_x + antune_r) ? function(antune_x) : \
+        function(antune_x + antune_r * antune_part() * antune_push(0, -1)); \
+  })
+
+static inline double antune_part(void) {
+  return antune_way < 3 ? 1 : (antune_mixed(antune_jumps + antune_way * 40503u) % 1024 + 1) / 1024.0;
+}
+
+/* The error of another function whose argument x has the error e, beside its own: by its values as far below and above x
+   as another program's x may be, so that the reach of a function that jumps there is the jump. */
+#define ANTUNE_CHANGE(below, z, above) \
+  (fmax(fabs((double)(below) - (z)), fabs((double)(above) - (z))) / ANTUNE_REACH)
 
 /* A subscript that another answer may have moved out of its array. */
 static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < extent ? i : extent - 1; }
@@ -113,26 +159,56 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
   } while (0)
 #endif
 
-/* The least and the greatest value of each element in all ways; `low`, `high`: those of this way, `number`: what they
-   mean. */
-#define ANTUNE_WIDEN(number, low, high, least, most, count) do { \
+/* Only one of two numbers is NaN. */
+#define ANTUNE_UNLIKE(a, b) (((a) != (a)) != ((b) != (b)))
+
+/* The least and the greatest value of each element in all ways; `low`, `high`: those of this way, `plain`: that of the
+   plain program, `number`: what they mean. What is NaN in one of the two programs only remains. */
+#define ANTUNE_WIDEN(number, low, high, plain, least, most, count) do { \
     for (size_t antune_i = 0; antune_i < (count); antune_i++) { \
-      if (number((low)[antune_i]) < number((least)[antune_i])) (least)[antune_i] = (low)[antune_i]; \
-      if (number((high)[antune_i]) > number((most)[antune_i])) (most)[antune_i] = (high)[antune_i]; \
+      if (number((low)[antune_i]) < number((least)[antune_i]) || \
+          ANTUNE_UNLIKE(number((low)[antune_i]), number((plain)[antune_i]))) (least)[antune_i] = (low)[antune_i]; \
+      if (number((high)[antune_i]) > number((most)[antune_i]) || \
+          ANTUNE_UNLIKE(number((high)[antune_i]), number((plain)[antune_i]))) (most)[antune_i] = (high)[antune_i]; \
     } \
   } while (0)
 
+/* What the groups add to each element, and what they take away, each alone; how many groups change it. */
+#define ANTUNE_GROUPED(number, data, plain, gained, lost, groups, count) do { \
+    for (size_t antune_i = 0; ANTUNE_IN_GROUPS && antune_i < (count); antune_i++) { \
+      const double antune_more = (double)number((data)[antune_i]) - (double)number((plain)[antune_i]); \
+      if (antune_more > 0) (gained)[antune_i] += antune_more; \
+      if (antune_more < 0) (lost)[antune_i] -= antune_more; \
+      (groups)[antune_i] += antune_more != 0; \
+    } \
+  } while (0)
+
+/* How far rounding alone may move each element, in any way. */
+#define ANTUNE_APART(kind, number, data, errors, apart, count) do { \
+    for (size_t antune_i = 0; antune_i < (count); antune_i++) \
+      (apart)[antune_i] = fmax((apart)[antune_i], antune_apart_##kind(number((data)[antune_i]), (errors)[antune_i])); \
+  } while (0)
+
+/* The lesser one of what the groups add and take away: in the other ways it cancels. */
+static inline void antune_balance(float *gained, const float *lost, size_t count) {
+  for (size_t i = 0; i < count; i++) gained[i] = fminf(gained[i], lost[i]);
+}
+
 /* True if this way is wanted and there is time for it. A program without undecided answers before its results needs only
    way 0. */
-static int antune_another(int way, int most) {
+static int antune_another(int way) {
   static double began_ms, last_ms;
-  const double now_ms = antune_now();
+  const double now_ms = antune_used_ms();
   if (!way) began_ms = now_ms;
   const double took_ms = now_ms - last_ms, spent_ms = now_ms - began_ms;
   last_ms = now_ms;
   if (way == 1) antune_undecided_first = antune_undecided;
-  antune_way = way;
+  if (way == ANTUNE_FIRST_GROUP)
+    while (antune_groups > 2 && spent_ms + antune_groups * took_ms > ANTUNE_MOST_GROUPS_MS) antune_groups /= 2;
+  const int more = way - ANTUNE_FIRST_GROUP - antune_groups;
+  antune_grouped = more >= 0;
+  antune_way = antune_grouped ? ANTUNE_FIRST_RANDOM + more : way;
   if (!way) return antune_fastest_ms < ANTUNE_MOST_MS / 4;
-  return way < most && antune_undecided_first &&
-         spent_ms + took_ms < (way < 5 ? ANTUNE_MOST_WAYS_MS : ANTUNE_MOST_PARTS_MS);
+  return antune_way < ANTUNE_WAYS && antune_undecided_first &&
+         spent_ms + took_ms < (antune_grouped ? ANTUNE_MOST_RANDOM_MS : ANTUNE_MOST_WAYS_MS);
 }

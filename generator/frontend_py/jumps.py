@@ -3,7 +3,8 @@ with running error bounds (`error_bounds.py`, `jumps.h`).
 
 The first run finds, for each integer that is a truncated number, the values that the number's error permits. If other
 answers are undecided (a comparison, a subscript, a truncation before the result), further runs give them other values;
-the results of all runs bound those of other programs. Exact arithmetic leaves nothing undecided.
+the results of all runs bound those of other programs (`generator.rounding.from_other_answers`). Exact arithmetic leaves
+nothing undecided.
 """
 
 from __future__ import annotations
@@ -19,13 +20,19 @@ from generator.expr import Binary, Cast, Expr, Load, parts
 from generator.frontend_py.error_bounds import Bounded, ErrorBounds, is_jump
 from generator.linear import substitute
 from generator.nest import Instance
-from generator.program import Array, Program
+from generator.program import ELEMENT_BYTES, Array, ElementType, Program
 
 HEAD = Path(__file__).with_name("jumps.h")
 ENDS = ("least", "most")
+BALANCED, GROUPS, APART = "balanced", "groups", "apart"
 FEW = "few_ways"
 """The file that says that there was no time for enough runs."""
 _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
+
+
+def error_type(array: Array) -> ElementType:
+    """Return the type of an array's errors: those of doubles can be beyond floats."""
+    return "double" if array.type == "double" else "float"
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Jumps:
 
     @cached_property
     def found(self) -> bool:
-        """Whether the program truncates or compares real numbers at all."""
+        """Whether the program truncates or compares real numbers at all, or takes their bits."""
         return any(is_jump(part, self._types) for statement in self.program.statements
                    for expr in (*statement.body.computed, statement.body.target,
                                 *([statement.body.guard] if statement.body.guard is not None else []))
@@ -45,48 +52,64 @@ class Jumps:
                                                    for s in self.program.statements)
 
     def memory(self) -> Iterator[str]:
-        """Yield the lines of `main` for arrays of errors and of ends."""
-        yield from (_new("float", _ERRORS + a.name, a) for a in self._with_errors if not _is_local(a))
+        """Yield the lines of `main` for arrays of errors, of ends and of sums."""
+        yield from (_new(error_type(a), _ERRORS + a.name, a) for a in self._with_errors if not _is_local(a))
         for array in self.program.outputs:
-            yield from (_new(array.type, f"{end}_{array.name}", array) for end in ENDS)
-            yield from (f"memcpy({end}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
-                        for end in ENDS)
+            for kept in (*ENDS, "plain"):
+                yield _new(array.type, f"{kept}_{array.name}", array)
+                yield f"memcpy({kept}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
+            yield from (_new("float", f"{kind}_{array.name}", array) for kind in ("gained", "lost"))
+            if array.type in REAL:
+                yield _new(error_type(array), f"{APART}_{array.name}", array)
+            yield _new("unsigned char", f"{GROUPS}_{array.name}", array)
             if array.name in self._ended:
                 yield from (_new(array.type, f"{name}{array.name}", array) for name in (_LOW, _HIGH))
 
     def runs(self, call: str) -> Iterator[str]:
-        """Yield the lines of `main` that run and write the files `least_NAME` and `most_NAME`; `call`: the function."""
-        most = "ANTUNE_WAYS" if any(a.type not in REAL for a in self.program.outputs) else "ANTUNE_FEW_WAYS"
+        """Yield the lines of `main` that run and write what `bounds_of` reads; `call`: the function."""
+        outputs = self.program.outputs
         yield "int antune_ways = 0;"
-        yield f"while (antune_another(antune_ways, {most})) {{"
+        yield "while (antune_another(antune_ways)) {"
         yield f"  {call};"
-        yield from (f"  if (!antune_ways) ANTUNE_EQUAL({a.name}, least_{a.name}, {a.elements} * sizeof({a.type}));"
-                    for a in self.program.outputs)
-        for a in self.program.outputs:
-            low, high = self.ends_of(a) or (a.name, a.name)
-            number = TO_FLOAT if a.type == "half" else ""
-            yield f"  ANTUNE_WIDEN({number}, {low}, {high}, least_{a.name}, most_{a.name}, {a.elements});"
+        yield from (f"  if (!antune_ways) ANTUNE_EQUAL({a.name}, plain_{a.name}, {a.elements} * sizeof({a.type}));"
+                    for a in outputs)
+        yield from (f"  {line}" for a in outputs for line in self._gathered(a))
         yield "  antune_ways++;"
         yield "}"
         yield "if (antune_undecided_first && antune_ways < ANTUNE_LEAST_WAYS)"
         yield f'  antune_write("{FEW}", &antune_ways, 1, sizeof antune_ways);'
-        for a in self.program.outputs:  # real numbers differ only if answers were undecided
-            yield f"if (antune_ways > {int(a.type in REAL)}) {{"
-            yield from (f'  antune_write("{end}_{a.name}", {end}_{a.name}, {a.elements}, sizeof({a.type}));'
-                        for end in ENDS)
-            yield "}"
+        for a in outputs:  # real numbers differ only if answers were undecided
+            yield from _written(f"antune_ways > {int(a.type in REAL)}",
+                                [(f"{end}_{a.name}", f"{end}_{a.name}", a.type) for end in ENDS], a)
+            if a.type in REAL:
+                yield from _written("antune_ways", [(f"{APART}_{a.name}", f"{APART}_{a.name}", error_type(a))], a)
+            yield f"antune_balance(gained_{a.name}, lost_{a.name}, {a.elements});"
+            yield from _written("antune_grouped",
+                                [(f"{BALANCED}_{a.name}", f"gained_{a.name}", "float"),
+                                 (f"{GROUPS}_{a.name}", f"{GROUPS}_{a.name}", "unsigned char")], a)
+
+    def _gathered(self, a: Array) -> Iterator[str]:
+        """Yield the lines that gather what a way gives for an output."""
+        low, high = self.ends_of(a) or (a.name, a.name)
+        number, name = TO_FLOAT if a.type == "half" else "", a.name
+        yield f"ANTUNE_WIDEN({number}, {low}, {high}, plain_{name}, least_{name}, most_{name}, {a.elements});"
+        sums = f"gained_{name}, lost_{name}, {GROUPS}_{name}"
+        yield f"ANTUNE_GROUPED({number}, {name}, plain_{name}, {sums}, {a.elements});"
+        if a.type in REAL:
+            yield f"ANTUNE_APART({error_type(a)}, {number}, {name}, {_ERRORS}{name}, {APART}_{name}, {a.elements});"
 
     @property
     def arrays(self) -> Iterator[tuple[str, str]]:
         """The types and names of further arrays of the function."""
-        yield from (("float", _ERRORS + a.name) for a in self._with_errors if not _is_local(a))
+        yield from ((error_type(a), _ERRORS + a.name) for a in self._with_errors if not _is_local(a))
         yield from ((a.type, begin + a.name) for a in self.program.outputs if a.name in self._ended
                     for begin in (_LOW, _HIGH))
 
     @property
     def errors(self) -> Iterator[tuple[str, int]]:
-        """The names and sizes of the arrays of errors."""
-        yield from ((_ERRORS + a.name, a.elements) for a in self._with_errors if not _is_local(a))
+        """The names of the arrays of errors, and their sizes in bytes."""
+        yield from ((_ERRORS + a.name, a.elements * ELEMENT_BYTES[error_type(a)]) for a in self._with_errors
+                    if not _is_local(a))
 
     def ends_of(self, array: Array) -> tuple[str, ...]:
         """Return the names of the arrays with the ends of an array's values in one run."""
@@ -95,7 +118,7 @@ class Jumps:
     @property
     def scalars(self) -> Iterator[tuple[str, str]]:
         """The types and names of further variables of the function."""
-        yield from (("float", _ERRORS + a.name) for a in self._with_errors if _is_local(a))
+        yield from ((error_type(a), _ERRORS + a.name) for a in self._with_errors if _is_local(a))
 
     def statement(self, instance: Instance) -> Iterator[str]:
         """Yield a statement with error bounds."""
@@ -131,7 +154,7 @@ class Jumps:
             self._store_ended(bounds, place, bounds.of(number), kind)
             return
         found = bounds.of(value)
-        if found.kind in FLOATING:
+        if found.kind in REAL:
             found = bounds.cut(found, kind)
         bounds.lines.append(f"{text} {op}= {bounds.text(found.expr)};")
         if target.array in self._ended:
@@ -150,7 +173,7 @@ class Jumps:
                                 f"{reach.name} > 0 ? ({kind}){end} : ({kind}){number.name};")
 
     def _converts(self, target: str, value: Expr) -> bool:
-        return self._types[target] not in REAL and c_type(value, self._types) in FLOATING
+        return self._types[target] not in REAL and c_type(value, self._types) in REAL
 
     @cached_property
     def _types(self) -> dict[str, str]:
@@ -180,6 +203,13 @@ def _is_local(array: Array) -> bool:
     return not array.extents and array.role == "temp"
 
 
+def _written(condition: str, files: Sequence[tuple[str, str, str]], array: Array) -> Iterator[str]:
+    """Yield the lines that write files: their names, arrays and types."""
+    yield f"if ({condition}) {{"
+    yield from (f'  antune_write("{file}", {data}, {array.elements}, sizeof({kind}));' for file, data, kind in files)
+    yield "}"
+
+
 def _new(kind: str, name: str, array: Array) -> str:
     return f"{kind} *{name} = antune_new({array.elements}, sizeof({kind}));"
 
@@ -194,7 +224,7 @@ def _guarded(bounds: ErrorBounds, guard: Expr) -> Sequence[str]:
 
 def _variable(bounds: ErrorBounds, value: Bounded, kind: str) -> Bounded:
     """Return a let's value in a variable of the let's type."""
-    if value.kind in FLOATING and kind not in REAL:
+    if value.kind in REAL and kind not in REAL:
         value = bounds.cut(value, kind)
     name = bounds.number(bounds.text(value.expr), kind)
     if value.kind == "double" and kind == "float":

@@ -1,5 +1,6 @@
 /* What a pipeline as sequential C needs around it: files, times, rounding modes. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,10 +50,14 @@ static void antune_read(const char *name, void *data, size_t count, size_t size)
   fclose(file);
 }
 
+static void antune_unwritten(const char *name) {
+  fprintf(stderr, "error: %s cannot be written: %s\n", name, strerror(errno));
+  exit(1);
+}
+
 static void antune_write(const char *name, const void *data, size_t count, size_t size) {
   FILE *file = fopen(name, "wb");
-  if (!file || fwrite(data, size, count, file) != count) antune_fail(name);
-  if (fclose(file)) antune_fail(name);
+  if (!file || fwrite(data, size, count, file) != count || fclose(file)) antune_unwritten(name);
 }
 
 /* Changes inputs by one unit in the last place. */
@@ -67,7 +72,7 @@ static void antune_nudge_double(double *data, size_t count) {
 /* The first run warms up; its time counts only where it takes so long that there is no other. */
 #define ANTUNE_TIMED(call) do { \
     FILE *antune_times = fopen("times", "w"); \
-    if (!antune_times) antune_fail("times"); \
+    if (!antune_times) antune_unwritten("times"); \
     double antune_all = 0; \
     for (int antune_k = 0; antune_k <= ANTUNE_REPEATS && (antune_k < 2 || antune_all < ANTUNE_LEAST_MS); antune_k++) { \
       const double antune_start = antune_now(); \
@@ -78,7 +83,7 @@ static void antune_nudge_double(double *data, size_t count) {
       antune_all += antune_k ? antune_ms : 0; \
       if (antune_ms > ANTUNE_MOST_MS) break; \
     } \
-    fclose(antune_times); \
+    if (fclose(antune_times)) antune_unwritten("times"); \
   } while (0)
 
 /* Runs with another rounding; false when that would take too long. */

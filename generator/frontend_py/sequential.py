@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.arithmetic import FLOATING, REAL
+from generator.arithmetic import FLOATING, REAL, TO_FLOAT, TO_HALF
 from generator.capture.baselines import no_native
 from generator.capture.build import (
     PLAIN,
@@ -32,19 +32,20 @@ from generator.capture.build import (
     system_compiler,
 )
 from generator.capture.execute import execute
+from generator.chains import longest_chain
 from generator.emit.cstyle import Printer, plain_call
 from generator.emit.half import half_functions
 from generator.errors import InputError
 from generator.expr import Expr
 from generator.frontend_py.error_bounds import LOOP
-from generator.frontend_py.jumps import ENDS, FEW, Jumps
+from generator.frontend_py.jumps import APART, BALANCED, ENDS, FEW, GROUPS, Jumps, error_type
 from generator.frontend_py.jumps import HEAD as JUMPS_HEAD
 from generator.linear import substitute
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Baseline
 from generator.program import NUMPY_TYPES, Array, Program
-from generator.rounding import rounding_tolerance
+from generator.rounding import Bounds, rounding_tolerance
 from generator.scratch import scratch_folder
 
 Statements: TypeAlias = Callable[[Instance], Iterator[str]]
@@ -83,7 +84,7 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
     Without `baselines` there is a single fast build, whose times are not used.
 
     Raises:
-        InputError: there is no compiler, or the program takes more than `limit_s` seconds.
+        InputError: there is no compiler, the program takes more than `limit_s` seconds, or files cannot be written.
     """
     compiler = system_compiler()
     builds = [(*(PLAIN if baselines else UNTIMED).level, *FLAGS)]
@@ -93,13 +94,13 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         file = folder / "pipeline.c"
         file.write_text(c_program(program), encoding="utf-8")
         for array in _given(program):
-            np.ascontiguousarray(inputs[array.name]).tofile(folder / f"in_{array.name}")
+            put_data(folder, f"in_{array.name}", inputs[array.name])
         objects = [ObjectFile(Unit(file), flags, folder / f"pipeline{number}.o") for number, flags in enumerate(builds)]
         made = [_Made(*one) for one in zip(objects, compile_at_once(compiler, objects, limit_s), strict=True)]
         times, failure = _results(compiler, made[0], limit_s, program)
-        outputs = {a.name: result_of(folder, "out", a) for a in program.outputs}
+        outputs = {a.name: _result_of(folder, "out", a, a.type) for a in program.outputs}
         rounding = {a.name: found for a in program.outputs if failure is None
-                    if (found := _rounding(folder, a, outputs[a.name])) is not None}
+                    if (found := _rounding(folder, a, outputs[a.name], longest_chain(program))) is not None}
         warnings = _unknown(folder, program, times, failure)
         plain = Sequential(outputs, times, rounding, _words(compiler, builds[0]), (), warnings)
         return _timed(compiler, made[1:], native, limit_s, plain) if baselines else plain
@@ -123,12 +124,25 @@ def _results(compiler: Compiler, made: _Made, limit_s: float,
     try:
         return _run(compiler, made, limit_s), None
     except RunFailed as error:
-        if all((folder / f"out_{a.name}").exists() for a in program.outputs):
+        if all(_complete(folder / f"out_{a.name}", a) for a in program.outputs):
             return _times(folder), error
         raise InputError(
             f"{program.file}: the pipeline as sequential C cannot be run: {error} (where it takes too long, "
             f"choose a smaller size)"
         ) from None
+
+
+def _complete(file: Path, array: Array) -> bool:
+    return file.exists() and file.stat().st_size == array.bytes
+
+
+def put_data(folder: Path, name: str, values: NDArray[Any]) -> None:
+    """Write the elements of an array to a file. Raises InputError if there is no room."""
+    try:
+        (folder / name).write_bytes(np.ascontiguousarray(values).tobytes())
+    except OSError as error:
+        raise InputError(f"{folder / name} cannot be written: {error.strerror}; free disk space, or set TMPDIR to a "
+                         "folder on another disk") from None
 
 
 def _run(compiler: Compiler, made: _Made, limit_s: float) -> tuple[float, ...]:
@@ -177,8 +191,9 @@ def c_program(program: Program) -> str:
     plain = [f"{a.type} {a.name};" for a in program.arrays if a not in arrays]
     body = [*plain, *stages(loops, printer, partial(_statement, program, printer), False)]
     parameters = [f"{'const ' if a.role == 'in' else ''}{a.type} *restrict {a.name}" for a in arrays]
-    head = HEAD_OF_ALL.read_text(encoding="utf-8") + (_HALVES if any(a.type == "half" for a in program.arrays) else "")
-    text = [head, function("antune_pipeline", parameters, body)]
+    text = [function("antune_pipeline", parameters, body)]
+    halves = any(a.type == "half" for a in program.arrays) or TO_HALF in text[0] or TO_FLOAT in text[0]
+    text = [HEAD_OF_ALL.read_text(encoding="utf-8") + (_HALVES if halves else ""), *text]
     if jumps.found:
         local = [f"{kind} {name};" for kind, name in jumps.scalars]
         bounded = [*plain, *local, *stages(loops, printer, jumps.statement, True)]
@@ -286,11 +301,21 @@ def _statement(program: Program, printer: Printer, instance: Instance) -> Iterat
         yield "}"
 
 
-def result_of(folder: Path, kind: str, array: Array) -> NDArray[Any]:
-    """Return what a program wrote of an array."""
-    return np.fromfile(folder / f"{kind}_{array.name}", NUMPY_TYPES[array.type], prod(array.extents)).reshape(
+def _result_of(folder: Path, kind: str, array: Array, element: str) -> NDArray[Any]:
+    """Return what a program wrote of an array; `element`: the C type."""
+    return np.fromfile(folder / f"{kind}_{array.name}", NUMPY_TYPES[element], prod(array.extents)).reshape(
         array.extents
     )
+
+
+def bounds_of(folder: Path, array: Array) -> Bounds:
+    """Return what runs with error bounds wrote of an array."""
+    def found(kind: str, element: str) -> NDArray[Any] | None:
+        return _result_of(folder, kind, array, element) if (folder / f"{kind}_{array.name}").exists() else None
+
+    ends = (found(kind, array.type) for kind in ENDS)
+    return Bounds(tuple(end for end in ends if end is not None), found(BALANCED, "float"),
+                  found(GROUPS, "unsigned char"), found(APART, error_type(array)))
 
 
 def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure: RunFailed | None) -> tuple[str, ...]:
@@ -303,14 +328,15 @@ def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure:
     return (f"{unmeasured}: all results must meet the usual tolerance",)
 
 
-def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:
+def _rounding(folder: Path, array: Array, result: NDArray[Any], length: int) -> NDArray[Any] | None:
     """Return the differences that rounding errors explain; None if the usual tolerance suffices or nothing is known."""
-    rounded, ends = ([result_of(folder, kind, array) for kind in kinds if (folder / f"{kind}_{array.name}").exists()]
-                     for kinds in (_ROUNDED, ENDS))
+    rounded = [_result_of(folder, kind, array, array.type) for kind in _ROUNDED
+               if (folder / f"{kind}_{array.name}").exists()]
     if len(rounded) < len(_ROUNDED):
         return None
-    if array.type in REAL and all(np.array_equal(end, result) for end in ends):
-        ends = []
-    if ends and array.type not in REAL and (folder / FEW).exists():
-        ends += rounded  # they show some of the other answers
-    return rounding_tolerance(array.type, result, [(rounded[0], rounded[1]), (rounded[2], rounded[3])], ends)
+    bounds = bounds_of(folder, array)
+    if array.type in REAL and all(np.array_equal(end, result) for end in bounds.ends):
+        bounds = replace(bounds, ends=())
+    if bounds.ends and array.type not in REAL and (folder / FEW).exists():  # they show some of the other answers
+        bounds = replace(bounds, ends=(*bounds.ends, *rounded))
+    return rounding_tolerance(array.type, result, [(rounded[0], rounded[1]), (rounded[2], rounded[3])], bounds, length)

@@ -17,7 +17,7 @@ from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.problem import load_reference, save_reference
 from generator.reading import read_problem
-from generator.rounding import relative_tolerance, rounding_note, rounding_tolerance, scale, undetermined
+from generator.rounding import Bounds, relative_tolerance, rounding_note, rounding_tolerance, scale, undetermined
 from runners.check import compare
 from tests.support.suite import SUITE
 
@@ -280,8 +280,41 @@ def test_no_tolerance_where_none_of_the_elements_needs_one(noise: list[float], s
     result[3] = 1.0
     up, down, up_too, down_too = (result + step * np.array(noise[6 * k:6 * k + 6]) for k in range(4))
     pairs = [(up, down), (up_too, down_too)]
-    by_element = rounding_tolerance("double", result, pairs, mixed=[result])  # goes through all elements
+    by_element = rounding_tolerance("double", result, pairs, Bounds((result,)))  # goes through all elements
     found = rounding_tolerance("double", result, pairs)
     assert (found is None) == (by_element is None)
     if found is not None and by_element is not None:
         np.testing.assert_array_equal(found, by_element)
+
+
+def test_a_run_that_jumps_where_all_answers_are_decided() -> None:
+    """Rounded up, a long sum can cross a limit that no other program's sum reaches."""
+    result = np.ones(40)
+    up = result + 1e-13
+    up[20] = 5.0
+    pairs = [(up, result - 1e-13), (result, result)]
+    assert rounding_tolerance("double", result, pairs, Bounds(apart=np.full(40, 4e-13))) is None
+    assert rounding_tolerance("double", result, pairs) is not None
+
+
+def test_a_bound_of_errors_allows_for_sums_whose_errors_have_one_sign() -> None:
+    """A sum of equal numbers: errors in one direction grow like their number."""
+    terms = np.full(2**20, 0.1, np.float32)
+    result = np.cumsum(terms, dtype=np.float32)[-1:]
+    runs = [result + np.float32(sign) for sign in (900, -700, 850, -650)]
+    apart = 32 * 2.0**-24 * np.sqrt(np.sum(np.cumsum(terms, dtype=np.float64) ** 2)).reshape(1)
+    allowed = rounding_tolerance("float", result, [(runs[0], runs[1]), (runs[2], runs[3])], Bounds(apart=apart), 2**20)
+    error = abs(float(result[0]) - terms.sum(dtype=np.float64))
+    assert apart[0] < error and allowed is not None and allowed[0] > error
+
+
+@given(st.lists(st.floats(-4, 4).map(float), min_size=1, max_size=8), st.integers(0, 255))
+@settings(max_examples=100)
+def test_jumps_that_add_up_are_covered(jumps: list[float], chosen: int) -> None:
+    """Runs: all up, all down, and one group at a time; any combination is within the tolerance."""
+    up, down = (sum(jump for jump in jumps[side::2]) for side in (0, 1))
+    gained, lost = sum(max(jump, 0) for jump in jumps), sum(max(-jump, 0) for jump in jumps)
+    values = [0.0, up, down, *jumps]
+    bounds = Bounds((np.array([min(values)]), np.array([max(values)])), np.array([min(gained, lost)]))
+    got = sum(jump for k, jump in enumerate(jumps) if chosen >> k & 1)
+    assert abs(got) <= rounding.from_other_answers(np.zeros(1), bounds)[0] * (1 + 1e-9) + 1e-12

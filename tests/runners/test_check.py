@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from generator.chains import longest_chain
 from generator.program import Array, Program
 from generator.rounding import relative_tolerance
-from runners.check import compare, longest_chain
+from runners.check import compare
 from runners.data import garbage, initial_values, scalar_arguments
 from tests.support.runners import scale_problem, scale_program
 

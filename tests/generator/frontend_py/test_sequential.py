@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from antune import halide as hl
+from generator.errors import InputError
 from generator.frontend_c.preprocess import find_compiler
+from generator.frontend_py import sequential
 from generator.frontend_py.problem import program_of
 from generator.frontend_py.sequential import c_program, run_sequential
 
@@ -26,3 +30,27 @@ def test_nested_minima_do_not_double_the_text_that_a_compiler_reads() -> None:
                               capture_output=True, text=True, check=True).stdout
     assert max(map(len, expanded.splitlines())) < 10_000
     assert run_sequential(program, {}).outputs["nested"].tolist() == np.asarray(func.realize([8])).tolist()
+
+
+FULL = """\
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#define fwrite(data, size, count, file) (fwrite(data, size, (count) / 2, file), errno = ENOSPC, (size_t)0)
+"""
+
+
+def test_a_disk_that_fills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = tmp_path / "head.h"
+    changed.write_text(FULL + sequential.HEAD_OF_ALL.read_text())
+    func = hl.Func("ramp")
+    func[x] = hl.f32(x)
+    program = program_of([func], [8])
+    monkeypatch.setattr(sequential, "HEAD_OF_ALL", changed)
+    with pytest.raises(InputError, match="out_ramp cannot be written: No space left on device"):
+        run_sequential(program, {})
+
+
+def test_inputs_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be written: .*; free disk space"):
+        sequential.put_data(tmp_path / "missing", "in_image", np.zeros(3))
