@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,8 +23,9 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.schedule import Schedule
 from generator.target import Dialect, Target
-from tests.support.interpreter import Device
+from tests.support.interpreter import Device, run_original
 from tests.support.memory import Memory
+from tests.support.programs import program_of, scop
 
 TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, True, sub_group=32)
 
@@ -44,6 +46,19 @@ def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
     device = Device(program.with_arrays(variant.scratch), own, rng)
     device.run(variant.host, {})
     return device.memory
+
+
+def check_plan(program: Program, plan: Plan, target: Target = TARGET, seeds: int = 1) -> None:
+    """The kernels of a plan compute what the original program does, in each of `seeds` orders of their threads."""
+    right = run_original(program).global_values(program)
+    for seed in range(seeds):
+        assert run_plan(program, plan, np.random.default_rng(seed), target=target).global_values(program) == right
+
+
+def planned(text: str, declared: str, kernel: KernelPlan) -> tuple[Program, Plan]:
+    """Return the program of loops, and the plan with `kernel` for all its statements."""
+    program = program_of(scop(text, declared))
+    return program, Plan(ScheduleChoice(), (replace(kernel, statements=tuple(s.name for s in program.statements)),))
 
 
 def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from generator.capture import Captured, capture
 from generator.errors import InputError
-from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation, Invocation
+from tests.support.captures import run
 
 GEMM = """\
 static void gemm(int n, int m, double alpha, double C[n][m], double A[n][n], double B[n][m]) {
@@ -26,14 +24,6 @@ static void gemm(int n, int m, double alpha, double C[n][m], double A[n][n], dou
 
 
 RANDOM = Compilation(invocation=Invocation(random_inputs=True))
-
-
-def run(tmp_path: Path, text: str, overrides: Mapping[str, int] | None = None, seed: int = 1,
-        compilation: Compilation | None = None, needed: Mapping[str, tuple[int, ...]] | None = None) -> Captured:
-    file = tmp_path / "user.c"
-    file.write_text(text)
-    source = read_scop(file, compilation or Compilation())
-    return capture(source, overrides or {}, lambda *_: needed or {}, seed=seed, limit_s=30)
 
 
 def test_arguments_get_sizes_and_seeded_values(tmp_path: Path) -> None:

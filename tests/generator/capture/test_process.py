@@ -7,47 +7,17 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from generator.capture import Captured, capture
+from generator.capture import capture
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
-
-AXPY = """\
-#include <stdio.h>
-#define N 11
-double x[N], y[N];
-static void axpy(int n, double alpha) {
-  int i;
-#pragma scop
-  for (i = 0; i < n; i++)
-    y[i] += alpha * x[i];
-#pragma endscop
-}
-int main(void) {
-  int i;
-  for (i = 0; i < N; i++) { x[i] = i; y[i] = 100; }
-  printf("noise on stdout\\n");
-  fprintf(stderr, "noise on stderr at line %d of %s\\n", __LINE__, __FILE__);
-  axpy(N - 1, 0.5);
-  axpy(N, 2);
-  return 3;
-}
-"""
-
-
-def run(tmp_path: Path, text: str, compilation: Compilation | None = None, limit_s: float = 60,
-        needed: Mapping[str, tuple[int, ...]] | None = None) -> Captured:
-    file = tmp_path / "user.c"
-    file.write_text(text)
-    source = read_scop(file, compilation or Compilation())
-    return capture(source, {}, lambda *_: needed or {}, seed=1, limit_s=limit_s)
+from tests.support.captures import AXPY, run
 
 
 def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +79,7 @@ def test_libraries_and_old_language_standards(tmp_path: Path) -> None:
         "#define N", "double extra(void);\n#define N"
     )
     flags = ("-std=c90", "-Werror", "-Wall", "-L", str(tmp_path), "-lextra")
-    captured = run(tmp_path, text, Compilation(cflags=flags))
+    captured = run(tmp_path, text, compilation=Compilation(cflags=flags))
     assert captured.reference.warnings == () and captured.reference.inputs["alpha"] == 4
 
 

@@ -8,41 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generator.capture import Captured, capture
+from generator.capture import capture
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
+from tests.support.captures import AXPY, run
 from tests.support.slow import few
-
-AXPY = """\
-#include <stdio.h>
-#define N 11
-double x[N], y[N];
-static void axpy(int n, double alpha) {
-  int i;
-#pragma scop
-  for (i = 0; i < n; i++)
-    y[i] += alpha * x[i];
-#pragma endscop
-}
-int main(void) {
-  int i;
-  for (i = 0; i < N; i++) { x[i] = i; y[i] = 100; }
-  printf("noise on stdout\\n");
-  fprintf(stderr, "noise on stderr at line %d of %s\\n", __LINE__, __FILE__);
-  axpy(N - 1, 0.5);
-  axpy(N, 2);
-  return 3;
-}
-"""
-
-
-def run(tmp_path: Path, text: str, compilation: Compilation | None = None, limit_s: float = 60,
-        needed: Mapping[str, tuple[int, ...]] | None = None) -> Captured:
-    file = tmp_path / "user.c"
-    file.write_text(text)
-    source = read_scop(file, compilation or Compilation())
-    return capture(source, {}, lambda *_: needed or {}, seed=1, limit_s=limit_s)
 
 
 def test_global_arrays_and_scalars_of_the_first_arrival(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -214,7 +185,7 @@ int main(void) {
 """
     compilation = Compilation(include_dirs=(str(tmp_path / "inc"),), defines=("SIZE=5",), cflags=("-std=gnu11",),
                               sources=(str(tmp_path / "named.c"),))
-    captured = run(tmp_path, text, compilation)
+    captured = run(tmp_path, text, compilation=compilation)
     assert captured.reference.warnings == () and captured.reference.origin == "capture"
     np.testing.assert_array_equal(captured.reference.outputs["a"], np.full(5, 2015.0))
     assert "-DSIZE=5" in captured.reference.compiler
@@ -230,7 +201,7 @@ void f(int n, double *a) {
 #pragma endscop
 }
 """
-    captured = run(tmp_path, text, Compilation(sources=(str(tmp_path / "driver.c"),)), needed={"a": (4,)})
+    captured = run(tmp_path, text, compilation=Compilation(sources=(str(tmp_path / "driver.c"),)), needed={"a": (4,)})
     assert captured.reference.origin == "capture"
     np.testing.assert_array_equal(captured.reference.outputs["a"], [2, 4, 6, 8])
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from generator.nest import Barrier, Declare, Node, walk
-from generator.plan import KernelPlan, Plan
-from generator.schedules.choice import ScheduleChoice
-from tests.support.interpreter import run_original
-from tests.support.plans import lowered_kernels, run_plan
-from tests.support.programs import program_of, scop
+from generator.plan import KernelPlan
+from tests.support.plans import check_plan, lowered_kernels, planned
 from tests.support.slow import few
 
 PRODUCT = "for (i = 0; i < 8; i++) for (j = 0; j < 12; j++) for (k = 0; k < {n}; k++) A[i][j] += B[i][k] * C[k][j];"
@@ -22,12 +18,8 @@ TILES = KernelPlan((), (4, 8), (2, 4), shared=True, inner_tile=4, ahead=True)
 
 def body(text: str, kernel: KernelPlan) -> tuple[Node, ...]:
     """The only kernel of a program by a plan, which computes what the original does, without a race."""
-    program = program_of(scop(text, DECLARED))
-    names = tuple(statement.name for statement in program.statements)
-    plan = Plan(ScheduleChoice(), (replace(kernel, statements=names),))
-    right = run_original(program).global_values(program)
-    for seed in range(2):
-        assert run_plan(program, plan, np.random.default_rng(seed)).global_values(program) == right
+    program, plan = planned(text, DECLARED, kernel)
+    check_plan(program, plan, seeds=2)
     [lowered] = lowered_kernels(program, plan)
     return lowered.body
 

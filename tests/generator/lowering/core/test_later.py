@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from antune import halide as hl
@@ -26,8 +25,7 @@ from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import found_in
 from tests.support.gpu_plans import gpu_plans
-from tests.support.interpreter import run_original
-from tests.support.plans import lowered_kernels, run_plan
+from tests.support.plans import check_plan, lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, problem
@@ -51,9 +49,7 @@ def test_products(n: int, kind: str) -> None:
     """Elements of two bytes are held in registers, unless several go at once."""
     program = program_of(scop(PRODUCT.format(n=n), f"{kind} A[8][12], B[8][20], C[20][12];"))
     plan = plan_of(replace(TILES, statements=("S0",)))
-    right = run_original(program).global_values(program)
-    for seed in range(2):
-        assert run_plan(program, plan, np.random.default_rng(seed), target=HOPPER).global_values(program) == right
+    check_plan(program, plan, HOPPER, 2)
     [kernel] = lowered_kernels(program, plan)
     later = [node for node in walk(kernel.body) if isinstance(node, Assign) and node.later]
     barriers = [node for node in walk(kernel.body) if isinstance(node, Barrier)]
@@ -70,8 +66,7 @@ def test_copies_ahead_of_partial_tiles_have_no_conditions(later: bool) -> None:
     loops = "for (i = 0; i < 10; i++) for (j = 0; j < 13; j++) for (k = 0; k < 10; k++)"
     program = program_of(scop(f"{loops} A[i][j] += B[i][k] * C[k + j][j];", "float A[10][13], B[10][10], C[22][13];"))
     plan = plan_of(replace(TILES, statements=("S0",), asynchronous=later))
-    right = run_original(program).global_values(program)
-    assert run_plan(program, plan, np.random.default_rng(0), target=HOPPER).global_values(program) == right
+    check_plan(program, plan, HOPPER)
     lines = [line for line in lower(program, plan, HOPPER).source.splitlines() if "shared" in line or "if (" in line]
     assert any("&B[min(" in line or "= B[min(" in line for line in lines)
     assert not any(f"< {extent}" in line for line in lines for extent in (10, 13, 22))
@@ -110,10 +105,9 @@ def test_copies_go_on_beside_stages_of_the_whole_tile() -> None:
     out[x, y] = hl.f32(0)
     out[x, y] += one[x, y] * image[x + r, y] * weights[r, x]
     program, stages = pipeline_of([out], [16, 8]), Stages((("one", "block"),))
-    right = run_original(program).global_values(program)
     for whole in ((), ("one",)):
         plan = Plan(stages, (replace(TILES, statements=("S0", "S1", "S2"), whole=whole),))
-        assert run_plan(program, plan, np.random.default_rng(0), target=HOPPER).global_values(program) == right
+        check_plan(program, plan, HOPPER)
         source = lower(program, plan, HOPPER).source
         assert ("antune_copy" in source) == bool(whole)
         assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)

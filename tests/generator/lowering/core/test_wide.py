@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
@@ -14,8 +13,7 @@ from generator.lowering.analysis.facts import kernel_facts
 from generator.nest import Assign, For, walk
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
-from tests.support.interpreter import run_original
-from tests.support.plans import TARGET, lowered_kernels, run_plan
+from tests.support.plans import TARGET, check_plan, lowered_kernels, planned
 from tests.support.programs import program_of, scop
 
 ROWS = "for (i = 0; i < 8; i++) for (j = 0; j < 16; j++) "
@@ -26,12 +24,8 @@ DECLARED = "float A[8][16], B[8][16], D[8][18], s[8], t[16]; double W[8][16]; un
 
 def accesses(text: str, kernel: KernelPlan, declared: str = DECLARED) -> list[tuple[int, str, str]]:
     """The vector accesses of a program by a plan (elements, target, source), which computes what the original does."""
-    program = program_of(scop(text, declared))
-    names = tuple(statement.name for statement in program.statements)
-    plan = Plan(ScheduleChoice(), (replace(kernel, statements=names),))
-    right = run_original(program).global_values(program)
-    for seed in range(2):
-        assert run_plan(program, plan, np.random.default_rng(seed)).global_values(program) == right
+    program, plan = planned(text, declared, kernel)
+    check_plan(program, plan, seeds=2)
     [lowered] = lowered_kernels(program, plan)
     kernel_facts(program, plan, TARGET)
     return [(node.wide.lanes, node.target.array, node.value.array)
