@@ -15,7 +15,6 @@ from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.bounded import with_bounds
 from generator.frontend_py.load import built
 from generator.frontend_py.problem import pipeline_problem, pipeline_program
 from generator.polyhedral.dependences.delinearize import left_flat
@@ -26,6 +25,7 @@ from generator.rounding import rounding_note
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
+from generator.sequential.bounded import with_bounds
 from generator.templates.building import Tunable
 from generator.templates.t1 import read_t1_problem
 

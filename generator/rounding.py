@@ -102,7 +102,7 @@ def _usual(numbers: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What runs with error bounds found for an array (`frontend_py/jumps.py`).
+    """What runs with error bounds found for an array (`sequential/jumps.py`).
 
     `ends`: the least and the greatest results that other answers give where rounding decides the answer (a number is
     truncated or compared); none if all answers are decided. `balanced`: other answers are given in groups; the lesser

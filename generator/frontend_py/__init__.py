@@ -9,8 +9,8 @@ Users write `from antune import halide as hl`. Read in this order: `types.py`, `
 `collect.py` (its Funcs in order), `sizes.py` and `bounds.py` (the needed coordinates, with `intervals.py` and
 `func_ranges.py` for data-dependent ones), `operators.py`, `notes.py` and `interpret.py` (its results), `realize.py`,
 `values.py` (equivalent C expressions), `lower.py` (statements and arrays), `show.py` (text). `load.py` runs the user's
-file, `sequential.py` prints a Program as C for timing, `error_bounds.py` and `jumps.py` with bounds on rounding errors
-(`bounded.py`: also those of C programs).
+file, `problem.py` adds data and expected results.
 
-May import `generator.polyhedral` (boxes and affine accesses) and the value types of `generator`.
+May import `generator.polyhedral` (boxes and affine accesses), `generator.sequential` (expected results) and the value
+types of `generator`.
 """

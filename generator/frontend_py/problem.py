@@ -17,12 +17,12 @@ from generator.frontend_py.interpret import interpret
 from generator.frontend_py.load import BUILD, SIZES, Built, built, outputs_of
 from generator.frontend_py.lower import lower
 from generator.frontend_py.realize import bounds_of
-from generator.frontend_py.sequential import Sequential, run_sequential
 from generator.frontend_py.types import Type
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem, Reference
 from generator.program import Program
 from generator.rounding import differing, rounding_note
+from generator.sequential.pipeline import Sequential, run_sequential
 
 _DARKEST = 1 / 64  # random images have no black pixels, because pipelines often divide by them
 

@@ -14,7 +14,6 @@ from experiments.values.program_json import from_json, to_json
 from generator.errors import InputError
 from generator.expr import Binary, Expr, Int, Load, Name, Select, parts
 from generator.frontend_py.problem import program_of
-from generator.frontend_py.sequential import c_program
 from generator.frontend_py.types import Type
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
@@ -22,6 +21,7 @@ from generator.polyhedral.dependences.inside import unproven
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
+from generator.sequential.pipeline import c_program
 from generator.sharing import TooLong, shared
 from generator.target import Target
 from tests.support.graphs import REAL, Step, computed, expression, graphs

@@ -17,9 +17,9 @@ from generator.frontend_py.functions import acosh, asinh, atanh, erf, is_finite,
 from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero, rounding_shift_right
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.problem import program_of
-from generator.frontend_py.sequential import run_sequential
 from generator.frontend_py.sizes import Sizes
 from generator.frontend_py.types import Type, promoted
+from generator.sequential.pipeline import run_sequential
 from tests.support.slow import few
 
 INTEGERS = [hl.Int(b) for b in (8, 16, 32)] + [hl.UInt(b) for b in (8, 16, 32)]

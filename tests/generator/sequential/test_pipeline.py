@@ -11,9 +11,9 @@ import pytest
 from antune import halide as hl
 from generator.errors import InputError
 from generator.frontend_c.preprocess import find_compiler
-from generator.frontend_py import sequential
 from generator.frontend_py.problem import program_of
-from generator.frontend_py.sequential import c_program, run_sequential
+from generator.sequential import pipeline as sequential
+from generator.sequential.pipeline import c_program, run_sequential
 
 x = hl.Var("x")
 

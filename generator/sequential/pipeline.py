@@ -37,9 +37,6 @@ from generator.emit.cstyle import Printer, plain_call
 from generator.emit.half import half_functions
 from generator.errors import InputError
 from generator.expr import Expr
-from generator.frontend_py.error_bounds import LOOP
-from generator.frontend_py.jumps import APART, BALANCED, ENDS, FEW, GROUPS, Jumps, error_type
-from generator.frontend_py.jumps import HEAD as JUMPS_HEAD
 from generator.linear import substitute
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.dependences.sequence import original_loops
@@ -47,6 +44,9 @@ from generator.problem import Baseline
 from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import Bounds, rounding_tolerance
 from generator.scratch import scratch_folder
+from generator.sequential.error_bounds import LOOP
+from generator.sequential.jumps import APART, BALANCED, ENDS, FEW, GROUPS, Jumps, error_type
+from generator.sequential.jumps import HEAD as JUMPS_HEAD
 
 Statements: TypeAlias = Callable[[Instance], Iterator[str]]
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from generator.arithmetic import FLOATING, REAL, TO_FLOAT, c_type, integer_limits
 from generator.emit.cstyle import Printer
 from generator.expr import Binary, Cast, Expr, Load, parts
-from generator.frontend_py.error_bounds import Bounded, ErrorBounds, is_jump
 from generator.linear import substitute
 from generator.nest import Instance
 from generator.program import ELEMENT_BYTES, Array, ElementType, Program
+from generator.sequential.error_bounds import Bounded, ErrorBounds, is_jump
 
 HEAD = Path(__file__).with_name("jumps.h")
 ENDS = ("least", "most")

@@ -16,14 +16,14 @@ from generator.capture.build import UNTIMED, ObjectFile, RunFailed, Unit, compil
 from generator.capture.execute import execute
 from generator.errors import IllegalPlan
 from generator.expr import Fold, parts
-from generator.frontend_py.error_bounds import LOOP
-from generator.frontend_py.jumps import HEAD, Jumps
-from generator.frontend_py.sequential import FLAGS, HEAD_OF_ALL, bounds_of, function, printer_of, put_data, stages
 from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Reference
 from generator.program import Array, Program
 from generator.rounding import from_other_answers
 from generator.scratch import scratch_folder
+from generator.sequential.error_bounds import LOOP
+from generator.sequential.jumps import HEAD, Jumps
+from generator.sequential.pipeline import FLAGS, HEAD_OF_ALL, bounds_of, function, printer_of, put_data, stages
 
 LIMIT_S = 60.0
 

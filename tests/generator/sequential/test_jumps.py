@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from antune import halide as hl
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from generator.capture.build import UNTIMED
-from generator.frontend_py import sequential
 from generator.frontend_py.func import Func
 from generator.frontend_py.load import built, outputs_of
 from generator.frontend_py.problem import program_of, read_pipeline
-from generator.frontend_py.sequential import Sequential, run_sequential
 from generator.program import Program
 from generator.rounding import relative_tolerance
+from generator.sequential import pipeline as sequential
+from generator.sequential.pipeline import Sequential, run_sequential
 from runners.check import compare
 
 x, y = hl.Var("x"), hl.Var("y")

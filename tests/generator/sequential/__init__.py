@@ -1,0 +1,1 @@
+"""Pipelines in Python: what they compute, what is refused."""
