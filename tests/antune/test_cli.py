@@ -229,6 +229,11 @@ def shown_on_a_terminal(columns: int, *words: str) -> str:
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
     child = subprocess.Popen([sys.executable, "-m", "antune.cli", *words], cwd=ROOT, stdout=end, env=environment)
+    return shown_by(child, terminal, end)
+
+
+def shown_by(child: subprocess.Popen[bytes], terminal: int, end: int) -> str:
+    """What a process, which must succeed, writes to the `end` of a terminal."""
     os.close(end)
     shown = b""
     with suppress(OSError):  # Linux: reading a terminal whose other end is closed
@@ -298,15 +303,7 @@ def test_ctrl_c_saves_and_exits_with_130(tmp_path: Path, run_antune: Antune) -> 
 
 def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
     terminal, end = pty.openpty()
-    child = start(tmp_path, end, 12)
-    os.close(end)
-    shown = b""
-    with suppress(OSError):  # Linux: reading a terminal whose other end is closed
-        while piece := os.read(terminal, 4096):
-            shown += piece
-    os.close(terminal)
-    assert child.wait(20) == 0
-    text = shown.decode()
+    text = shown_by(start(tmp_path, end, 12), terminal, end)
     assert "12/12" in text and " left" in text and "best plan" in text and "[4/12]" not in text
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.benchmarks.explorer_speed import TwoDimensional
 from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.room import has_few_threads
 from generator.decisions.shape import Shape
 from generator.decisions.size_lists import HOST, PAPER, WIDE, CandidateSizes, InnerTiles, smallest_inner
-from generator.decisions.thread_loops import Loops, ThreadLoop
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
@@ -33,78 +33,11 @@ from tests.support.slow import few
 GPU = Target("gpu", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
 
 
-@dataclass(frozen=True, slots=True)
-class FakeShape:
+class FakeShape(TwoDimensional):
     """A kernel whose shared copies are as large as its tile, 4 bytes a point."""
-
-    statements: tuple[str, ...]
-    extents: tuple[int, ...]
-    shareable: tuple[str, ...] = ("A",)
-    operated: tuple[str, ...] = ()
-    sequential: bool = True
-    kept: tuple[tuple[int, ...], ...] = ()
-    reduces: bool = False
-    coarse: bool = False
-    skewed: bool = False
-    computes: bool = False
-    launched: tuple[str, ...] = ()
-    privatizes: bool = False
-    timed: bool = False
-    walkable: bool = False
-    diagonals: tuple[int, ...] = ()
-    contraction: tuple[int, int] | None = None
-    apart: tuple[tuple[str, ...], ...] = ()
-    cuts: tuple[tuple[str, ...], ...] = ()
-    written: tuple[tuple[str, int], ...] = ()
-    depths: tuple[int, ...] = ()
-
-    def steps_on(self, target: Target) -> bool:
-        return self.sequential
-
-    def deeper(self, depth: int) -> FakeShape:
-        raise AssertionError(f"it has no loops in one another, but {depth} of them around copies are wanted")
-
-    def aligned(self, elements: int) -> FakeShape:
-        return self  # its copies are aligned
-
-    def without(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> tuple[FakeShape, int]:
-        raise AssertionError(f"it computes no stages, not {stages}")
-
-    def holding(self, whole: tuple[str, ...]) -> FakeShape:
-        raise AssertionError(f"it computes no stages, but {whole} are wanted")
-
-    def walking(self, rows: int) -> FakeShape:
-        raise AssertionError(f"nobody asked, but {rows} rows per step are wanted")
-
-    def along_diagonals(self) -> FakeShape:
-        raise AssertionError("it has no tiles")
-
-    def inner_diagonals(self, size: int) -> tuple[int, ...]:
-        raise AssertionError(f"it has no tiles, and none of {size} inside")
-
-    def on_tensor_cores(self) -> FakeShape:
-        raise AssertionError("it has no sums of products")
-
-    def ordered(self, order: tuple[int, ...]) -> FakeShape:
-        return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
-
-    def lane_room(
-        self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
-    ) -> None:
-        return
-
-    def loops(self, decided: Loops) -> tuple[ThreadLoop, ...]:
-        return ()
-
-    def inner_extents(self, filled: bool) -> tuple[int, ...]:
-        return ()
 
     def next_copies(self, inner_tile: InnerTiles, uncopied: tuple[str, ...]) -> tuple[int, ...]:
         return (4,)
-
-    def swizzlable(self, tile: tuple[int, ...], inner_tile: InnerTiles, vector: int,
-                   uncopied: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(array for array in self.shareable if array not in uncopied)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False,
@@ -181,7 +114,7 @@ def test_tiles_of_sums_in_registers_may_be_between_powers_of_two() -> None:
     assert all(tile & (tile - 1) == 0 for walk in random_walks(plain, 20) for tile in walk.plan.kernels[0].tile)
 
 
-def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, candidates: CandidateSizes) -> None:
+def check_sizes(kernel: KernelPlan, shape: TwoDimensional, target: Target, candidates: CandidateSizes) -> None:
     assert len(kernel.tile) == len(kernel.block) == len(shape.extents)
     assert math.prod(kernel.tile) <= candidates.max_points
     assert math.prod(kernel.block) <= target.max_threads

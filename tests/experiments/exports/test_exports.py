@@ -39,13 +39,6 @@ SLOW = ("durbin", "lu", "deriche", "gramschmidt", "nussinov")
 
 
 @pytest.fixture(scope="module")
-def pocl(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """An environment for C programs; skips where none can be built."""
-    support.need_compiler()
-    return support.pocl_environment(tmp_path_factory.mktemp("pocl"))
-
-
-@pytest.fixture(scope="module")
 def gemm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return suite_run(tmp_path_factory.mktemp("runs") / "gemm", "gemm", unrolled)
 

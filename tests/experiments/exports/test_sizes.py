@@ -19,7 +19,6 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation, Invocation
 from generator.plan import Plan
 from runners.devices import find_device
-from tests.support import exports as support
 from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import AGREES, checked, exported, placed, ran, stored_run
 from tests.support.programs import write_c
@@ -62,13 +61,6 @@ int main(void) {
   return 0;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def pocl(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """An environment for C programs; skips where none can be built."""
-    support.need_compiler()
-    return support.pocl_environment(tmp_path_factory.mktemp("pocl"))
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ from runners.base import Job, Limits
 from runners.pool_runner import DeviceRunner
 from tests.support.cuda_runtime import build_on_host
 from tests.support.devices import device_named
-from tests.support.exports import checked, need_compiler, pocl_environment, ran
+from tests.support.exports import checked, need_compiler, ran
 from tests.support.runs import Log
 
 ONCE = Limits(min_repeats=1, max_repeats=1, least_s=0.0)
@@ -112,12 +112,6 @@ def exported(run: Path, kind: Kind, folder: Path, number: int | None = None) -> 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_of(blend(), tmp_path_factory.mktemp("template") / "run")
-
-
-@pytest.fixture(scope="module")
-def pocl(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    need_compiler()
-    return pocl_environment(tmp_path_factory.mktemp("pocl"))
 
 
 def test_an_opencl_export_is_the_text_with_its_values_and_checks_itself(run: Path, pocl: Mapping[str, str],

@@ -1,1 +1,1 @@
-"""Pipelines in Python: what they compute, what is refused."""
+"""Programs as sequential C: what they compute, and how far rounding decides it."""
