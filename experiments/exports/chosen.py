@@ -9,7 +9,8 @@ from pathlib import Path
 from experiments.exports.kernel_names import apart
 from experiments.search.code import variant_of_plan
 from experiments.search.finals import ranking, settled
-from experiments.search.summary import best_result, reproduce_command, summarize
+from experiments.search.reproducing import reproduce_command
+from experiments.search.summary import best_result, summarize
 from experiments.search.trust import checked_problem
 from experiments.store import Store, is_own
 from experiments.values.objective import sought_for

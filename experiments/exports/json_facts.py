@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.exports.chosen import Chosen
 from experiments.search.code import variant_of_plan
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.values.outcome_rows import outcome_to_row
 from generator.errors import IllegalPlan
 from generator.templates.template import Template

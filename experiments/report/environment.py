@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.report.facts import Facts
 from experiments.report.html import Section, copied, note, table
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 
 
 def section(facts: Facts) -> Section:

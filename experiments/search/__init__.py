@@ -5,8 +5,8 @@ Read `loop.py` (ask, evaluate, store, tell) and `parts.py` (the parts of a run) 
 parameters), `costs.py` (the costs of a plan by models) and `foretold.py` (of a walk); then `checkpoints.py` and
 `changes.py` (resuming), `reuse.py` (known results of other runs), `taken.py` and `using_wisdom.py` (wisdom), `trust.py`
 (whose run it is), `interrupt.py` (Ctrl-C), `finals.py` and `sittings.py` (the best plans are measured again),
-`profiles.py` (hardware counters); last the written files: `summary.py`, `result_table.py`, `code.py`. `run_dirs.py`
-finds and names run directories.
+`profiles.py` (hardware counters); last the written files: `summary.py`, `result_table.py`, `code.py`, and
+`reproducing.py` (the command that repeats a run). `run_dirs.py` finds and names run directories.
 
 May import `experiments.values`, `experiments.wisdom` and `experiments.store`.
 """

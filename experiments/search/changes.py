@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.values.environment import Environment, current_environment
 from experiments.values.records import RunInfo
 from experiments.values.versions import differences

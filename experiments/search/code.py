@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import assert_never
 
 from experiments.files import write_atomically
-from experiments.search.summary import best_result, reproduce_command, summarize
+from experiments.search.reproducing import reproduce_command
+from experiments.search.summary import best_result, summarize
 from experiments.store import Store
 from experiments.values.records import RunInfo
 from experiments.words import describe_ms, describe_plan

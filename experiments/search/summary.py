@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,14 +19,13 @@ from typing import Literal, TypeAlias
 from experiments.files import write_atomically
 from experiments.search.finals import Ranking, ranking, settled, winner
 from experiments.store import Store
-from experiments.values.objective import BY_TIME, TIME, Objective, Sought, sought_for
-from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Spent, Timing
+from experiments.values.objective import BY_TIME, TIME, Sought, sought_for
+from experiments.values.options import Spent
 from experiments.values.outcome_rows import kind_of
-from experiments.values.records import Ending, Result, RunInfo, speedup
+from experiments.values.records import Ending, Result, speedup
 from experiments.values.stopping import NO_GAINS, gained
 from experiments.words import describe_percent
 from generator.errors import InputError
-from generator.frontend_c.source import PROGRAM_LIMIT_S
 from generator.problem import Baseline
 from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
@@ -315,74 +313,3 @@ def write_summary(store: Store, directory: Path) -> Summary:
     if best := best_result(results, summary):
         write_atomically(directory / "best.json", best.evaluation.plan.to_json() + "\n")
     return summary
-
-
-def _limits(budget: Budget) -> tuple[tuple[str, str | float | None], ...]:
-    return (("--iterations", budget.iterations), ("--evaluations", budget.evaluations), ("--minutes", budget.minutes),
-            ("--stop-at", budget.stop_at.option if budget.stop_at else None), ("--stagnation", budget.stagnation))
-
-
-def _timing_words(timing: Timing) -> list[str]:
-    usual = Timing()
-    flags = (("--precision", f"{timing.precision:g}", f"{usual.precision:g}"), ("--cache", timing.cache, usual.cache),
-             ("--max-repeats", str(timing.max_repeats), str(usual.max_repeats)),
-             ("--finalists", str(timing.finalists), str(usual.finalists)))
-    words = [word for flag, value, default in flags if value != default for word in (flag, value)]
-    return [*words, "--realtime"] if timing.realtime else words
-
-
-def _objective_words(objective: Objective) -> list[str]:
-    if objective.is_time:
-        return []
-    metrics = [word for name, text in objective.metrics for word in ("--metric", f"{name}={text}")]
-    return ["--objective", objective.text, "--maximize" if objective.higher else "--minimize", *metrics]
-
-
-def reproduce_command(info: RunInfo) -> str:
-    """Return the shell command that repeats this run. If a Python program started it, the command runs that program,
-    and a comment lists the options that it passed to `antune.tune`.
-    """
-    file, flags = info.options.file, shlex.join(_flags(info.options))
-    if info.options.from_python:
-        return f"{shlex.join(['python', file])}  # its antune.tune was told {flags}"
-    return f"{shlex.join(['antune', 'tune', file])} {flags}"
-
-
-def _flags(options: RunOptions) -> list[str]:
-    """Return the options of a run as options of `antune tune`."""
-    words, compilation = list[str](), options.compilation
-    for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
-                         ("--source", compilation.sources),
-                         ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
-                         ("--device", options.place.devices),
-                         ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse),
-                         ("--models", (",".join(options.models),) if options.models else ()),
-                         ("--foretell", (options.foretell,) if options.foretell else ()),
-                         ("--foresee", (options.foresee,) if options.foresee else ()),
-                         ("--calibration", (options.calibration.file,) if options.calibration else ())):
-        for value in values:
-            words += [flag, value]
-    if compilation.cflags:
-        words.append("--cflags=" + shlex.join(compilation.cflags))
-    if compilation.invocation.arguments:
-        words.append("--args=" + shlex.join(compilation.invocation.arguments))
-    if compilation.invocation.stdin is not None:
-        words += ["--stdin", compilation.invocation.stdin]
-    if compilation.invocation.random_inputs:
-        words += ["--random-inputs"]
-    if compilation.invocation.limit_s != PROGRAM_LIMIT_S:
-        words += ["--program-limit", f"{compilation.invocation.limit_s:g}"]
-    single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
-              ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed),
-              *([] if options.space == "template" else [("--space", options.space), ("--level", options.level)]))
-    seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
-              ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),
-              ("--profile", options.profile, 0))
-    words += _timing_words(options.timing) + _objective_words(options.objective)
-    for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
-        if single_value is not None:
-            words += [flag, str(single_value)]
-    words += ["--precision-of-products", options.products] if options.products != "full" else []
-    words += ["--ahead"] * options.ahead
-    words += ["--strict-float"] * options.strict_float + ["--wisdom"] * bool(options.wisdom)
-    return words

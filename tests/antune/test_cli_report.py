@@ -15,7 +15,8 @@ from antune.progress import Tally
 from experiments.report.effects import decision_effects
 from experiments.report.page import write_report
 from experiments.run import tune
-from experiments.search.summary import reproduce_command, results_csv, shares_of
+from experiments.search.reproducing import reproduce_command
+from experiments.search.summary import results_csv, shares_of
 from experiments.store import read_store
 from experiments.values.options import Budget
 from experiments.values.records import Evaluation, Result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.suites.image_pipelines import pipeline
 from tests.support.cli import Antune, antune_command

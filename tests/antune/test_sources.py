@@ -19,7 +19,7 @@ from antune.reporters import Notebook, in_notebook
 from antune.template import Tunable, output, template
 from experiments.exports.chosen import choose
 from experiments.exports.signature import signature_of
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.values.records import Result as Evaluated
 from generator.errors import InputError
 from tests.support.paths import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.run import tune
 from experiments.search.parts import PARTS, place_of
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.values.options import RunOptions
 from experiments.values.program_json import from_json, to_json

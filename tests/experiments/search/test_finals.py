@@ -18,7 +18,8 @@ import experiments
 from experiments.report.page import write_report
 from experiments.run import resume, tune
 from experiments.search.finals import finalists
-from experiments.search.summary import describe_final, reproduce_command, summarize
+from experiments.search.reproducing import reproduce_command
+from experiments.search.summary import describe_final, summarize
 from experiments.store import SCHEMA_VERSION, open_store, read_store
 from experiments.values.options import Budget, Timing
 from generator.errors import InputError

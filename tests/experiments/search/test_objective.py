@@ -22,7 +22,8 @@ from experiments.exports.t4 import t4_files
 from experiments.graphs.history import explored
 from experiments.report.page import write_report
 from experiments.run import Finish, resume, tune
-from experiments.search.summary import Finalist, FinalSummary, describe_final, reproduce_command
+from experiments.search.reproducing import reproduce_command
+from experiments.search.summary import Finalist, FinalSummary, describe_final
 from experiments.store import read_store
 from experiments.values.objective import (
     BY_TIME,

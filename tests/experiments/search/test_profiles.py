@@ -10,7 +10,7 @@ import pytest
 
 from experiments.graphs.history import explored
 from experiments.run import profile_run, resume, tune
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.values.options import Budget
 from generator.errors import InputError

@@ -14,7 +14,7 @@ from experiments.ceilings.files import keep_ceilings
 from experiments.ceilings.placed import program_roof
 from experiments.goals import with_base
 from experiments.run import resume, tune
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.values.options import Budget, Spent, make_budget
 from experiments.values.program_json import from_json, to_json

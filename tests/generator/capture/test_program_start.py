@@ -9,7 +9,7 @@ import pytest
 
 from antune.options import parse_scoped
 from experiments.search.changes import notes
-from experiments.search.summary import reproduce_command
+from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.values.environment import current_environment
 from experiments.values.options import Budget, RunOptions
