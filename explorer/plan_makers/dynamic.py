@@ -18,9 +18,10 @@ from explorer.plan_makers.choices import Choice, Grouping, Left, Made, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
+from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group
-from metrics.costs.polymage import Configurations, PolyMage, candidates, cost_of, refusal, split_candidates
+from metrics.costs.polymage import PolyMage, cost_of, refusal
 from metrics.costs.split import can_split
 
 TRIED = 16

@@ -16,9 +16,10 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.base import Cost
+from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
-from metrics.costs.polymage import Configurations, PolyMage, Weighed, candidates, refusal, split_candidates
+from metrics.costs.polymage import PolyMage, Weighed, refusal
 from metrics.costs.split import alone_along, can_split
 from tests.support.costs import CPU, GTX_1080_TI, blur
 from tests.support.lanes import split_plan, three_stages
