@@ -65,7 +65,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write
     from experiments.learning.series import LIMITS, Origin
-    from experiments.search.parts import find_device
+    from experiments.search.places import find_device
     from metrics.costs.learned.file import read_model
     from metrics.costs.learned.model import SHIPPED
 

@@ -160,7 +160,7 @@ def _explain_plan(
 ) -> None:
     from antune.files import read_constants, read_plan
     from experiments.search.costs import find_model
-    from experiments.search.parts import find_device
+    from experiments.search.places import find_device
 
     found, constants = find_device(device), read_constants(cost.calibration)
     model = None if cost.name is None else find_model(cost.name, found.target, constants)

@@ -55,7 +55,7 @@ def roofline(runs: Runs = None, device: Device = None, again: Again = False, jso
 def _ceilings(device: str | None, again: bool, measure: bool) -> Ceilings | None:
     from experiments.ceilings.files import keep_ceilings, kept_ceilings
     from experiments.ceilings.measure import measure_ceilings
-    from experiments.search.parts import find_device
+    from experiments.search.places import find_device
     from generator.errors import InputError
 
     if not measure:

@@ -37,7 +37,8 @@ from antune.reporters import ReporterName, check_reporter, opened
 from experiments.exports.function import made_function
 from experiments.run import tune as tune_run
 from experiments.search.code import variant_of_plan
-from experiments.search.parts import PARTS, find_device
+from experiments.search.parts import PARTS
+from experiments.search.places import find_device
 from experiments.search.run_dirs import claimed_directory
 from experiments.values.options import Budget, RunOptions
 from experiments.wisdom.database import Wisdom

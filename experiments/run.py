@@ -19,7 +19,8 @@ from experiments.search.coming import Coming
 from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
-from experiments.search.parts import PARTS, Parts, check_models, limits_of, place_of
+from experiments.search.parts import PARTS, Parts, check_models
+from experiments.search.places import limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
 from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary

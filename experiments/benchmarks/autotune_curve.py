@@ -28,7 +28,7 @@ from experiments.learning.series import LIMITS, Origin
 from experiments.pictures.palette import LIGHT
 from experiments.pictures.stills import Still, log_scale, plain, write_still
 from experiments.script import run
-from experiments.search.parts import find_device
+from experiments.search.places import find_device
 from experiments.search.sittings import hold_sittings
 from generator.errors import InputError
 from generator.plan import Plan

@@ -21,7 +21,7 @@ from experiments.learning.autotune import given, tuned
 from experiments.learning.samples import batch
 from experiments.learning.series import Origin
 from experiments.script import run
-from experiments.search.parts import find_device
+from experiments.search.places import find_device
 from experiments.suites.image_pipelines import SizeName, pipeline
 from explorer.beam_pass import BeamOptions
 from generator.errors import InputError

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.search.parts import PARTS, find_device
+from experiments.search.parts import PARTS
+from experiments.search.places import find_device
 from experiments.studies.side_by_side.halide_peer import CHILD, LIMIT_S, aim_of, time_of, write_request
 from experiments.studies.side_by_side.peer_rounds import PeerTime
 from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines

@@ -16,7 +16,7 @@ import typer
 from scipy.stats import spearmanr
 
 from experiments.script import run
-from experiments.search.parts import selector
+from experiments.search.places import selector
 from experiments.store import read_store
 from experiments.values.records import best_of
 from generator.errors import InputError

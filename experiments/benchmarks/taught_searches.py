@@ -26,7 +26,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from experiments.run import More, resume, tune
-from experiments.search.parts import PARTS, limits_of
+from experiments.search.parts import PARTS
+from experiments.search.places import limits_of
 from experiments.search.sittings import hold_sittings
 from experiments.store import is_run, read_store
 from experiments.suites.image_pipelines import SIZES, SizeName, pipeline

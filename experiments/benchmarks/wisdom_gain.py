@@ -23,7 +23,8 @@ from experiments.benchmarks.taught_searches import Silent
 from experiments.run import opened, resume, tune
 from experiments.script import run
 from experiments.search.finals import finalists, times_of
-from experiments.search.parts import PARTS, limits_of, place_of
+from experiments.search.parts import PARTS
+from experiments.search.places import limits_of, place_of
 from experiments.store import is_run, read_store
 from experiments.values.options import Budget, RunOptions, Timing
 from experiments.wisdom.place import VARIABLE

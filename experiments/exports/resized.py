@@ -10,7 +10,8 @@ from pathlib import Path
 from experiments.exports.chosen import Chosen
 from experiments.exports.sizes import Size, parse_size, sized
 from experiments.search.changes import compare_device, source_hash
-from experiments.search.parts import PARTS, Parts, limits_of, place_of
+from experiments.search.parts import PARTS, Parts
+from experiments.search.places import limits_of, place_of
 from experiments.store import Store
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import RunInfo

@@ -27,7 +27,7 @@ from experiments.learning.random_plans import random_plan
 from experiments.learning.samples import sampled_plans, space_of
 from experiments.learning.series import LIMITS, Origin, series_of
 from experiments.script import run
-from experiments.search.parts import find_device
+from experiments.search.places import find_device
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
 from generator.plan import Plan

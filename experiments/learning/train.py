@@ -25,7 +25,7 @@ from experiments.learning.folder import write_model
 from experiments.learning.recording import Measured, gathered
 from experiments.script import run
 from experiments.search.costs import find_model, predicted
-from experiments.search.parts import find_device
+from experiments.search.places import find_device
 from generator.errors import InputError
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost

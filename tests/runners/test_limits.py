@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.search.parts import limits_of
+from experiments.search.places import limits_of
 from experiments.values.options import RunOptions
 from generator.errors import InputError
 from metrics.outcome import Crashed, Durations, Illegal, Outcome, Timed, TimedOut

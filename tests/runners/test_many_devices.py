@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.run import tune
-from experiments.search.parts import PARTS, place_of
+from experiments.search.parts import PARTS
+from experiments.search.places import place_of
 from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.values.options import RunOptions

@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from experiments.files import write_atomically
-from experiments.search.parts import PARTS, find_device
+from experiments.search.parts import PARTS
+from experiments.search.places import find_device
 from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
 from experiments.studies.side_by_side.polybench import LEVELS, PolyBench, parse_programs
 from experiments.values.options import Budget, RunOptions

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.search.parts import Parts, limits_of, place_of
+from experiments.search.parts import Parts
+from experiments.search.places import limits_of, place_of
 from experiments.search.trust import check_cluster, checked_problem
 from experiments.store import read_store
 from experiments.values.options import RunOptions

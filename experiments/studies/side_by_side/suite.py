@@ -13,7 +13,8 @@ from experiments.ceilings.files import kept_ceilings
 from experiments.ceilings.placed import unknown_ceilings
 from experiments.files import write_atomically
 from experiments.run import opened
-from experiments.search.parts import PARTS, Parts, ReadProblem, find_device, limits_of, place_of
+from experiments.search.parts import PARTS, Parts, ReadProblem
+from experiments.search.places import find_device, limits_of, place_of
 from experiments.store import read_store
 from experiments.studies.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
 from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
