@@ -3,12 +3,12 @@
 From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `sources.py`, `result.py`, docs/python.md).
 Names import their rooms on first use, so `import antune` is cheap.
 
-Read `cli.py` (the list of commands), then one `command_*.py` per group of commands. `options.py` converts command line
-options to typed values, `help.py` groups them in --help, `progress.py`, `reporters.py` and `tables.py` print for the
-user. `template.py` describes kernel templates, `kernel_tuner/` has the function for users of Kernel Tuner. `loading.py`
-makes a function from a run, `jitted.py` makes one from a pipeline. `folders.py` handles user files with the names of
-our packages, `early.py` handles Ctrl-C during imports. This package may import every other top-level folder; none
-imports it.
+Read `cli.py` (the list of commands), then one `command_*.py` per group of commands. `options.py` and `parsing.py`
+convert command line options to typed values, `help.py` groups them in --help, `progress.py`, `reporters.py` and
+`tables.py` print for the user. `template.py` describes kernel templates, `kernel_tuner/` has the function for users of
+Kernel Tuner. `loading.py` makes a function from a run, `jitted.py` makes one from a pipeline. `folders.py` handles user
+files with the names of our packages, `early.py` handles Ctrl-C during imports. This package may import every other
+top-level folder; none imports it.
 """
 
 from __future__ import annotations

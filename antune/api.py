@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from antune.options import parse_budget
+from antune.parsing import parse_budget
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
 from antune.sources import CWords, Source, built_here, fit_name, in_file, name_of, of_file, whole_numbers

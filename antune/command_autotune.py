@@ -60,7 +60,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     from contextlib import closing
     from dataclasses import replace
 
-    from antune.options import parse_parameters, parse_size
+    from antune.parsing import parse_parameters, parse_size
     from experiments.learning.autotune import Wanted
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write

@@ -25,8 +25,8 @@ from antune.options import (
     SourceFile,
     Sources,
     Stdin,
-    parse_scoped,
 )
+from antune.parsing import parse_scoped
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:

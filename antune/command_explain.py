@@ -23,13 +23,12 @@ from antune.options import (
     ProgramLimit,
     RandomInputs,
     Scop,
-    Scoped,
     Size,
     SourceFile,
     Sources,
     Stdin,
-    parse_scoped,
 )
+from antune.parsing import Scoped, parse_scoped
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:

@@ -60,10 +60,8 @@ from antune.options import (
     Stdin,
     StopAt,
     Trust,
-    parse_budget,
-    parse_scoped,
-    usual_space,
 )
+from antune.parsing import parse_budget, parse_scoped, usual_space
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:

@@ -19,11 +19,10 @@ from antune.options import (
     Parameters,
     Precision,
     Realtime,
-    Scoped,
     Seed,
     Trust,
-    parse_scoped,
 )
+from antune.parsing import Scoped, parse_scoped
 
 if TYPE_CHECKING:
     from experiments.studies.retimed.plans import Material

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from antune.options import Scoped
+from antune.parsing import Scoped
 
 if TYPE_CHECKING:
     from generator.finding import Choice

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from antune.options import Scoped, parse_scoped, usual_space
+from antune.parsing import Scoped, parse_scoped, usual_space
 from experiments.search.parts import PARTS, Parts
 from experiments.store import is_run
 from experiments.values.options import RunOptions, SpaceName

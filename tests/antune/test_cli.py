@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import antune
-from antune.options import parse_define, parse_parameters
+from antune.parsing import parse_define, parse_parameters
 from experiments.ceilings.files import keep_ceilings
 from experiments.search.run_dirs import claimed_directory
 from explorer.registry import EXPLORERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from antune.options import parse_parameters, parse_size
+from antune.parsing import parse_parameters, parse_size
 from experiments.suites.image_pipelines import Pipeline, SizeName, pipeline
 from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop

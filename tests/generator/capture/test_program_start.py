@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from antune.options import parse_scoped
+from antune.parsing import parse_scoped
 from experiments.search.changes import notes
 from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from antune.options import parse_parameters, parse_size
+from antune.parsing import parse_parameters, parse_size
 from experiments.studies.side_by_side import halide_peer
 from experiments.studies.side_by_side.entries import Entry
 from experiments.studies.side_by_side.halide_peer import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from antune.options import parse_parameters, parse_size
+from antune.parsing import parse_parameters, parse_size
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from generator.frontend_py.problem import read_pipeline
 from generator.lowering.memory.computed import computed_boxes
