@@ -17,7 +17,7 @@
 #define ANTUNE_WAYS (ANTUNE_FIRST_RANDOM + 24)
 #define ANTUNE_LEAST_WAYS 3
 #define ANTUNE_MOST_WAYS_MS 10000.0 /* of processor time, for all ways */
-#define ANTUNE_MOST_GROUPS_MS 6000.0 /* with more than two groups, */
+#define ANTUNE_MOST_GROUPS_MS 4000.0 /* with more than two groups, */
 #define ANTUNE_MOST_RANDOM_MS 2000.0 /* with random ways */
 #define ANTUNE_UNIT_float 0x1p-24
 #define ANTUNE_UNIT_double 0x1p-53

@@ -329,7 +329,7 @@ def test_errors_of_doubles_beyond_floats() -> None:
         image, func = image_of(hl.Float(64), data * factor), hl.Func("side")
         stage = hl.Func("stage")
         stage[x] = image[x, 0] * image[x, 1] / 3.0
-        func[x] = hl.select(stage[x] * 3.0 > image[x, 0] * image[x, 1], 1.0, 0.0)
+        func[x] = hl.u8(hl.select(stage[x] * 3.0 > image[x, 0] * image[x, 1], 1, 0))
         _, ran = read(func, [data.shape[1]], image=data * factor)
         assert (ran.rounding["side"] >= 1).all()
 
