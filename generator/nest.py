@@ -29,7 +29,8 @@ class For:
     explicit; they do not do it between barriers. `vector`: its `unroll` iterations, which are all, work on neighbours
     (`lowering/core/vectors.py`). `points`: the loop runs over so many points of a thread, each with its own registers
     (0: another loop). `rolled`: tells compilers not to unroll it (`emit/rolled.py`). `in_order`: tells compilers not to
-    vectorize it (`emit/in_order.py`). `wanted`: the plan's factor for this loop alone (0: none).
+    vectorize it (`emit/in_order.py`). `wanted`: the plan's factor for this loop alone (0: none). `spread`: the loop
+    over so many points of a thread is to be inside the sums of its body (`lowering/core/sums_of_points.py`).
     """
 
     iterator: str
@@ -45,6 +46,7 @@ class For:
     in_order: bool = False
     points: int = 0
     wanted: int = 0
+    spread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,10 @@ class Reader(InlineReader, Protocol):
     def in_block(self) -> tuple[float, float] | None:
         """Both, if blocks compute the reader, in whole lines; None: the same."""
 
+    @property
+    def along(self) -> tuple[tuple[float, float], ...]:
+        """Both in each dimension, if blocks compute the reader."""
+
 
 class _Array(Protocol):
     """A computed array."""
@@ -330,8 +334,19 @@ class Chosen:
     def _with(self, stage: StageFacts) -> dict[str, int]:
         """Return the shared memory of every kernel that would compute `stage` in blocks."""
         return {kernel: self._used.get(kernel, 0) + stage.element * prod(
-                    n if d in stage.lines else min(ceil(side), n) for d, n in enumerate(stage.extents))
+                    n if d in stage.lines else min(ceil(side), ceil(self._longest(stage, kernel, d)), n)
+                    for d, n in enumerate(stage.extents))
                 for kernel, side in self._needed(stage).items()}
+
+    def _longest(self, stage: StageFacts, kernel: str, dim: int) -> float:
+        """Return the extent along a dimension of what the readers in a kernel need of `stage`."""
+        found = 1.0
+        for reader in stage.readers:
+            side = self._sides.get(reader.array, {reader.array: float(SIDE)}).get(kernel)
+            if side is not None:
+                slope, margin = reader.along[dim]
+                found = max(found, slope * side + margin)
+        return found
 
     def schedule(self, reductions: tuple[str, ...] = ()) -> Stages:
         """Return the schedule that computes all stages there."""

@@ -51,6 +51,7 @@ class TwoDimensional:
     cuts: tuple[tuple[str, ...], ...] = ()
     written: tuple[tuple[str, int], ...] = ()
     depths: tuple[int, ...] = ()
+    summed: int = 1
 
     def steps_on(self, target: Target) -> bool:
         """Its loops inside a thread are steps on all devices."""

@@ -38,6 +38,10 @@ class Shape(Protocol):
         """Whether a loop runs inside each thread."""
 
     @property
+    def summed(self) -> int:
+        """The most iterations in which a thread computes an element of an inline stage."""
+
+    @property
     def kept(self) -> tuple[tuple[int, ...], ...]:
         """For each array that a thread can keep in registers, the parallel dimensions on which its elements depend."""
 
@@ -75,8 +79,7 @@ class Shape(Protocol):
 
     @property
     def privatizes(self) -> bool:
-        """Whether its blocks can update a private copy of an array, or (not `reduces`) its threads lines of their own.
-        """
+        """Whether its blocks can update a private copy of an array, or (not `reduces`) its threads their own lines."""
 
     @property
     def reduces(self) -> bool:
@@ -98,9 +101,7 @@ class Shape(Protocol):
         """Whether its loops inside a thread are steps that all points of the thread should take together there."""
 
     def inner_extents(self, filled: bool) -> Sizes:
-        """Return the extents of the inner loops that may be tiled, in the order of the text; `filled`: something is
-        copied or computed inside them. Several loops one after the other are tiled only then.
-        """
+        """Return the extents of inner loops that may be tiled; of several in sequence only if they are `filled`."""
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False, uncopied: tuple[str, ...] = ()) -> int:
@@ -118,8 +119,7 @@ class Shape(Protocol):
 
     def lane_room(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int,
                   padding: int) -> LaneRoom | None:
-        """Return the resources of a warp's tile if the last `in_registers` points of each lane along x are in
-        registers; None if the kernel does not support it.
+        """Return the resources of a warp's tile with the last points of lanes along x `in_registers`; None if not so.
         """
 
     def walking(self, rows: int) -> Shape:

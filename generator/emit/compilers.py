@@ -1,7 +1,10 @@
-"""Avoid constructs that the compilers of some devices miscompile."""
+"""Avoid constructs that the compilers of some devices miscompile, or make no vectors of."""
 
 from __future__ import annotations
 
+from math import prod
+
+from generator.emit.counted import with_counted_loops
 from generator.emit.even_unrolls import has_barriers, with_even_steps, with_even_unrolls
 from generator.emit.guards import with_first_barrier
 from generator.emit.in_order import with_steps_in_order
@@ -20,12 +23,15 @@ def loops_for_compiler(kernel: LoweredKernel, target: Target) -> tuple[Node, ...
     return kernel.body if target.pocl and has_barriers(kernel.body) else without_short_loops(kernel)
 
 
-def for_compiler(body: tuple[Node, ...], target: Target, alone: bool) -> tuple[Node, ...]:
-    """Return `body` without the constructs that the target's compiler miscompiles. `alone`: blocks have one thread."""
+def for_compiler(body: tuple[Node, ...], target: Target, block: tuple[int, ...]) -> tuple[Node, ...]:
+    """Return `body` without the constructs that the target's compiler miscompiles, or makes no vectors of. `block`: the
+    threads of a block, x first.
+    """
+    alone = prod(block) == 1
     if target.pocl:
         return with_even_unrolls(body) if has_barriers(body) else body
     if not target.intel_cpu:
         return body
-    even = body if alone else with_even_unrolls(body)
+    even = body if alone else with_even_unrolls(with_counted_loops(body, block))
     ordered = with_steps_in_order(with_first_barrier(with_opaque_one(even)))
     return with_even_steps(ordered) if alone else ordered

@@ -54,7 +54,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     loads them through it.
     """
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
-    body = for_compiler(loops_for_compiler(kernel, target), target, alone)
+    body = for_compiler(loops_for_compiler(kernel, target), target, kernel.block)
     body = cut_at_borders(body) if alone and words.inlined else body
     body = with_merged_loops(body) if alone and target.intel_cpu else body
     elsewhere = symbols(placements, words)

@@ -31,6 +31,7 @@ from generator.polyhedral.memory.loops_around import depths
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.levels import cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stages import most_terms
 from generator.polyhedral.pipelines.whole import sets_of
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.polyhedral.schedules.launches import launched_nests
@@ -59,7 +60,7 @@ class KernelShape:
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
     without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
     `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it. `rows`: all
-    loops inside a thread are parallel, too, and there only because a device has three dimensions.
+    loops inside a thread are parallel, too, and there only because a device has three dimensions. `summed`: see Shape.
     """
 
     statements: tuple[str, ...]
@@ -84,6 +85,7 @@ class KernelShape:
     written: tuple[tuple[str, int], ...] = ()
     inner: tuple[Sizes, ...] = ()
     rows: bool = False
+    summed: int = 1
 
     @property
     def steps(self) -> bool:
@@ -320,6 +322,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         written=written_bytes(program, part, statements),
         inner=tuple(map(inner_extents, points)),
         rows=_has_loop(part.tree) and _is_parallel(part.tree),
+        summed=most_terms(program, statements),
     )
 
 

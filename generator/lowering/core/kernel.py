@@ -24,6 +24,7 @@ from generator.lowering.core.same_loops import of_same_loops, with_padding
 from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.staged import Staged, points_of_plan, staged_kernel
 from generator.lowering.core.streams import streamed_arrays
+from generator.lowering.core.sums_of_points import marked_points, with_points_in_sums
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.memory.alone import in_a_row, noted_alone, one_thread
@@ -78,7 +79,7 @@ from generator.polyhedral.memory.mapping import (
 from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.used_blocks import used_blocks
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
-from generator.polyhedral.pipelines.stages import reached
+from generator.polyhedral.pipelines.stages import most_terms, reached
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
@@ -225,8 +226,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
         larger, inside = whole.program, whole.part
         final = map_kernel(inside, plan, points_of_plan(larger, inside, plan), tuple(p.dim for p in mapped.several))
     staged = staged_kernel(larger, inside, teams, taken, final, frame.prefix)
-    owned = jammed_loops(plan, loops, _owned(loops, kept))
-    nest = _nest(staged, plan, frame.prefix, names, owned)
+    nest = _nest(staged, plan, frame.prefix, names, jammed_loops(plan, loops, _owned(loops, kept)))
     named = Named(staged.program, staged.part, staged.mapped.tree)
     nest = with_wanted(nest, names, named, plan)
     every = bool(kept.lines) and not kept.registers
@@ -235,10 +235,12 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions), kept.lines)
+    nest, together = marked_points(nest, loops, plan.points_inside and most_terms(larger, part.statements) > 1)
     nodes = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
-    unrolled = plan.registers or plan.jam or bool(kept.variables)
-    within = (*_before(kept, plan), *(with_factors(node, plan.unroll, unrolled) for node in nodes),
-              *_after(kept, plan, scratch))
+    nodes = with_points_in_sums(nodes, {array.name for array in program.arrays}, taken) if together else nodes
+    whole_loops = plan.registers or plan.jam or bool(kept.variables) or together
+    made = (with_factors(node, plan.unroll, whole_loops) for node in nodes)
+    within = (*_before(kept, plan), *made, *_after(kept, plan, scratch))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
     boxes = (*staged.arrays, *staged.computed, *scratch, *kept.private, *kept.lines.values())

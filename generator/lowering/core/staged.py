@@ -43,7 +43,7 @@ def staged_kernel(program: Program, part: KernelPart, teams: Teams, taken: set[s
     for local in arrays:
         point = points[local.point]
         check_copied(program, part, point, local.copied, corner_values(part, plan, point, mapped, prefix))
-    computed = computed_boxes(program, part, plan, points, taken, teams.around)
+    computed = computed_boxes(program, part, plan, points, taken, prefix, teams.around)
     around = OuterBoxes(teams, tuple(box for box in computed if box.around), len(points))
     return Staged(program, part, points, mapped, arrays, tuple(box for box in computed if not box.around), around)
 

@@ -34,6 +34,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
+from generator.decisions.points_inside import LEAST_TERMS
 from generator.decisions.size_lists import MIN_THREADS, STEPS, Sizes, cover
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
@@ -58,6 +59,7 @@ from generator.lowering.heuristics.styles import (
     POINTS,
     ROWS,
     STRIPS,
+    SUMS,
     SURROUNDED,
     VECTORS,
     WIDE,
@@ -124,6 +126,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
             makers[:0] = [_steps, _together, _band]
         if any(shape.computes and shape.sequential for shape in shapes):  # sums of neighbours, side by side in a vector
             makers.insert(1, makers.pop(makers.index(points)))
+        if any(shape.summed >= LEAST_TERMS for shape in shapes):
+            makers.insert(0, makers.pop(-2))
     makers.append(_warps)
     lines = {s.statements: lines_kernel(s, target) for s in shapes if isinstance(choice, Stages)}
     plans = (Plan(choice, tuple(lines.get(shape.statements) or make(shape, target, order) for shape, order in turned))
@@ -332,6 +336,7 @@ def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     if shape.diagonals and not target.shares_host_cores:
         return _in_tiles(shape, target)
     shape = shape.ordered(order)
+    style = SUMS if style is STRIPS and shape.summed >= LEAST_TERMS and not shape.sequential else style
     count, whole = len(shape.extents), tuple(cover(e) for e in shape.extents)
     usual = tuple(min(t, e) for t, e in zip(style.tiles[count], whole, strict=True))
     tile = fitting(shape, _grown(usual, whole, target), target)
@@ -340,7 +345,7 @@ def _kernel(style: Style, shape: KernelShape, target: Target, order: Sizes) -> K
     shape = shape.deeper(depth) if depth else shape
     shared = (style.shared and bool(shape.shareable)
               and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes)
-    inside = style.inside and shape.steps_on(target) and tile != block
+    inside = style.inside and (style == SUMS or shape.steps_on(target)) and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     most = _UNROLLED_AROUND if depth else style.unroll  # the text repeats what is inside all loops within the copies

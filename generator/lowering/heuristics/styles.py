@@ -28,6 +28,7 @@ ROWS = Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)),
 STRIPS = Style(
     ((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4
 )
+SUMS = Style(((), (256,), (16, 32), (4, 16, 32)), ((), (16,), (1, 32), (1, 1, 32)), inside=True)
 VECTORS = Style(
     ((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True
 )

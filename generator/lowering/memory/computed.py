@@ -10,7 +10,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from generator.errors import IllegalPlan
@@ -23,7 +23,7 @@ from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import Around, ring_rows, stage_boxes
-from generator.polyhedral.memory.entries import STEP, tile_names
+from generator.polyhedral.memory.entries import STEP, host_numbers, tile_names
 from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
@@ -44,19 +44,21 @@ class ComputedBox(LocalBox):
 
 
 def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[FillPoint],
-                   taken: set[str], around: tuple[Around, ...] = ()) -> tuple[ComputedBox, ...]:
+                   taken: set[str], prefix: Sequence[str], around: tuple[Around, ...] = ()) -> tuple[ComputedBox, ...]:
     """Return the boxes that a kernel computes, point by point, in order of computation; then those `around` its tile,
-    with the numbers of more points. New names are added to `taken`.
+    with the numbers of more points. `prefix`: names of the host loops. New names are added to `taken`.
 
     Raises:
         IllegalPlan: as `stage_boxes`.
     """
     result = []
     numbers = [number for number, point in enumerate(points) if point.computed]
+    hosts = dict(zip(host_numbers(len(prefix)), map(Name, prefix), strict=True))
     for number in (*numbers, *range(len(points), len(points) + len(around))):
         outside = number >= len(points)
         for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk, plan.whole, around):
             name = fresh_name(f"{box.array}_here", taken)
+            box = replace(box, corner=tuple(substitute(first, hosts) for first in box.corner))
             variables = corner_variables(box.array, box.corner, "at", taken)
             ring = None if box.slides is None else _ring(box, box.slides)
             sizes = box.sizes if ring is None else tuple(

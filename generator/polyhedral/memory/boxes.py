@@ -18,14 +18,14 @@ from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
-from generator.polyhedral.memory.entries import tile_names, tile_numbers
+from generator.polyhedral.memory.entries import host_numbers, tile_names, tile_numbers
 from generator.polyhedral.memory.footprint import FillPoint, around_point, fill_points, plan_points
 from generator.polyhedral.memory.mapping import block_names, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
-from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
+from generator.polyhedral.memory.tile_boxes import TileBox, numbers_of, tile_box
 from generator.polyhedral.pipelines.joint import instances_by_element
 from generator.polyhedral.pipelines.stages import reached, reads_by_element
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program, Stage
 
 
@@ -126,18 +126,33 @@ class _Place:
         """Return `{ [numbers here] -> [numbers there] }`: the larger tile in which a tile or step is (isl Map)."""
         numbers = isl.Set.from_union_set(self.finder.numbers.domain())
         names = [f"i{d}" for d in range(numbers.dim(isl.dim_type.set))]
-        there = [f"floor({name}/{large // small})"
-                 for name, large, small in zip(names, outer.tile, self.tile, strict=False)]
+        hosts = self.finder.tiles.hosts
+        there = [*names[:hosts], *(f"floor({name}/{large // small})"
+                                   for name, large, small in zip(names[hosts:], outer.tile, self.tile, strict=False))]
         return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(there)}] }}").intersect_domain(numbers)
 
 
 def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int) -> _Tiles:
-    """The blocks of a kernel, with the steps or tiles around a fill point."""
-    loops = [_Loop(name, tile_member(d, t), _last(d, t))
-             for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    """The blocks of a kernel, with the host loops around it, and the steps or tiles around a fill point."""
+    blocks = [_Loop(name, tile_member(d, t), 0, _last(d, t))
+              for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    hosts = _hosts(part, blocks)
+    loops = [*hosts, *blocks]
     lasts = (tile[walked(len(tile))] // walk - 1,) if walk else map(_last, point.tiled, point.tiles(inner_tile))
-    loops += map(_Loop, tile_names(point, walk), tile_numbers(part, point, tile, inner_tile, walk), lasts)
-    return _Tiles(tuple(loops), walk > 0)
+    inside = zip(tile_names(point, walk), tile_numbers(part, point, tile, inner_tile, walk), lasts, strict=False)
+    loops += (_Loop(name, member, 0, last) for name, member, last in inside)
+    return _Tiles(tuple(loops), walk > 0, len(hosts))
+
+
+def _hosts(part: KernelPart, blocks: Sequence[_Loop]) -> list[_Loop]:
+    """Return the loops around launches; none if a launch has blocks without work, which fill their boxes, too."""
+    ranges = [dimension(member, part.domain) for member in part.prefix]
+    hosts = [_Loop(name, member, one.low, one.high)
+             for name, member, one in zip(host_numbers(len(ranges)), part.prefix, ranges, strict=True)]
+    found = _Tiles((*hosts, *blocks), False, len(hosts))
+    every = numbers_of(found.ranges).domain if hosts else None
+    return hosts if every is not None and every.is_equal(found.numbers(part.domain).range().extract_set(
+        every.get_space())) else []
 
 
 def _last(dim: Dimension, size: int) -> int:
@@ -146,26 +161,30 @@ def _last(dim: Dimension, size: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loop:
-    """Blocks in a dimension, or tiles or steps inside them. `member`: an instance's number; `last`: the greatest
-    number.
+    """Blocks in a dimension, launches around them, or tiles or steps inside them. `member`: an instance's number;
+    `first`, `last`: the least and the greatest one.
     """
 
     name: str
     member: Any
+    first: int
     last: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tiles:
-    """Blocks, and tiles inside them; with `walk`, steps instead of tiles, which end where a block does."""
+    """Blocks, and tiles inside them; with `walk`, steps instead of tiles, which end where a block does. The first
+    `hosts` loops are around launches.
+    """
 
     loops: tuple[_Loop, ...]
     walk: bool
+    hosts: int
 
     @property
     def ranges(self) -> list[tuple[str, int, int]]:
         """Name, first and last number."""
-        return [(loop.name, 0, loop.last) for loop in self.loops]
+        return [(loop.name, loop.first, loop.last) for loop in self.loops]
 
     def numbers(self, domain: Any) -> Any:
         """Return `{ instance -> [numbers] }` (isl UnionMap)."""

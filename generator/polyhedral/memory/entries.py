@@ -35,6 +35,11 @@ Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
 """By statement and fill point (its pseudo statement): the isl Map from instances to the numbers around the point."""
 
 
+def host_numbers(count: int) -> tuple[str, ...]:
+    """Return names of the numbers of launches, in boxes of stages: one per host loop."""
+    return tuple(f"h{d}" for d in range(count))
+
+
 def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
     """Return names of the numbers of the steps and tiles around a fill point."""
     return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))

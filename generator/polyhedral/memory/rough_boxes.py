@@ -24,7 +24,7 @@ from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import ELEMENT_BYTES, Program, Stage, Statement, Step
 
 Range: TypeAlias = tuple[int, int]
@@ -105,14 +105,15 @@ def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile
         return tuple((box.array, tuple(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
     point = fill_points(program, part)[number]
     inner = point.tiles(inner_tile) or (1,) * len(point.tiled)
-    finder = _Finder(program, {name: one.middle((*tile, *inner)) for name, one in loops.items()})
+    sizes = (*(1,) * len(part.prefix), *tile, *inner)
+    finder = _Finder(program, {name: one.middle(sizes) for name, one in loops.items()})
     return tuple((stage.array, tuple(1 + high - low for low, high in finder.read(stage)))
                  for stage in program.stages if stage.array in point.computed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """The ranges of a statement's iterators, and the iterator of each parallel and tiled loop.
+    """The ranges of a statement's iterators, and the iterator of each host loop, parallel and tiled loop.
 
     `followed`: position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled (size 1).
     """
@@ -136,10 +137,10 @@ class _Loops:
 def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
     """Return the loops around every statement below a fill point; None if they are not plain boxes."""
     point: FillPoint = fill_points(program, part)[number]
-    found = {}
+    found, hosts = {}, [dimension(member, part.domain) for member in part.prefix]
     for name in point.statements:
         domain = point.domain.extract_set(set_of(program.statement(name).domain).get_space())
-        followed = [_followed(dim, domain) for dim in (*part.parallel, *point.tiled)]
+        followed = [_followed(dim, domain) for dim in (*hosts, *part.parallel, *point.tiled)]
         known = tuple(one for one in followed if one is not None)
         if not domain.is_box() or len(known) < len(followed):
             return None

@@ -33,7 +33,8 @@ class Reader:
 
     `places`: these elements; per subscript a coordinate of the computed element of `array` (-1: none) and a constant;
     None if some subscript is different. For a cube of `n` elements in each dimension, it reads a box of up to `slope *
-    n + margin`; if it computes whole lines, with the slope and the margin `in_block`.
+    n + margin`; if it computes whole lines, with the slope and the margin `in_block`. `along` has both for each
+    dimension of the box (of whole lines, if it computes these).
     """
 
     array: str
@@ -43,6 +44,7 @@ class Reader:
     margin: float
     places: tuple[tuple[tuple[int, int], ...], ...] | None
     in_block: tuple[float, float] | None = None
+    along: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +171,21 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
     places = [_element(index, statement, step) for index in subscripts]
     known = tuple(place for place in places if place is not None)
     return Reader(name, len(subscripts), often, slope, margin, known if len(known) == len(places) else None,
-                  _growth(by_element, lines) if lines else None)
+                  _growth(by_element, lines) if lines else None, _growths(by_element, lines))
 
 
 def _growth(reads: Sequence[Any], lines: Collection[int] = ()) -> tuple[float, float]:
     """Return slope and margin of the extents of `reads`, as in Reader."""
     small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
+    return _line(small, large)
+
+
+def _growths(reads: Sequence[Any], lines: Collection[int]) -> tuple[tuple[float, float], ...]:
+    """Return slope and margin in each dimension."""
+    return tuple(map(_line, *(_extents(reads, side, lines) for side in (_SIDE, 2 * _SIDE))))
+
+
+def _line(small: int, large: int) -> tuple[float, float]:
     slope = (large - small) / _SIDE
     return slope, small - slope * _SIDE
 

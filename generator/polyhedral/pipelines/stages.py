@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -85,3 +86,11 @@ def reached(program: Program, statements: tuple[str, ...], but: frozenset[str] =
                 continue
             read |= {a.array for step in stage.steps for a in step.statement.accesses}
     return frozenset(found)
+
+
+def most_terms(program: Program, statements: tuple[str, ...]) -> int:
+    """Return the most iterations in which a thread that runs `statements` computes an element of an inline stage."""
+    shared = frozenset(stage.array for stage in program.stages if stage.where == "block")
+    found = reached(program, statements, shared) - shared
+    return max((prod(high - low + 1 for _, low, high in step.loops)
+                for stage in program.stages if stage.array in found for step in stage.steps), default=1)

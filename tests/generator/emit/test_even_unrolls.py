@@ -48,10 +48,10 @@ def test_what_would_leave_a_rest_is_not_unrolled(node: For) -> None:
     for around in (lambda one: one, lambda one: If(Binary("<", J, Int(3)), (one,))):
         body: tuple[Node, ...] = (Barrier(), around(node))
         even = (Barrier(), around(replace(node, unroll=1)))
-        assert with_even_unrolls(body) == for_compiler(body, POCL, False) == even
-        assert for_compiler(body[1:], POCL, False) == body[1:], "there is no barrier"
-        assert for_compiler(body, INTEL, False) == even
-        assert for_compiler(body, INTEL, True) == body, "the only thread of a block is not vectorized with others"
+        assert with_even_unrolls(body) == for_compiler(body, POCL, (8,)) == even
+        assert for_compiler(body[1:], POCL, (8,)) == body[1:], "there is no barrier"
+        assert for_compiler(body, INTEL, (8,)) == even
+        assert for_compiler(body, INTEL, (1,)) == body, "the only thread of a block is not vectorized with others"
 
 
 def test_even_loops_and_vectors_stay() -> None:
@@ -88,10 +88,10 @@ def test_steps_with_rings_are_even_even_if_the_thread_is_alone() -> None:
     element = Load("ring", (at, J))
     fill = replace(loop(Name("n")), body=(Assign(element, "", element),))
     steps = For("y", Int(0), Binary("<", Name("y"), Int(8)), 1, (fill,))
-    [made] = for_compiler((steps,), INTEL, True)
+    [made] = for_compiler((steps,), INTEL, (1,))
     assert isinstance(made, For) and made.in_order
     assert [node.unroll for node in made.body if isinstance(node, For)] == [1]
-    assert for_compiler((loop(Name("n")),), INTEL, True) == (loop(Name("n")),)
+    assert for_compiler((loop(Name("n")),), INTEL, (1,)) == (loop(Name("n")),)
 
 
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")

@@ -68,7 +68,7 @@ def test_whole_lines_take_what_blocks_that_walk_declare(lines: str, tile: tuple[
     [kernel] = kernels_of(program, Stages((("t", "block"),)))
     plan = KernelPlan(kernel.statements, tile, (2, 2), walk=walk)
     [declared] = computed_boxes(kernel.section.program, kernel.part, plan,
-                                fill_points(kernel.section.program, kernel.part), set())
+                                fill_points(kernel.section.program, kernel.part), set(), ())
     assert block_bytes(kernel.section.program, kernel.part, tile, 1, 0, walk) == declared.bytes
 
 
