@@ -50,8 +50,9 @@ ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
 # For runs with other answers, which resemble another program. A difference of one is one answer.
 MIXED_SAFETY = 2.0
-# Error bounds of sums of n terms grow like 8 sqrt(n) units (`ANTUNE_SUM`); errors of one sign, like n.
-INDEPENDENT = 8.0
+# Error bounds of sums of n terms grow like sqrt(n), and are taken four times (`ANTUNE_REACH`). Errors that all terms
+# have in common add up to n times that of a term, in each of two programs: 2 n = 4 sqrt(n) * sqrt(n) / 2.
+INDEPENDENT = 2.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
@@ -108,13 +109,20 @@ class Bounds:
     truncated or compared); none if all answers are decided. `balanced`: other answers are given in groups; the lesser
     one of what the groups add to an element and what they take away, each alone. `groups`: how many of them change it.
     Both are None if there was no time. `apart`: how far rounding errors alone may move a real number, if most errors of
-    long sums are independent.
+    long sums are independent. `few`: whether there was no time for enough runs with other answers; then those with
+    another rounding show some of them.
     """
 
     ends: tuple[NDArray[Any], ...] = ()
     balanced: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
     apart: NDArray[Any] | None = None
+    few: bool = False
+
+    @property
+    def undecided(self) -> bool:
+        """Whether other answers may change the array."""
+        return bool(self.ends) or self.few
 
 
 def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair], bounds: Bounds = Bounds(),
@@ -130,7 +138,7 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     if not pairs:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
-        if type_name in UNIT and not bounds.ends:
+        if type_name in UNIT and not bounds.undecided:
             most = ROUNDING_SAFETY * _most_noise(result, pairs)
             if most <= relative_tolerance(type_name, 1) * float(scale(result).min(initial=inf)):
                 return None  # as the element-wise code below would find
@@ -140,10 +148,11 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
         if type_name in UNIT:
             tolerance = _errors(result, pairs, size, limit)
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
-            tolerance = np.zeros(result.shape) if bounds.ends else _amplified(_drift(result, pairs), size)
-        if bounds.ends:
+            tolerance = np.zeros(result.shape) if bounds.undecided else _amplified(_drift(result, pairs), size)
+        if bounds.undecided:
             tolerance = np.maximum(tolerance, from_other_answers(result, bounds, pairs, limit))
-        return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
+        needed = bool(np.any(tolerance > relative_tolerance(type_name, 1) * size))
+        return np.asarray(tolerance) if needed else None
 
 
 def _errors(result: NDArray[Any], pairs: Sequence[Pair], size: NDArray[np.float64],
@@ -172,13 +181,15 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
 
     Twice the greatest difference that was found, and `balanced`: if what n answers change adds up, all changes of one
     sign are at most their sum, which runs with all answers moved show, and what cancels there. Where other answers
-    change more than `limit`, `pairs` are further results of this kind. What several answers change can cancel in all
-    runs: real numbers take the differences of neighbours that more than one group changes (or any, without groups).
+    change more than `limit`, `pairs` are further results of this kind; so are those with greater differences after few
+    runs. What several answers change can cancel in all runs: real numbers take the differences of neighbours that more
+    than one group changes (or any, without groups).
     """
-    tolerance = reduce(np.maximum, (_other_answers(result, end) for end in bounds.ends))
-    undecided = tolerance > limit
+    tolerance = reduce(np.maximum, (_other_answers(result, end) for end in bounds.ends), np.zeros(result.shape))
+    undecided = (tolerance > limit) | bounds.few
     for run in (run for pair in pairs for run in pair):
-        tolerance = np.maximum(tolerance, np.where(undecided, _other_answers(result, run), 0.0))
+        change = _other_answers(result, run)
+        tolerance = np.maximum(tolerance, np.where(undecided & (change > limit), change, 0.0))
     if bounds.balanced is not None:
         tolerance = np.add(tolerance, bounds.balanced, dtype=np.float64)
     if bounds.apart is None:

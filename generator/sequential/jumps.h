@@ -190,9 +190,10 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
   } while (0)
 
 /* The lesser one of what the groups add and take away: in the other ways it cancels. */
-static inline void antune_balance(float *gained, const float *lost, size_t count) {
-  for (size_t i = 0; i < count; i++) gained[i] = fminf(gained[i], lost[i]);
-}
+#define ANTUNE_BALANCE(gained, lost, count) do { \
+    for (size_t antune_i = 0; antune_i < (count); antune_i++) \
+      (gained)[antune_i] = fmin((gained)[antune_i], (lost)[antune_i]); \
+  } while (0)
 
 /* True if this way is wanted and there is time for it. A program without undecided answers before its results needs only
    way 0. */

@@ -31,7 +31,7 @@ _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
 
 
 def error_type(array: Array) -> ElementType:
-    """Return the type of an array's errors: those of doubles can be beyond floats."""
+    """Return the type of an array's errors and of sums of its changes: those of doubles can be beyond floats."""
     return "double" if array.type == "double" else "float"
 
 
@@ -58,7 +58,7 @@ class Jumps:
             for kept in (*ENDS, "plain"):
                 yield _new(array.type, f"{kept}_{array.name}", array)
                 yield f"memcpy({kept}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
-            yield from (_new("float", f"{kind}_{array.name}", array) for kind in ("gained", "lost"))
+            yield from (_new(error_type(array), f"{kind}_{array.name}", array) for kind in ("gained", "lost"))
             if array.type in REAL:
                 yield _new(error_type(array), f"{APART}_{array.name}", array)
             yield _new("unsigned char", f"{GROUPS}_{array.name}", array)
@@ -83,9 +83,9 @@ class Jumps:
                                 [(f"{end}_{a.name}", f"{end}_{a.name}", a.type) for end in ENDS], a)
             if a.type in REAL:
                 yield from _written("antune_ways", [(f"{APART}_{a.name}", f"{APART}_{a.name}", error_type(a))], a)
-            yield f"antune_balance(gained_{a.name}, lost_{a.name}, {a.elements});"
+            yield f"ANTUNE_BALANCE(gained_{a.name}, lost_{a.name}, {a.elements});"
             yield from _written("antune_grouped",
-                                [(f"{BALANCED}_{a.name}", f"gained_{a.name}", "float"),
+                                [(f"{BALANCED}_{a.name}", f"gained_{a.name}", error_type(a)),
                                  (f"{GROUPS}_{a.name}", f"{GROUPS}_{a.name}", "unsigned char")], a)
 
     def _gathered(self, a: Array) -> Iterator[str]:

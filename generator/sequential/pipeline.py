@@ -314,8 +314,8 @@ def bounds_of(folder: Path, array: Array) -> Bounds:
         return _result_of(folder, kind, array, element) if (folder / f"{kind}_{array.name}").exists() else None
 
     ends = (found(kind, array.type) for kind in ENDS)
-    return Bounds(tuple(end for end in ends if end is not None), found(BALANCED, "float"),
-                  found(GROUPS, "unsigned char"), found(APART, error_type(array)))
+    return Bounds(tuple(end for end in ends if end is not None), found(BALANCED, error_type(array)),
+                  found(GROUPS, "unsigned char"), found(APART, error_type(array)), (folder / FEW).exists())
 
 
 def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure: RunFailed | None) -> tuple[str, ...]:
@@ -337,6 +337,4 @@ def _rounding(folder: Path, array: Array, result: NDArray[Any], length: int) -> 
     bounds = bounds_of(folder, array)
     if array.type in REAL and all(np.array_equal(end, result) for end in bounds.ends):
         bounds = replace(bounds, ends=())
-    if bounds.ends and array.type not in REAL and (folder / FEW).exists():  # they show some of the other answers
-        bounds = replace(bounds, ends=(*bounds.ends, *rounded))
     return rounding_tolerance(array.type, result, [(rounded[0], rounded[1]), (rounded[2], rounded[3])], bounds, length)

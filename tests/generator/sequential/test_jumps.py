@@ -19,6 +19,7 @@ from generator.frontend_py.problem import program_of, read_pipeline
 from generator.program import Program
 from generator.rounding import relative_tolerance
 from generator.sequential import pipeline as sequential
+from generator.sequential.jumps import HEAD
 from generator.sequential.pipeline import Sequential, run_sequential
 from runners.check import compare
 
@@ -342,3 +343,57 @@ def test_a_remainder_that_jumps_lends_its_neighbours_nothing() -> None:
     _, ran = read(func, [64], image=data)
     allowed = ran.rounding["rest"]
     assert 1 <= allowed[20] < 10 and (np.delete(allowed, 20) < 1e-4).all()
+
+
+def test_real_results_of_programs_without_time_for_other_answers(tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow program has only one run with error bounds: runs with another rounding show what jumps."""
+    changed, limit = tmp_path / "head.h", "#define ANTUNE_MOST_WAYS_MS"
+    text = HEAD.read_text()
+    assert limit in text
+    changed.write_text(text.replace(limit, f"{limit} 0 *"))
+    monkeypatch.setattr(sequential, "JUMPS_HEAD", changed)
+    data = np.arange(64, dtype=np.float32)
+    image, func = image_of(hl.Float(32), data), hl.Func("side")
+    func[x] = hl.select(hl.f32(0.1) * image[x] > 1.0, 1.0, 5.0)
+    _, ran = read(func, [64], image=data)
+    assert ran.outputs["side"][10] == 5
+    assert 4 <= ran.rounding["side"][10] <= 8 and not ran.rounding["side"][20:].any()
+
+
+def test_jumps_of_doubles_beyond_floats() -> None:
+    data, _ = undecided_signs(2, 0)
+    image, mask, func = image_of(hl.Float(32), data), hl.Func("mask"), hl.Func("gradient")
+    mask[x] = hl.select(sign_of(image, x), hl.f64(1e200), hl.f64(0.0))
+    func[x] = mask[x + 1] - mask[x]
+    _, ran = read(func, [data.shape[1] - 1], image=data)
+    assert 2e200 <= ran.rounding["gradient"].max() <= 4e200
+
+
+def test_errors_that_the_terms_of_a_sum_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They add up to n times that of a term, not sqrt(n) times, also where the program compares."""
+    data = contracted(11)
+    products = data[0].astype(float) * data[1]
+    data[2] = data[0] * data[1]
+    data = data[:, (products < 1.2) & (np.abs(products - data[2]) > 0.7 * 2.0**-24)]
+    weights = np.random.default_rng(2).uniform(1, 2, 1000).astype(np.float32)
+    image, weight = image_of(hl.Float(32), data), image_of(hl.Float(32), weights, "weight")
+    factor, func, r = hl.Func("factor"), hl.Func("total"), hl.RDom([(0, 1000)], "r")
+    factor[x] = image[x, 0] * image[x, 1] - image[x, 2]
+    func[x] = 0.0
+    func[x] += factor[x] * hl.select(weight[r] > 0.0, weight[r], 0.0)
+    program, ran = read(func, [data.shape[1]], image=data, weight=weights)
+    fused = elsewhere(program, MACHINES[1], monkeypatch, image=data, weight=weights)
+    assert not ran.outputs["total"].any() and fused.all()
+    assert compare(program, ran.outputs, {"total": fused}, None, ran.rounding) is None
+
+
+def test_a_sum_of_undecided_answers_without_dimensions() -> None:
+    data, _ = undecided_signs(2, 0)
+    image, func, r = image_of(hl.Float(32), data), hl.Func("total"), hl.RDom([(0, 64)], "r")
+    func[()] = 0.0
+    func[()] += hl.select(sign_of(image, r), 1.0, 0.0)
+    program, ran = read(func, [], image=data)
+    assert isinstance(ran.rounding["total"], np.ndarray)
+    for count in (0, 10, 64):
+        assert compare(program, ran.outputs, {"total": np.asarray(count, np.float32)}, None, ran.rounding) is None
