@@ -21,15 +21,17 @@ def check_realtime() -> None:
     if sys.platform != "linux":
         raise InputError("--realtime needs Linux; leave it away, and measure while nothing else runs")
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        begin_realtime()
-    except PermissionError:
-        raise InputError("--realtime needs the right to use real-time priorities (CAP_SYS_NICE, or `ulimit -r` of at "
-                         "least 1); run as root, add `YOU - rtprio 1` to /etc/security/limits.conf, or leave it away"
-                         ) from None
+    begin_realtime()
     os.sched_setscheduler(0, policy, parameters)
 
 
 def begin_realtime() -> None:
-    """Give this thread, and all that it starts, real-time priority. Raises PermissionError."""
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
+    """Give this thread, and all that it starts, real-time priority. Raises InputError if that is not permitted, as it
+    may be on some machines of a cluster only.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
+    except PermissionError:
+        raise InputError("--realtime needs the right to use real-time priorities (CAP_SYS_NICE, or `ulimit -r` of at "
+                         "least 1); run as root, add `YOU - rtprio 1` to /etc/security/limits.conf, or leave it away"
+                         ) from None

@@ -105,6 +105,8 @@ def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | 
 def _other_timing(before: Timing, now: Timing) -> str | None:
     if before.cache != now.cache:
         return f"times with {before.cache} caches (--cache {before.cache})"
+    if now.realtime and not before.realtime:
+        return "times at ordinary priority (without --realtime)"
     if before.precision > now.precision:
         return f"times that are less precise (--precision {before.precision:g} instead of {now.precision:g})"
     if before.max_repeats < now.max_repeats and before.max_repeats < Timing().max_repeats:

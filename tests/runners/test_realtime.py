@@ -14,7 +14,7 @@ from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.devices import find_device
 from runners.pool_runner import DeviceRunner
-from runners.realtime import check_realtime
+from runners.realtime import begin_realtime, check_realtime
 from tests.support.runners import scale_problem, worker_pids
 from tests.support.targets import CPU
 
@@ -56,3 +56,5 @@ def test_a_missing_right_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp
     with pytest.raises(InputError, match=r"--realtime needs the right .* run as root"):
         DeviceRunner(scale_problem(), find_device("pocl"), Limits(realtime=True), tmp_path)
     assert not list(tmp_path.iterdir()), "nothing was begun"
+    with pytest.raises(InputError, match="--realtime needs the right"):  # a process of another machine of a cluster
+        begin_realtime()

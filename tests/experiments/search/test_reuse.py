@@ -112,6 +112,7 @@ def other_program(parts: Parts) -> Parts:
             "other limits of the device",
         ),
         (ToyRunner(), {"timing": Timing(cache="cold")}, "times with warm caches"),
+        (ToyRunner(), {"timing": Timing(realtime=True)}, "times at ordinary priority .without --realtime"),
         (ToyRunner(), {"timing": Timing(precision=1.0)}, "times that are less precise .--precision 2 instead of 1"),
     ],
 )
