@@ -10,7 +10,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from experiments.search import parts
+from experiments.search import modelled
 from experiments.search.costs import find_model, predicted
 from experiments.search.foretold import ForetoldSpace, Judge
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
@@ -168,10 +168,13 @@ def test_other_explorers_begin_with_plans_of_each_model_and_usual_ones_in_turns(
 
 
 def test_plans_that_the_space_has_not_are_refused_with_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tile of 4 points in each dimension has no room for all channels of the stage; the model's tile has."""
-    monkeypatch.setattr(parts, "BEST", 2)
-    program = pipeline_program("depthwise_conv", "medium")
-    with pytest.raises(NotOnOffer, match="stage of filtered is 'block'; on offer: 'root', 'inline'"):
+    """No space offers tiles of 5 points; a model that wants them is followed only where others are followed, too."""
+    program = pipeline_program("unsharp", "medium")
+    found = model_plans(program, CPU, "sioutas", 2)
+    odd = [replace(plan, kernels=tuple(replace(one, tile=(*one.tile[:-1], 5)) for one in plan.kernels))
+           for plan in found.plans]
+    monkeypatch.setattr(modelled, "model_plans", lambda *_: replace(found, plans=tuple(odd)))
+    with pytest.raises(NotOnOffer, match=r"tile.* is .*5.*; on offer: "):
         PARTS.starts(program, CPU, replace(OPTIONS, explorer="sioutas"))
     assert PARTS.starts(program, CPU, replace(OPTIONS, models=("sioutas",)))
 
