@@ -50,9 +50,8 @@ ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
 # For runs with other answers, which resemble another program. A difference of one is one answer.
 MIXED_SAFETY = 2.0
-# Error bounds of sums of n terms grow like sqrt(n), and are taken four times (`ANTUNE_REACH`). Errors that all terms
-# have in common add up to n times that of a term, in each of two programs: 2 n = 4 sqrt(n) * sqrt(n) / 2.
-INDEPENDENT = 2.0
+# Error bounds of sums of n terms grow like 8 sqrt(n) units (`ANTUNE_SUM`); errors of one sign, like n.
+INDEPENDENT = 8.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99

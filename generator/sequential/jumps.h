@@ -74,10 +74,10 @@ static inline double antune_quotient_##kind(double a, double b, double z, double
 static inline double antune_rounded_##kind(double x, double z, double e) { \
   return x == z ? e : e + antune_unit_##kind(z); \
 } \
-/* old + more is z, one step of a sum: the errors of a few steps add up */ \
+/* old + more is z, one step of a sum: the errors of a few steps add up, and those that terms may have in common */ \
 static inline double antune_added_##kind(double old, double more, double z, double eo, double em) { \
   const double unit = antune_sum_##kind(old, more, z, 0, 0), many = ANTUNE_SUM * unit; \
-  return eo || em || unit ? fmin(eo + em + unit, sqrt(eo * eo + em * em + many * many)) : 0; \
+  return eo || em || unit ? em + fmin(eo + unit, sqrt(eo * eo + many * many)) : 0; \
 } \
 /* an infinite number, such as a quotient by 0, is never near another one */ \
 static inline double antune_reach_##kind(double x, double e) { \

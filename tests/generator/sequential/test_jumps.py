@@ -378,10 +378,10 @@ def test_errors_that_the_terms_of_a_sum_have_in_common(monkeypatch: pytest.Monke
     data = data[:, (products < 1.2) & (np.abs(products - data[2]) > 0.7 * 2.0**-24)]
     weights = np.random.default_rng(2).uniform(1, 2, 1000).astype(np.float32)
     image, weight = image_of(hl.Float(32), data), image_of(hl.Float(32), weights, "weight")
-    factor, func, r = hl.Func("factor"), hl.Func("total"), hl.RDom([(0, 1000)], "r")
+    factor, row, func, r = hl.Func("factor"), hl.Func("row"), hl.Func("total"), hl.RDom([(0, 1000)], "r")
     factor[x] = image[x, 0] * image[x, 1] - image[x, 2]
-    func[x] = 0.0
-    func[x] += factor[x] * hl.select(weight[r] > 0.0, weight[r], 0.0)
+    row[x] += factor[x] * hl.select(weight[r] > 0.0, weight[r], 0.0)
+    func[x] += row[x] * weight[r]
     program, ran = read(func, [data.shape[1]], image=data, weight=weights)
     fused = elsewhere(program, MACHINES[1], monkeypatch, image=data, weight=weights)
     assert not ran.outputs["total"].any() and fused.all()
