@@ -18,11 +18,13 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
+from tests.support.cuda_compiler import check_spills
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.stages import SMALL, case, offered_plans
-from tests.support.targets import CPU
+from tests.support.targets import CPU, HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 FEW = 3
 WEIGHTED = Stages((("total", "inline"),))
@@ -101,7 +103,7 @@ def test_when_it_is_offered(terms: int, tile: tuple[int, int], block: tuple[int,
     assert (made.tile, made.points_inside) == (tile, offered)
 
 
-def nested(rng: np.random.Generator, size: tuple[int, int]) -> Program:
+def nested(rng: np.random.Generator) -> list[hl.Func]:
     """Sums of products with sums, of stages with borders, with and without conditions."""
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Int(32), 2, "image")
     near, far = hl.RDom([(0, int(rng.integers(2, 4)))], "near"), hl.RDom(
@@ -115,13 +117,14 @@ def nested(rng: np.random.Generator, size: tuple[int, int]) -> Program:
     outer[x, y] = inner[x, y]
     outer[x, y] += inner[far.x, y + far.y] * hl.select(x > far.y, image[x, y], far.x)
     out[x, y] = outer[x, y] - inner[x, y] if rng.integers(2) else outer[x, y]
-    return pipelines.program_of([out], list(size))
+    return [out]
 
 
 def ran(seed: int) -> int:
     """Run random plans of a random pipeline, and return the number of those with sums of points."""
     rng, count = np.random.default_rng(seed), 0
-    program = nested(rng, (int(rng.integers(5, 12)), int(rng.integers(2, 5))))
+    size = [int(rng.integers(5, 12)), int(rng.integers(2, 5))]
+    program = pipelines.program_of(nested(rng), size)
     original = run_original(program)
     places: tuple[Where, ...] = ("inline", "block")
     for inner in places:
@@ -132,6 +135,21 @@ def ran(seed: int) -> int:
         assert not differences(program, run_plan(program, plan, rng), original), (seed, plan.to_json())
         count += "_points[" in text_of(program, plan)
     return count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inner", ["inline", "block"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_kernels_for_gpus(seed: int, inner: Where, watched_gpu: WatchedGpu) -> None:
+    """They compile, and the stand-in finds no races; `inner` is in shared memory if a block computes it."""
+    found = pipelines.problem_of(nested(np.random.default_rng(seed)), [22, 9], "sums", seed=seed)
+    stages = Stages((("inner", inner), ("outer", "inline"), ("repeat_edge", "inline")))
+    plans = [plan_of(found.program, tile, block, stages) for tile, block in (((4, 16), (2, 4)), ((3, 22), (1, 11)))]
+    watched_gpu.check(found, plans)
+    texts = [lower(found.program, plan, HOPPER).source for plan in plans]
+    assert any("_points[" in text for text in texts)
+    for text in texts:
+        check_spills(text, (9, 0))
 
 
 def test_random_sums_are_right() -> None:
