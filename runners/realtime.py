@@ -19,7 +19,7 @@ PRIORITY = 1
 def check_realtime() -> None:
     """Return if processes of this user may have real-time priority. Raises InputError if not."""
     if sys.platform != "linux":
-        raise InputError("--realtime needs Linux; leave it away, and measure while nothing else runs")
+        raise InputError("--realtime needs Linux; start without it, and measure while nothing else runs")
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     begin_realtime()
     os.sched_setscheduler(0, policy, parameters)
@@ -33,5 +33,5 @@ def begin_realtime() -> None:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
     except PermissionError:
         raise InputError("--realtime needs the right to use real-time priorities (CAP_SYS_NICE, or `ulimit -r` of at "
-                         "least 1); run as root, add `YOU - rtprio 1` to /etc/security/limits.conf, or leave it away"
-                         ) from None
+                         "least 1); run as root, add `YOU - rtprio 1` to /etc/security/limits.conf, or start a run "
+                         "without it") from None
