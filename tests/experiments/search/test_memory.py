@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -67,7 +69,7 @@ def test_ten_thousand_evaluations_fit_in_300_mb(level: str, tmp_path: Path) -> N
 class Weighs(Log):
     """A reporter that looks how much memory Python has in use after some evaluations, and keeps no results."""
 
-    at: tuple[int, ...] = (100, 400)
+    at: tuple[int, ...] = (100, 200, 300, 400)
     used: list[int] = field(default_factory=list)
 
     def result(self, result: Result) -> None:
@@ -84,7 +86,8 @@ def test_an_evaluation_leaves_little_behind(tmp_path: Path) -> None:
         tune(toy_options(toy_source(tmp_path), 400, explorer="random"), tmp_path / "run", weighs, parts)
     finally:
         tracemalloc.stop()
-    first, last = weighs.used
-    growth = (last - first) / (weighs.at[1] - weighs.at[0])
-    print(f"{growth:.0f} bytes per evaluation")
+    # other tests of this process may leave threads that allocate once; what evaluations leave is in each hundred
+    hundreds = [(after - before) / 100 for before, after in pairwise(weighs.used)]
+    growth = median(hundreds)
+    print(f"{growth:.0f} bytes per evaluation ({', '.join(f'{one:.0f}' for one in hundreds)})")
     assert growth < 2000
