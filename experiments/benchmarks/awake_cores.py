@@ -1,8 +1,8 @@
-"""Do short launches use all cores on PoCL? `python -m experiments.benchmarks.awake_cores [--launches N]`.
+"""Do short launches use all cores of a CPU? `python -m experiments.benchmarks.awake_cores [--device intel] [--turns N]`
 
 Each launch has one block per core; a block is a chain of multiply-adds without memory accesses that takes 0.01 to 1 ms.
-The threads are placed by the system or pinned by `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores,
-a launch that took twice as long as a single block ran both blocks on one core.
+The system places the threads, or the driver's own setting pins them, in fresh processes that take turns. With two
+cores, a launch that took twice as long as a single block ran both blocks on one core.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from itertools import chain
+from typing import Annotated, Any, Literal
 
 import typer
 
 from experiments.script import run
 from runners.devices import find_device
+from runners.opencl.platforms import PINNED
 
-TURNS = 3
 CHILD = "from experiments.benchmarks.awake_cores import child; child()"
 LINKS = tuple(1 << n for n in range(12, 20, 2))
 """The numbers of multiply-adds per chain."""
+SETTINGS = {**PINNED["PoCL"], **PINNED["Intel OpenCL"]}
 KERNEL = """__kernel void chain(__global float8 *x, int links)
 {
   float8 sums[12], total = 0;
@@ -37,41 +39,52 @@ KERNEL = """__kernel void chain(__global float8 *x, int links)
 """
 
 
-def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each length in each process.")] = 41) -> None:
-    """Print least and median times with and without pinned threads."""
-    device = find_device("pocl")
-    times: dict[tuple[str, int, int], list[float]] = {}
-    for _ in range(TURNS):
-        for pinned in ("0", "1"):
-            done = subprocess.run(
-                [sys.executable, "-c", CHILD, device.key, str(launches)],
-                env=os.environ | {"POCL_AFFINITY": pinned},
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            )
-            for blocks, links, found in json.loads(done.stdout):
-                times.setdefault((pinned, blocks, links), []).extend(found)
-    cores = device.target.compute_units
-    print(f"{device.name}: ms of one block on one core; of {cores} blocks, as threads come and pinned: least, median")
+
+
+def main(device: Literal["pocl", "intel"] = "pocl", turns: Annotated[int, typer.Option(min=1)] = 3,
+         launches: Annotated[int, typer.Option(min=3, help="Launches of each length in each process.")] = 41) -> None:
+    """Print least and median times with and without pinned threads, and how many processes used one core only."""
+    found = find_device(device)
+    times: dict[tuple[bool, int, int], list[list[float]]] = {}
+    for _ in range(turns):
+        for pinned in (False, True):
+            for blocks, links, measured in _measured(found.key, launches, SETTINGS if pinned else {}):
+                times.setdefault((pinned, blocks, links), []).append(measured)
+    cores = found.target.compute_units
+    print(f"{found.name}: ms of one block on one core; of {cores} blocks, as threads come and pinned: least, median, "
+          f"processes whose median is more than 1.6 blocks, of {turns}")
     for links in LINKS:
-        alone, *both = (times[key] for key in (("1", 1, links), ("0", cores, links), ("1", cores, links)))
-        print(
-            f"{statistics.median(alone):.3f}"
-            + "".join(f"   {min(found):.3f} {statistics.median(found):.3f}" for found in both)
-        )
+        alone = statistics.median(list(chain.from_iterable(times[True, 1, links])))
+        both = (_summary(times[pinned, cores, links], alone) for pinned in (False, True))
+        print(f"{alone:.3f}   " + "   ".join(both))
+
+
+def _measured(key: str, launches: int, settings: dict[str, str]) -> list[tuple[int, int, list[float]]]:
+    """Return the blocks, links and times of each length, measured in a new process with these `settings`."""
+    without = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    done = subprocess.run([sys.executable, "-c", CHILD, key, str(launches)], env=without | settings,
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return [(blocks, links, times) for blocks, links, times in json.loads(done.stdout)]
+
+
+def _summary(processes: list[list[float]], alone: float) -> str:
+    launches = list(chain.from_iterable(processes))
+    slow = sum(statistics.median(times) > 1.6 * alone for times in processes)
+    return f"{min(launches):.3f} {statistics.median(launches):.3f} {slow}"
 
 
 def child() -> None:
     """Measure in this process; print [blocks, links, [ms, ...]] of each length as JSON."""
+    from runners.opencl.platforms import register_here
     from runners.opencl.session import Session
 
+    register_here()
     session = Session(sys.argv[1])
     cores = session.device.max_compute_units
     print(
         json.dumps(
             [
-                (blocks, links, list(_launched(session, blocks, links, int(sys.argv[2]))))
+                (blocks, links, list(launched(session, blocks, links, int(sys.argv[2]))))
                 for blocks in (1, cores)
                 for links in LINKS
             ]
@@ -79,7 +92,7 @@ def child() -> None:
     )
 
 
-def _launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:
+def launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:
     """Yield the milliseconds of each launch after the first."""
     import numpy as np
     import pyopencl as cl
