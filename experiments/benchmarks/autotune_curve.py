@@ -13,7 +13,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from statistics import median
@@ -36,7 +36,7 @@ from metrics.costs.learned.file import read_model
 from metrics.costs.learned.model import SHIPPED, Learned
 from metrics.outcome import cost_ms
 from metrics.statistics import geometric_mean
-from runners.base import DeviceInfo, Job
+from runners.base import DeviceInfo, Job, Limits
 from runners.registry import open_runner
 
 if TYPE_CHECKING:
@@ -54,14 +54,15 @@ class Row:
 
 
 def main(folder: Annotated[Path, typer.Argument(metavar="DIR", show_default=False)], rounds: str = "0,1,5,10,20",
-         device: str = "intel", out: Path | None = None) -> None:
-    """Measure one-shot plans of an autotuning in turns."""
+         device: str = "intel", out: Path | None = None, realtime: bool = False) -> None:
+    """Measure one-shot plans of an autotuning in turns; with `--realtime`, at real-time priority."""
+    limits = replace(LIMITS, realtime=realtime)
     numbers, found = chosen_rounds(folder, rounds), find_device(device)
     rows = []
     print(f"| | {' | '.join(f'round {n}' for n in numbers)} |\n|---|{'---|' * len(numbers)}")
     with closing(Database(folder / "plans.db", found.key, found.name)) as base:
         for wanted in jobs_of(folder):
-            rows.append(row(base, wanted, numbers, found))
+            rows.append(row(base, wanted, numbers, found, limits))
             print(line(rows[-1].name, rows[-1].ratios), flush=True)
     means = {n: geometric_mean([one.ratios[n] for one in rows]) for n in numbers}
     print(line("geometric mean", means))
@@ -91,12 +92,12 @@ def jobs_of(folder: Path) -> tuple[Wanted, ...]:
         raise InputError(f"{folder / JOB_FILE} cannot be read: {error}") from None
 
 
-def row(base: Database, wanted: Wanted, rounds: Sequence[int], device: DeviceInfo) -> Row:
+def row(base: Database, wanted: Wanted, rounds: Sequence[int], device: DeviceInfo, limits: Limits = LIMITS) -> Row:
     """Measure the one-shot plans of a pipeline, and the fastest plan of its tuning. Raises InputError."""
     one = given(wanted.origins[0], device)
     shots = {n: one_shot(tuned(one, device, model_of(wanted.out, n)), wanted).plan for n in rounds}
     plans = tuple(dict.fromkeys((*shots.values(), best_of(base, one).plan)))
-    times = times_of(one, plans, device, wanted.seed)
+    times = times_of(one, plans, device, wanted.seed, limits)
     best = min(times.values())
     return Row(Path(one.name).stem, {n: times.get(plan, inf) / best for n, plan in shots.items()})
 
@@ -106,10 +107,10 @@ def model_of(folder: Path, number: int) -> Learned:
     return Learned(read_model(model_file(folder, number) if number else SHIPPED))
 
 
-def times_of(one: Given, plans: Sequence[Plan], device: DeviceInfo, seed: int) -> dict[Plan, float]:
+def times_of(one: Given, plans: Sequence[Plan], device: DeviceInfo, seed: int, limits: Limits) -> dict[Plan, float]:
     """Return the median milliseconds of the plans that run, measured in turns. Raises InputError if none runs."""
     with tempfile.TemporaryDirectory(prefix="antune-curve-") as scratch, closing(
-            open_runner(one.problem, device.key, LIMITS, Path(scratch))) as runner:
+            open_runner(one.problem, device.key, limits, Path(scratch))) as runner:
         sittings = hold_sittings(runner, [Job(k, plan) for k, plan in enumerate(plans)], seed, SITTINGS)
     found = {plan: [ms for one in sittings if k in one and (ms := cost_ms(one[k])) is not None]
              for k, plan in enumerate(plans)}  # fmt: skip

@@ -1,15 +1,16 @@
 """The plans of two learned models, measured: `python -m experiments.benchmarks.compared_models MODEL.json NAME...
-[--against OTHER.json] [--size medium]`.
+[--against OTHER.json] [--size medium] [--batches 3]`.
 
-For each pipeline of the suite, both models choose a batch of five plans, as in a round of autotuning. All of these are
+For each pipeline of the suite, both models choose batches of five plans, as in a round of autotuning. All of these are
 measured in turns in one process. Prints the time of the other model's plan (by default that of the model that comes
-with antune) over that of MODEL's: of the plan with the lowest predicted time, and of the fastest of the five.
+with antune) over that of MODEL's: of the plan with the lowest predicted time, and of the fastest of the five. Both are
+geometric means over the batches, whose random samples differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +18,9 @@ from typing import Annotated
 import typer
 
 from experiments.benchmarks.autotune_curve import times_of
-from experiments.learning.autotune import given, tuned
+from experiments.learning.autotune import Tuned, given, tuned
 from experiments.learning.samples import batch
-from experiments.learning.series import Origin
+from experiments.learning.series import LIMITS, Origin
 from experiments.script import run
 from experiments.search.places import find_device
 from experiments.suites.image_pipelines import SizeName, pipeline
@@ -29,7 +30,7 @@ from generator.plan import Plan
 from metrics.costs.learned.file import read_model
 from metrics.costs.learned.model import SHIPPED, Learned
 from metrics.statistics import geometric_mean
-from runners.base import DeviceInfo
+from runners.base import DeviceInfo, Limits
 
 BATCH = 5
 
@@ -44,14 +45,15 @@ class Gain:
 
 def main(model: Annotated[Path, typer.Argument(metavar="MODEL.json", show_default=False)],
          names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
-         against: Path = SHIPPED, size: SizeName = "medium", device: str = "intel") -> None:
-    """Measure the plans of two models in turns."""
-    found = find_device(device)
+         against: Path = SHIPPED, size: SizeName = "medium", device: str = "intel",
+         batches: Annotated[int, typer.Option(min=1)] = 1, realtime: bool = False) -> None:
+    """Measure the plans of two models in turns; with `--realtime`, at real-time priority."""
+    found, limits = find_device(device), replace(LIMITS, realtime=realtime)
     models = tuple(Learned(read_model(file)) for file in (model, against))
     gains = []
     print(f"| | one-shot plan | best of {BATCH} |\n|---|---|---|")
     for name in names:
-        gains.append(gain(origin_of(name, size), models, found))
+        gains.append(gain(origin_of(name, size), models, found, batches, limits))
         print(f"| {name} | {gains[-1].one_shot:.2f} | {gains[-1].best:.2f} |", flush=True)
     means = (geometric_mean([one.one_shot for one in gains]), geometric_mean([one.best for one in gains]))
     print(f"| geometric mean | {means[0]:.2f} | {means[1]:.2f} |")
@@ -67,17 +69,24 @@ def origin_of(name: str, size: SizeName) -> Origin:
     return Origin(str(one.file), tuple(sorted(one.parameters_at(size))))
 
 
-def gain(origin: Origin, models: Sequence[Learned], device: DeviceInfo, options: BeamOptions | None = None) -> Gain:
+def gain(origin: Origin, models: Sequence[Learned], device: DeviceInfo, batches: int = 1, limits: Limits = LIMITS,
+         options: BeamOptions | None = None) -> Gain:
     """Measure the batches of a model and of another one. Raises InputError if no plan of the model runs."""
     one = given(origin, device)
-    batches = [sorted(batch(tuned(one, device, model).space, BATCH, (0, 0), options), key=lambda it: it.predicted_ms)
-               for model in models]
-    plans = [tuple(sample.plan for sample in some) for some in batches]
-    times = times_of(one, tuple(dict.fromkeys(plan for some in plans for plan in some)), device, 0)
-    mine, other = ((times.get(some[0], inf), _fastest(some, times)) for some in plans)
-    if inf in mine:
+    drawn = [[_batch(tuned(one, device, model), number, options) for model in models] for number in range(batches)]
+    every = tuple(dict.fromkeys(plan for both in drawn for plans in both for plan in plans))
+    times = times_of(one, every, device, 0, limits)
+    shots = [times.get(mine[0], inf) for mine, _ in drawn]
+    if inf in shots:
         raise InputError(f"the one-shot plan of {one.name} cannot be run; see `antune doctor`")
-    return Gain(other[0] / mine[0], other[1] / mine[1])
+    return Gain(geometric_mean([times.get(other[0], inf) / ms for (_, other), ms in zip(drawn, shots, strict=True)]),
+                geometric_mean([_fastest(other, times) / _fastest(mine, times) for mine, other in drawn]))
+
+
+def _batch(tuned: Tuned, number: int, options: BeamOptions | None) -> tuple[Plan, ...]:
+    """Return the plans of a batch, that with the lowest predicted time first."""
+    found = batch(tuned.space, BATCH, (number, 0), options)
+    return tuple(sample.plan for sample in sorted(found, key=lambda it: it.predicted_ms))
 
 
 def _fastest(plans: Sequence[Plan], times: Mapping[Plan, float]) -> float:

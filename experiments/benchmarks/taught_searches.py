@@ -19,7 +19,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from statistics import median
@@ -30,8 +30,8 @@ from experiments.search.parts import PARTS
 from experiments.search.places import limits_of
 from experiments.search.sittings import hold_sittings
 from experiments.store import is_run, read_store
-from experiments.suites.image_pipelines import SIZES, SizeName, pipeline
-from experiments.values.options import Budget, RunOptions
+from experiments.suites.image_pipelines import SIZES, pipeline
+from experiments.values.options import Budget, RunOptions, Timing
 from experiments.values.records import Result, RunInfo
 from explorer.registry import PLAN_MAKERS
 from generator.frontend_c.source import Compilation
@@ -75,30 +75,32 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """Return the plain explorer; with plans of plan makers, of a beam, with a mean function by either model, with a
-    desirability, with several of these; and those that follow one model.
+    """Return the plain explorer; with plans of plan makers, of a beam, with a mean function or a
+    desirability by either model, with several of these; and those that follow one model.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
             Way(f"{explorer} --models beam", explorer, ("beam",)),
             Way(f"{explorer} --foretell", explorer, foretell=MODEL),
             Way(f"{explorer} --foretell {LEARNED}", explorer, foretell=LEARNED),
             Way(f"{explorer} --foresee", explorer, foresee=MODEL),
+            Way(f"{explorer} --foresee {LEARNED}", explorer, foresee=LEARNED),
             Way(f"{explorer}, all", explorer, PLAN_MAKERS, MODEL, MODEL),
             *(Way(name, name) for name in ONE_SHOT))
 
 
-def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, device: str) -> RunOptions:
+def options_of(name: str, way: Way, budget: int, seed: int, given: argparse.Namespace) -> RunOptions:
     """Return the options of a run."""
     program = pipeline(name)
     return RunOptions(str(program.file), Compilation(), Budget(evaluations=budget), explorer=way.explorer, seed=seed,
-                      parameters=program.parameters_at(size), device=device, space="pipeline", models=way.models,
-                      foretell=way.foretell, foresee=way.foresee)
+                      parameters=program.parameters_at(given.size), device=given.device, space="pipeline",
+                      models=way.models, foretell=way.foretell, foresee=way.foresee,
+                      timing=Timing(finalists=0, realtime=given.realtime))
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
     """Return the results of a run, which is made or continued if necessary."""
     if not is_run(directory):
-        tune(replace(options, timing=replace(options.timing, finalists=0)), directory, Silent())
+        tune(options, directory, Silent())
     with read_store(directory) as store:
         results = store.results()
     wanted = options.budget.evaluations
@@ -160,6 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", choices=SIZES, default="medium")
     parser.add_argument("--device", default="intel")
     parser.add_argument("--out", type=Path, default=Path("taught-searches"))
+    parser.add_argument("--realtime", action="store_true", help="measure at real-time priority")
     given = parser.parse_args(arguments)
     chosen = [way for way in ways(given.explorer) if way.name in (given.explorer, *(given.only or (way.name,)))]
     found = []
@@ -177,13 +180,13 @@ def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Names
     for way in chosen:
         alone = way.explorer in ONE_SHOT
         budgets = [FIRST] if alone else given.budgets
-        options = options_of(name, given.size, way, max(budgets), seed, given.device)
+        options = options_of(name, way, max(budgets), seed, given)
         folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
         results = results_of(options, given.out / folder)
         for budget in budgets:
             counted = [one for one in results if not alone or one.evaluation.number == 1]
             plans[way.name, budget] = best_after(counted, budget)
-    options = options_of(name, given.size, chosen[0], max(given.budgets), seed, given.device)
+    options = options_of(name, chosen[0], max(given.budgets), seed, given)
     every = tuple(dict.fromkeys(plan for found in plans.values() for plan in found))
     return Searches(f"{name}, seed {seed}", plans, again(options, every))
 

@@ -15,7 +15,8 @@ QUICK = BeamOptions(beam=2, passes=1)
 
 
 def test_a_model_gains_nothing_over_itself() -> None:
-    assert gain(origin_of("unsharp", "small"), (shipped_model(), shipped_model()), DEVICE, QUICK) == Gain(1.0, 1.0)
+    both = (shipped_model(), shipped_model())
+    assert gain(origin_of("unsharp", "small"), both, DEVICE, batches=2, options=QUICK) == Gain(1.0, 1.0)
 
 
 def test_the_table_has_a_row_per_pipeline_and_means(
