@@ -59,6 +59,18 @@ def text_digest(source: str) -> str | None:
     return own.hexdigest()[:16]
 
 
+def by_device(files: Sequence[Path]) -> tuple[tuple[Path, ...], ...]:
+    """Return the files of each device, which `gathered` takes. Raises InputError if a file cannot be read."""
+    found: dict[tuple[str, str], list[Path]] = {}
+    for file in files:
+        found.setdefault(_device(read(file) if file.suffix == SUFFIX else file), []).append(file)
+    return tuple(tuple(some) for some in found.values())
+
+
+def _device(source: Recording | Path) -> tuple[str, str]:
+    return (source.key, source.name) if isinstance(source, Recording) else device_of(source)
+
+
 def gathered(files: Sequence[Path]) -> tuple[str, str, tuple[Measured, ...]]:
     """Return the device's key and name, and the measured plans of databases and recordings by pipeline, failures, too.
     Pipelines that are gone or have changed since are left out; of a plan in several files, the last file counts.
@@ -70,7 +82,7 @@ def gathered(files: Sequence[Path]) -> tuple[str, str, tuple[Measured, ...]]:
     devices = set[tuple[str, str]]()
     for file in files:
         recording = read(file) if file.suffix == SUFFIX else None
-        devices.add((recording.key, recording.name) if recording else device_of(file))
+        devices.add(_device(recording or file))
         for origin, plans in recording.current if recording else _current(file):
             found.setdefault(origin, {}).update({one.plan.digest: one for one in plans})
     if len(devices) != 1:

@@ -1,7 +1,8 @@
 """Trains the learned model: `python -m experiments.learning.train FILE... --out MODEL.json [--epochs N]
 [--held-out K]`.
 
-FILES are databases of measured plans, or recordings of them, of one device.
+FILES are databases of measured plans, or recordings of them. They may be of several devices whose plans rank alike,
+such as two drivers of a CPU: the mean of a pipeline's times counts little (`metrics/costs/learned/training.py`).
 
 Every K-th pipeline is left out of the training, and tells how good the model is there: Spearman's rank correlation of
 predicted and measured times, and the regret (1: none) of the plan that is predicted to be fastest, and of the best of
@@ -22,7 +23,7 @@ import typer
 from experiments.learning.collect import program_at
 from experiments.learning.dataset import Pipeline, pipelines
 from experiments.learning.folder import write_model
-from experiments.learning.recording import Measured, gathered
+from experiments.learning.recording import Measured, by_device, gathered
 from experiments.script import run
 from experiments.search.costs import find_model, predicted
 from experiments.search.places import find_device
@@ -32,7 +33,7 @@ from metrics.costs.base import Cost
 from metrics.costs.device import CostDevice, cost_device
 from metrics.costs.learned.ensemble import CAUTION, MEMBERS, predicted_plans, train_members
 from metrics.costs.learned.file import MOST_CAUTION, MOST_MEMBERS, Trained, Training
-from metrics.costs.learned.network import Weights
+from metrics.costs.learned.network import Array, Weights
 from metrics.costs.learned.training import constants
 from runners.base import DeviceInfo
 
@@ -54,8 +55,9 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Pipelines to learn from, and those for the evaluation."""
+    """The pipelines of a device to learn from, and those for the evaluation."""
 
+    device: DeviceInfo
     learned: tuple[Pipeline, ...]
     unseen: tuple[Pipeline, ...]
 
@@ -68,27 +70,43 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
          members: Annotated[int, typer.Option(min=2, max=MOST_MEMBERS)] = MEMBERS,
          caution: Annotated[float, typer.Option(min=0.0, max=MOST_CAUTION)] = CAUTION) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
-    key, name, measured = gathered(files)
-    device = find_device(key)
-    some = parted(_read(measured, cost_device(device.target)), held_out)
-    if len(some.learned) < members or not some.unseen:
+    parts = [_parts(gathered(some), held_out) for some in by_device(files)]
+    learned = [one for some in parts for one in some.learned]
+    if len(learned) < members or not all(some.unseen for some in parts):
         raise InputError(f"too few pipelines have enough plans; {held_out + members} are the fewest to train on")
-    batches = [one.batch for one in some.learned]
+    batches = [one.batch for one in learned]
     weights = train_members(batches, epochs, seed, members,
-                            lambda made, ending: _rating(made, [some.learned[k] for k in sorted(ending)]), _say)
-    plans, names = sum(len(one.plans) for one in some.learned), " ".join(file.name for file in files)
+                            lambda made, ending: _rating(made, [learned[k] for k in sorted(ending)]), _say)
+    plans, names = sum(len(one.plans) for one in learned), " ".join(file.name for file in files)
     command = (f"python -m experiments.learning.train {names} --epochs {epochs} --held-out {held_out} --seed "
                f"{seed} --members {members} --caution {caution:g}")
-    write_model(out, Trained(Training(key, name, plans, len(batches), epochs, command), weights, caution))
-    print(f"trained on {plans} plans of {len(batches)} pipelines; {len(some.unseen)} are held out "
-          f"({sum(len(one.plans) for one in some.unseen)} plans)")
-    fixed = constants(batches)
-    for title, those in (("trained on", some.learned), ("held out", some.unseen)):
-        show(title, "learned", _predicted(weights, caution, those), those)
-        show(title, "one member", _predicted(weights[:1], 0.0, those), those)
-        show(title, "constants", [[*map(float, one.batch.by_plan(one.batch.by_kernel(one.batch.terms @ fixed)))]
-                                  for one in those], those)
-    show("held out", "sioutas", [by_sioutas(one, device) for one in some.unseen], some.unseen)
+    key, name = ", ".join(some.device.key for some in parts), ", ".join(some.device.name for some in parts)
+    trained = Trained(Training(key, name, plans, len(batches), epochs, command), weights, caution)
+    write_model(out, trained)
+    print(f"trained on {plans} plans of {len(batches)} pipelines")
+    _compare(parts, trained, constants(batches))
+
+
+def _compare(parts: Sequence[Parts], model: Trained, fixed: Array) -> None:
+    """Print how well the model, its first member, constant coefficients and Sioutas' model rank the plans."""
+    for some in parts:
+        print(f"{some.device.platform}, {some.device.name}: {len(some.unseen)} pipelines are held out "
+              f"({sum(len(one.plans) for one in some.unseen)} plans)")
+        for title, those in (("trained on", some.learned), ("held out", some.unseen)):
+            show(title, "learned", _predicted(model.members, model.caution, those), those)
+            show(title, "one member", _predicted(model.members[:1], 0.0, those), those)
+            show(title, "constants", [[*map(float, one.batch.by_plan(one.batch.by_kernel(one.batch.terms @ fixed)))]
+                                      for one in those], those)
+        show("held out", "sioutas", [by_sioutas(one, some.device) for one in some.unseen], some.unseen)
+
+
+def _parts(found: tuple[str, str, Sequence[Measured]], every: int) -> Parts:
+    """Return the parts of a device's pipelines: of every `every` pipelines, the last one is left out."""
+    key, _, measured = found
+    device = find_device(key)
+    known = _read(measured, cost_device(device.target))
+    return Parts(device, tuple(one for k, one in enumerate(known) if k % every < every - 1),
+                 tuple(one for k, one in enumerate(known) if k % every == every - 1))
 
 
 def _read(measured: Sequence[Measured], device: CostDevice) -> list[Pipeline]:
@@ -113,12 +131,6 @@ def _predicted(members: Sequence[Weights], caution: float, some: Sequence[Pipeli
 def _rating(weights: Weights, some: Sequence[Pipeline]) -> float:
     found = quality(_predicted((weights,), 0.0, some), some)
     return -found.rank + float(np.log(found.regret) + np.log(found.of_few))
-
-
-def parted(found: Sequence[Pipeline], every: int) -> Parts:
-    """Return the parts: of every `every` pipelines, the last one is left out."""
-    return Parts(tuple(one for k, one in enumerate(found) if k % every < every - 1),
-                 tuple(one for k, one in enumerate(found) if k % every == every - 1))
 
 
 def by_sioutas(one: Pipeline, device: DeviceInfo) -> list[float]:

@@ -16,7 +16,7 @@ from experiments.learning import recording
 from experiments.learning.collect import PROGRAMS, program_at
 from experiments.learning.database import Database
 from experiments.learning.random_plans import random_plan
-from experiments.learning.recording import gathered, read, recorded, text_digest, write
+from experiments.learning.recording import by_device, gathered, read, recorded, text_digest, write
 from experiments.learning.series import Origin, Series, program_digest
 from generator.errors import InputError
 from generator.plan import Plan
@@ -75,6 +75,16 @@ def test_plans_of_another_text_do_not_count(tmp_path: Path, monkeypatch: pytest.
     imported = tmp_path / "random_dag.py"
     imported.write_text(imported.read_text().replace("COARSEST = 2", "COARSEST = 3"))
     assert not gathered([tmp_path / "a.xz"])[2], "it imports what has changed"
+
+
+def test_files_of_several_devices_are_told_apart(tmp_path: Path) -> None:
+    other = ("opencl/pocl/a", "a")
+    files = [stored(tmp_path / f"{number}.db", SMALL, plans_of(SMALL, 2), 1.0, device)
+             for number, device in enumerate((CPU, other, CPU))]
+    write(recorded(files[1:2]), tmp_path / "1.xz")
+    files[1] = tmp_path / "1.xz"
+    assert by_device(files) == ((files[0], files[2]), (files[1],))
+    assert [gathered(some)[:2] for some in by_device(files)] == [CPU, other]
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
