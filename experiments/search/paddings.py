@@ -15,6 +15,7 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
+from generator.lowering.analysis.along_rows import distances_in
 from generator.lowering.analysis.facts import shared_use
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
@@ -52,9 +53,11 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
     blocks, then the first. Instead of several arrays, only one is swizzled if that is about as good. Unchanged: kernels
     on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow; kernels without a
     choice. `wide`: as in `Known`. Only the first choice is counted if it has hardly any conflicts: no other can
-    be better, as none takes less memory.
+    be better, as none takes less memory. A kernel that has that choice already is not even counted if its rows of
+    threads are as long as warps and access rows of neighbouring elements, so that there are no conflicts.
     """
-    choices = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
+    every = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
+    choices = _doubtful(program, plan, target, every)
     first = _counted(program, plan, target, {name: found[:1] for name, found in choices.items()})
     settled = {name for name, [one] in first.items() if one.share > 1 - LEAST_GAIN}
     rest = {name: found[1:] for name, found in choices.items() if name not in settled}
@@ -68,6 +71,15 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
         near = [one for one in found if one.share > best[name].share - LEAST_GAIN]
         best[name] = max(near, key=lambda one: one.share, default=best[name])
     return _with(plan, {name: one.kernel for name, one in best.items()})
+
+
+def _doubtful(program: Program, plan: Plan, target: Target,
+              choices: Mapping[Statements, list[KernelPlan]]) -> Mapping[Statements, list[KernelPlan]]:
+    """Return the choices of the kernels that may have conflicts as they are, or that are not their first choice."""
+    rows = {name for name, found in choices.items()
+            if found[0] == plan.kernel(name) and found[0].block and found[0].block[-1] % device_model(target).warp == 0}
+    near = distances_in(program, plan, target.dialect, rows)
+    return {name: found for name, found in choices.items() if name not in near or near[name].in_shared > 1}
 
 
 def conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Mapping[Statements, list[Counted]]:

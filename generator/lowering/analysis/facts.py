@@ -24,7 +24,7 @@ from generator.lowering.analysis.addresses import Enclosing, Point, access_facts
 from generator.lowering.analysis.counting import Counts, Grounds, NodePath, children_of, count
 from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.analysis.sampling import samples, trips, values
-from generator.lowering.core.assemble import lowered_program, some_kernels
+from generator.lowering.core.assemble import some_kernels
 from generator.nest import Assign, Atomic, Barrier, Declare, For, Fragments, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
@@ -44,11 +44,20 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
-    lowered = lowered_program(program, plan, target.dialect)
-    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
-    return tuple(replace(_facts(kernel, _points_per_thread(kernel_plan), _runs_of(number, runs)),
+    return some_facts(program, plan, target, {kernel.statements for kernel in plan.kernels})
+
+
+def some_facts(program: Program, plan: Plan, target: Target,
+               wanted: Collection[tuple[str, ...]]) -> tuple[KernelFacts, ...]:
+    """Return the facts of the kernels of `plan` with the statements `wanted`, in launch order.
+
+    Raises IllegalPlan as `kernel_facts`, but not for other kernels.
+    """
+    lowered, host = some_kernels(program, plan, target.dialect, wanted)
+    runs = list(sampled_launches(host, {}, 1.0, 1))
+    return tuple(replace(_facts(kernel, _points_per_thread(plan.kernel(kernel.statements)), _runs_of(number, runs)),
                          name=kernel_name(number))
-                 for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)))
+                 for number, kernel in lowered.items())
 
 
 def _points_per_thread(plan: KernelPlan) -> tuple[int, ...]:

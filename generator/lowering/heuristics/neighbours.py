@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts
-from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.along_rows import distances_in
+from generator.lowering.analysis.facts import some_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
@@ -26,19 +27,21 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
 
     Only kernels with uncoalesced transfers are examined, and only a dimension that is better than the schedule's is
     taken. Any parallel dimension that fills half a warp may be x, so all that fit the device are tried; also a shorter
-    one, unless the schedule's is longer: lanes would be idle, and three colours share few transfers. An illegal plan is
-    returned unchanged.
+    one, unless the schedule's is longer: lanes would be idle, and three colours share few transfers. If one of these
+    kernels is illegal, the plan is returned unchanged.
     """
+    extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    orders = {statements: found for statements, sizes in extents.items() if (found := _orders(sizes))}
+    near = distances_in(program, plan, target.dialect, orders)
+    asked = [statements for statements in orders if statements not in near or near[statements].in_global > 1]
     try:
-        every = kernel_facts(program, plan, target)
+        every = some_facts(program, plan, target, asked)
     except IllegalPlan:
         return plan
     best = {facts.statements: (spread(facts), plan.kernel(facts.statements)) for facts in every if spread(facts)}
-    extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
-    orders = {statements: _orders(extents[statements]) for statements in best}
-    for place in range(max(map(len, orders.values()), default=0)):
-        others = {statements: replace(plan.kernel(statements), order=given[place])
-                  for statements, given in orders.items() if place < len(given)}
+    for place in range(max((len(orders[statements]) for statements in best), default=0)):
+        others = {statements: replace(plan.kernel(statements), order=orders[statements][place])
+                  for statements in best if place < len(orders[statements])}
         for statements, facts in _facts_of(program, plan, target, others).items():
             if spread(facts) < best[statements][0]:
                 best[statements] = spread(facts), others[statements]
@@ -58,12 +61,11 @@ def _facts_of(program: Program, plan: Plan, target: Target,
     whose barriers its loops do not allow), the others are lowered one by one.
     """
     try:
-        found = kernel_facts(program, _with_kernels(plan, others), target)
+        found = some_facts(program, _with_kernels(plan, others), target, others)
     except IllegalPlan:
         alone = [_facts_of(program, plan, target, {one: others[one]}) for one in others] if len(others) > 1 else []
         return {statements: facts for known in alone for statements, facts in known.items()}
-    return {facts.statements: facts for facts in found
-            if facts.statements in others and facts.local_bytes <= target.local_bytes}
+    return {facts.statements: facts for facts in found if facts.local_bytes <= target.local_bytes}
 
 
 def _orders(extents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,26 @@ def iterator_of(member: Any, program: Program) -> str | None:
             return None
         names |= {program.statement(name).iterators[d] for d in involved}
     return min(names) if names else None
+
+
+def followed(member: Any, program: Program) -> Mapping[str, str] | None:
+    """Return the source iterator of each statement that `member` follows step by step: `i` for `i + 1` or `-i`; None if
+    it is another function for one of them.
+    """
+    parts, found = member.get_pw_aff_list(), dict[str, str]()
+    for index in range(parts.n_pw_aff()):
+        part = parts.get_at(index)
+        name = part.domain().get_tuple_name()
+        part = part.gist(part.domain())
+        involved = [d for d in range(part.dim(isl.dim_type.in_)) if part.involves_dims(isl.dim_type.in_, d, 1)]
+        if len(involved) != 1 or not part.isa_aff():
+            return None
+        affine = part.as_aff()
+        step = affine.get_coefficient_val(isl.dim_type.in_, involved[0])
+        if affine.dim(isl.dim_type.div) or not step.abs().is_one() or name in found:
+            return None
+        found[name] = program.statement(name).iterators[involved[0]]
+    return found
 
 
 def mixes(member: Any) -> bool:
