@@ -6,7 +6,7 @@ A search still tries all that is on offer; only the plans that it begins with co
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
@@ -54,10 +54,11 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
     on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow; kernels without a
     choice. `wide`: as in `Known`. Only the first choice is counted if it has hardly any conflicts: no other can
     be better, as none takes less memory. A kernel that has that choice already is not even counted if its rows of
-    threads are as long as warps and access rows of neighbouring elements, so that there are no conflicts.
+    threads are as long as warps and access neighbouring elements, so that there are no conflicts.
     """
-    every = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
-    choices = _doubtful(program, plan, target, every)
+    if not device_model(target).banks:
+        return plan
+    choices = dict(_choices(program, plan, target, wide, _doubtful(program, plan, target)))
     first = _counted(program, plan, target, {name: found[:1] for name, found in choices.items()})
     settled = {name for name, [one] in first.items() if one.share > 1 - LEAST_GAIN}
     rest = {name: found[1:] for name, found in choices.items() if name not in settled}
@@ -73,21 +74,21 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
     return _with(plan, {name: one.kernel for name, one in best.items()})
 
 
-def _doubtful(program: Program, plan: Plan, target: Target,
-              choices: Mapping[Statements, list[KernelPlan]]) -> Mapping[Statements, list[KernelPlan]]:
-    """Return the choices of the kernels that may have conflicts as they are, or that are not their first choice."""
-    rows = {name for name, found in choices.items()
-            if found[0] == plan.kernel(name) and found[0].block and found[0].block[-1] % device_model(target).warp == 0}
+def _doubtful(program: Program, plan: Plan, target: Target) -> set[Statements]:
+    """Return the kernels that may have conflicts, or that are padded or swizzled already."""
+    warp = device_model(target).warp
+    rows = {one.statements for one in plan.kernels
+            if one.block and one.block[-1] % warp == 0 and not one.padding and not one.swizzled}
     near = distances_in(program, plan, target.dialect, rows)
-    return {name: found for name, found in choices.items() if name not in near or near[name].in_shared > 1}
+    return {one.statements for one in plan.kernels if one.statements not in near or near[one.statements].in_shared > 1}
 
 
 def conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Mapping[Statements, list[Counted]]:
     """Return the kernels of `plan` that have a choice, with what was counted for each: without padding (or with the
     smallest) first, then with padding, then with swizzled rows. Left out: illegal choices, unknown accesses.
     """
-    choices = dict(_choices(program, plan, target, wide)) if device_model(target).banks else {}
-    return _counted(program, plan, target, choices)
+    every = {one.statements for one in plan.kernels} if device_model(target).banks else set[Statements]()
+    return _counted(program, plan, target, dict(_choices(program, plan, target, wide, every)))
 
 
 def _best(found: list[Counted]) -> Counted:
@@ -98,11 +99,11 @@ def _best(found: list[Counted]) -> Counted:
     return best
 
 
-def _choices(program: Program, plan: Plan, target: Target,
-             wide: bool) -> Iterator[tuple[Statements, list[KernelPlan]]]:
+def _choices(program: Program, plan: Plan, target: Target, wide: bool,
+             wanted: Collection[Statements]) -> Iterator[tuple[Statements, list[KernelPlan]]]:
     for shape in kernel_shapes(program, plan.scheduled, target.dialect):
         kernel = plan.kernel(shape.statements)
-        found = _of(kernel, shape, target, wide) if kernel.products == "full" else []
+        found = _of(kernel, shape, target, wide) if kernel.products == "full" and shape.statements in wanted else []
         if len(found) > 1:
             yield kernel.statements, found
 

@@ -20,6 +20,7 @@ from generator.lowering.memory.sub_tiles import HeldStage
 from generator.lowering.memory.tile_rows import Span, needed, offset_in, point
 from generator.nest import Instance, Node
 from generator.plan import KernelPlan
+from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.lanes import iterators_along
 from generator.polyhedral.pipelines.stages import reached
@@ -60,7 +61,7 @@ class Outputs:
         return Filler(filling).statement(Instance(statement.name, places), {})
 
 
-def outputs(program: Program, part: KernelPart, reductions: Sequence[str]) -> Outputs:
+def _outputs(program: Program, part: KernelPart, reductions: Sequence[str]) -> Outputs:
     """Return the statement of a kernel. Raises IllegalPlan unless it is a single plain one, on a box."""
     along = None if reductions else iterators_along(program, part)
     if along is None:
@@ -77,9 +78,19 @@ class StageRead:
     index: tuple[Expr, ...]
 
 
-@lru_cache(maxsize=1024)
-def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...]) -> tuple[StageRead, ...]:
-    """Return all reads of stages, those of the output first, then stage by stage in reverse order of computation.
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelReads:
+    """The statement of a kernel, and all reads of stages: those of the output first, then stage by stage in reverse
+    order of computation.
+    """
+
+    outputs: Outputs
+    stages: tuple[StageRead, ...]
+
+
+@memoized(maxsize=1024)
+def kernel_reads(program: Program, part: KernelPart, reductions: tuple[str, ...]) -> KernelReads:
+    """Return the reads of a kernel; all sizes of tiles have the same.
 
     Raises:
         IllegalPlan: it is not a kernel of one plain statement that computes stages at one place.
@@ -89,7 +100,7 @@ def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...])
         raise _refused(part, "it computes no stages at one place of its tile")
     if wrong := next((stage for stage in _stages(program, part) if stage.steps[0].nest is not None), None):
         raise _refused(part, f"it computes `{wrong.array}` together with other arrays or other elements of its line")
-    own, seen = outputs(program, part, reductions), {OUTPUT}
+    own, seen = _outputs(program, part, reductions), {OUTPUT}
     found = list[StageRead]()
     for stage in (None, *reversed(_stages(program, part))):
         reader = OUTPUT if stage is None else stage.array
@@ -97,7 +108,7 @@ def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...])
             reads = [StageRead(reader, array, index) for array, index in _reads(own, stage)]
             seen |= {one.array for one in reads}
             found += dict.fromkeys(reads)
-    return tuple(found)
+    return KernelReads(own, tuple(found))
 
 
 def _stages(program: Program, part: KernelPart) -> list[Stage]:
@@ -117,10 +128,10 @@ def held_stages(
     Raises:
         IllegalPlan: lanes cannot hold them for each other; the message says why.
     """
-    reads, output = stage_reads(program, part, reductions), output_of(program, part, threads, points, reductions)
+    reads, output = kernel_reads(program, part, reductions), output_of(program, part, threads, points, reductions)
     spans, readers = {OUTPUT: output.spans}, dict[str, dict[str, None]]()
     x, last = len(threads) - 1, output.spans[-1]
-    for read in reads:
+    for read in reads.stages:
         found = _spans(read, spans[read.reader], threads, last)
         before = spans.get(read.array)
         if found is not None and before is not None:
@@ -149,10 +160,13 @@ def held_stages(
 def output_of(
     program: Program, part: KernelPart, threads: Sizes, points: Sizes, reductions: tuple[str, ...] = ()
 ) -> HeldStage:
-    """Return the tile of the output. A dimension with one tile and no lanes does not move."""
+    """Return the tile of the output. A dimension with one tile and no lanes does not move.
+
+    Raises IllegalPlan as `kernel_reads`.
+    """
     tile = [n * p for n, p in zip(threads, points, strict=True)]
-    count, spans = len(tile), list[Span]()
-    for d, (first, size) in enumerate(zip(outputs(program, part, reductions).first, tile, strict=True)):
+    count, spans, firsts = len(tile), list[Span](), kernel_reads(program, part, reductions).outputs.first
+    for d, (first, size) in enumerate(zip(firsts, tile, strict=True)):
         single = d < count - 1 and threads[d] == 1 and part.parallel[d].extent <= size
         spans.append(Span(None, 0, first, size) if single else Span(d, size, first, size))
     return HeldStage(OUTPUT, tuple(spans), count - 1, 0, 0)

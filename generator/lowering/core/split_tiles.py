@@ -27,8 +27,8 @@ from generator.lowering.core.held_stages import (
     Outputs,
     Redirected,
     held_stages,
+    kernel_reads,
     output_of,
-    outputs,
 )
 from generator.lowering.core.lane_moves import Brought, Lanes, Moves, from_first, put, put_in
 from generator.lowering.memory.barriers import in_turn
@@ -85,7 +85,7 @@ def split_body(
     check_text(cut, [*stages, output], plan.statements)
     stage_boxes(program, part, plan.tile, 1, 0)  # exact check that computing them once per tile is right
     found = {stage.array: stage for stage in stages}
-    splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, found, output, taken)
+    splitter = _Splitter(program, kernel_reads(program, part, reductions).outputs, plan, cut, found, output, taken)
     body = in_turn([splitter.part(stage) for stage in (*stages, splitter.output)], list(splitter.names))
     return tuple(splitter.boxes.values()), tuple(body)
 

@@ -35,9 +35,14 @@ def default_plan(program: Program, target: Target, size: int = TILE, choice: Sch
     Raises:
         IllegalPlan: isl gives up.
     """
-    shapes = kernel_shapes(program, choice, target.dialect)
-    plan = Plan(choice, tuple(_kernel(shape, target, size) for shape in shapes))
+    plan = as_scheduled(program, target, size, choice)
     return plan if target.shares_host_cores else neighbours_along_x(program, plan, target)
+
+
+def as_scheduled(program: Program, target: Target, size: int = TILE, choice: Schedule = _PLUTO) -> Plan:
+    """Return the default plan with the schedule's own x dimensions. Raises IllegalPlan if isl gives up."""
+    shapes = kernel_shapes(program, choice, target.dialect)
+    return Plan(choice, tuple(_kernel(shape, target, size) for shape in shapes))
 
 
 def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:

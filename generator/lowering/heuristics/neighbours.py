@@ -6,7 +6,7 @@ gramschmidt and symm.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -22,8 +22,10 @@ from generator.target import LANES, Target
 Statements: TypeAlias = tuple[str, ...]
 
 
-def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
-    """Return `plan` with the x dimension of each kernel that has the fewest uncoalesced transfers.
+def neighbours_along_x(program: Program, plan: Plan, target: Target,
+                       wanted: Collection[Statements] | None = None) -> Plan:
+    """Return `plan` with the x dimension of each kernel (in `wanted`, if given) that has the fewest uncoalesced
+    transfers.
 
     Only kernels with uncoalesced transfers are examined, and only a dimension that is better than the schedule's is
     taken. Any parallel dimension that fills half a warp may be x, so all that fit the device are tried; also a shorter
@@ -31,7 +33,8 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
     kernels is illegal, the plan is returned unchanged.
     """
     extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
-    orders = {statements: found for statements, sizes in extents.items() if (found := _orders(sizes))}
+    orders = {statements: found for statements, sizes in extents.items()
+              if (wanted is None or statements in wanted) and (found := _orders(sizes))}
     near = distances_in(program, plan, target.dialect, orders)
     asked = [statements for statements in orders if statements not in near or near[statements].in_global > 1]
     try:

@@ -28,7 +28,7 @@ Which one is best depends on device and program; a search starts with all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -44,7 +44,7 @@ from generator.lowering.heuristics.cpu_starts import (
     together_kernel,
     vectors_kernel,
 )
-from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.default import as_scheduled, default_plan
 from generator.lowering.heuristics.few_threads import in_small_blocks
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.histograms import reduced_kernel
@@ -69,7 +69,8 @@ from generator.lowering.heuristics.warps import warps_kernel
 from generator.lowering.heuristics.whole_words import with_whole_words
 from generator.lowering.heuristics.wide_points import wide_points
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.kit.tree import Sequence, launches_of
+from generator.polyhedral.kit.tree import Sequence as Parts
+from generator.polyhedral.kit.tree import launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
@@ -86,8 +87,7 @@ _PLUTO = ScheduleChoice()
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Return plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     shapes = kernel_shapes(program, choice, target.dialect)
-    default = default_plan(program, target, choice=choice)  # for the same x
-    turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
+    turned = _with_orders(program, shapes, target, choice)
     points = _points
     ahead = (_later, _filling) if target.copies_asynchronously else (_filling,)
     makers: list[_Maker] = [
@@ -97,8 +97,6 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     if isinstance(choice, Stages):
         makers[1:] = [partial(_outer, BELOW), *(partial(ahead[0], place=place) for place in (0, 1)), _filling]
         makers = [partial(_of_pipeline, program, choice, make) for make in makers]
-        plain = _points_along_x(program, target, choice) if choice.reductions else default
-        turned = [(shape, plain.kernel(shape.statements).order if shape.reduces else order) for shape, order in turned]
     if target.shares_host_cores:
         makers = [partial(styled_kernel, ROWS), slab_kernel, points, partial(styled_kernel, STRIPS),
                   partial(vectors_kernel, program)]
@@ -113,6 +111,22 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     plans = (Plan(choice, tuple(lines.get(shape.statements) or make(shape, target, order) for shape, order in turned))
              for make in makers)
     return tuple(dict.fromkeys(plans))
+
+
+def _with_orders(program: Program, shapes: Sequence[KernelShape], target: Target,
+                 choice: Schedule) -> Sequence[tuple[KernelShape, Sizes]]:
+    """Return each kernel with the order of its dimensions in the default plan; for a reduction in a pipeline, that of
+    kernels without copies.
+    """
+    if not isinstance(choice, Stages) or not choice.reductions:
+        plan = default_plan(program, target, choice=choice)
+        return [(shape, plan.kernel(shape.statements).order) for shape in shapes]
+    reduced = [shape.statements for shape in shapes if shape.reduces]
+    others = [shape.statements for shape in shapes if not shape.reduces]
+    plain = _points_along_x(program, target, choice, reduced)
+    plan = as_scheduled(program, target, choice=choice)
+    plan = plan if target.shares_host_cores else neighbours_along_x(program, plan, target, others)
+    return [(shape, (plain if shape.reduces else plan).kernel(shape.statements).order) for shape in shapes]
 
 
 def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
@@ -137,10 +151,11 @@ def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) 
                               for shape, order in orders))
 
 
-def _points_along_x(program: Program, target: Target, choice: Schedule) -> Plan:
-    """Return a plan with the x of split sums, which have no copies."""
+def _points_along_x(program: Program, target: Target, choice: Schedule,
+                    wanted: Collection[tuple[str, ...]] | None = None) -> Plan:
+    """Return a plan with the x of split sums (in the kernels `wanted`, if given), which have no copies."""
     points = (styled_kernel(POINTS, shape, target, ()) for shape in kernel_shapes(program, choice, target.dialect))
-    return neighbours_along_x(program, Plan(choice, tuple(points)), target)
+    return neighbours_along_x(program, Plan(choice, tuple(points)), target, wanted)
 
 
 def _beside_sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
@@ -229,6 +244,6 @@ def default_partition(program: Program) -> Partition:
     """
     scheduled = schedule_kernels(program, ScheduleChoice())
     kernels = [part.statements for part in scheduled.kernels]
-    parts = scheduled.host.children if isinstance(scheduled.host, Sequence) else (scheduled.host,)
+    parts = scheduled.host.children if isinstance(scheduled.host, Parts) else (scheduled.host,)
     groups = (tuple(sorted(name for number in launches_of(part) for name in kernels[number])) for part in parts)
     return Partition(tuple(Group(statements) for statements in groups))
