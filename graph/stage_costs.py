@@ -59,12 +59,28 @@ def cheaply_inlined(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ..
     the outputs to the inputs, as long as that lowers the cost.
     """
     costs = _Costs(tuple(reversed(stages)), extents)
-    inlined = frozenset[str]()
+    return _lowered(costs, frozenset(), [frozenset((stage.array,)) for stage in costs.stages])
+
+
+def exchanged(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]],
+              inlined: frozenset[str]) -> frozenset[str]:
+    """Return stages that cost less to inline than `inlined`, or these: a stage and one that reads it change together,
+    too. Of two stages of a pyramid, it often costs least to store one or the other, and more to store both or none.
+    """
+    costs = _Costs(tuple(reversed(stages)), extents)
+    names = {stage.array for stage in stages}
+    pairs = (frozenset((stage.array, reader.array)) for stage in costs.stages for reader in stage.readers
+             if reader.array in names)
+    return _lowered(costs, inlined, [*(frozenset((stage.array,)) for stage in costs.stages), *dict.fromkeys(pairs)])
+
+
+def _lowered(costs: _Costs, inlined: frozenset[str], changes: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Make those of `changes` to the stages `inlined` that lower the cost, again as long as there are any."""
     least = costs.of(inlined)
     for _ in range(_SWEEPS):
         before = inlined
-        for stage in costs.stages:
-            other = inlined ^ {stage.array}
+        for change in changes:
+            other = inlined ^ change
             cost = costs.of(other)
             if cost is not None and least is not None and cost < least:
                 inlined, least = other, cost

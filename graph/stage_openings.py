@@ -12,7 +12,7 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.deep import has_deep_sums, is_deep
 from graph.pipeline import Chosen, ComputedArray, StageFacts
-from graph.stage_costs import FILLING, cheaply_inlined, is_cheap, is_long_sum
+from graph.stage_costs import FILLING, cheaply_inlined, exchanged, is_cheap, is_long_sum
 from graph.tables import is_read_once, is_table, is_table_of_stencils
 from graph.together import joined
 
@@ -32,10 +32,11 @@ def openings(stages: Sequence[StageFacts], target: Target,
     kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
     data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
     computed twice; the outermost of more than three parallel loops run around launches if the others add up many
-    terms. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), all
-    stages are inlined only if that is not expensive, and the outermost of more than three parallel loops run around
-    launches, if each of these fills the device, so that neighbouring threads access neighbours. Arrays with lines have
-    one kernel for all of their definitions.
+    terms. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), the second
+    one has also exchanged stages with their readers if that costs less, all stages are inlined only if that is not
+    expensive, and the outermost of more than three parallel loops run around launches, if each of these fills the
+    device, so that neighbouring threads access neighbours. Arrays with lines have one kernel for all of their
+    definitions.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     extents = {one.array: one.extents for one in computed}
@@ -62,10 +63,11 @@ def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
     extents = {one.array: one.extents for one in computed}
     if all(reader.array in extents for stage in stages for reader in stage.readers):
         inlined = cheaply_inlined(stages, extents)
-        cheapest = _opening(stages, target, computed, lambda stage, _: "inline" if stage.array in inlined else "root")
+        cheap = (_opening(stages, target, computed, partial(_inlined, one))
+                 for one in (inlined, exchanged(stages, extents, inlined)))
         first, *others = found
         more = [first] if is_cheap(dict(first.computed), stages, extents) else []
-        found = [cheapest, *more, *reversed(others[:-1]), *others[-1:]]
+        found = [*cheap, *more, *reversed(others[:-1]), *others[-1:]]
     launches = is_deep(computed, FILLING // 2)
     return tuple(dict.fromkeys(replace(_lined(one, computed), launches=launches) for one in found))
 
@@ -85,6 +87,10 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
     schedule = chosen.schedule()
     return replace(schedule, together=joined(computed, dict(schedule.computed)))
+
+
+def _inlined(inlined: Collection[str], stage: StageFacts, _: Chosen) -> StagePlace:
+    return "inline" if stage.array in inlined else "root"
 
 
 def _with_tables(wish: Wish, tables: Collection[str], stage: StageFacts, chosen: Chosen) -> StagePlace:

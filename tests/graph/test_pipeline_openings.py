@@ -21,6 +21,7 @@ from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_fa
 from generator.program import Program
 from generator.schedules.stages import Stages
 from graph.reaching import walk_to
+from graph.stage_costs import cheaply_inlined, exchanged
 from graph.stage_openings import openings
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
@@ -58,8 +59,9 @@ def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
     facts, arrays = stage_facts(program), computed_arrays(program)
     on_cpu, on_gpu = ([dict(one.computed) for one in openings(facts, target, arrays)] for target in (CPU, TARGET))
     assert [one.get("curve", "root") for one in on_cpu] == ["root"] * 4
-    assert [one.get("curve", "root") for one in on_gpu] == ["root", "inline", "inline", "root"]
-    assert (on_cpu[2]["curved"], on_gpu[1]["curved"]) == ("block", "inline")
+    assert [one.get("curve", "root") for one in on_gpu] == ["root", "inline", "inline", "inline", "root"]
+    assert (on_cpu[2]["curved"], on_gpu[2]["curved"]) == ("block", "inline")
+    assert "curved" not in on_gpu[1], "exchanged: values of the table are computed once per element, without a launch"
     small = dict(openings(stage_facts(program_of("camera_pipe")), CPU)[0].computed)
     assert small["curve"] == "inline", "the extents of its reader are not known"
 
@@ -82,6 +84,22 @@ def test_gpus_store_the_levels_of_a_pyramid_and_inline_what_is_pointwise() -> No
     assert {"repeat_edge", "down_0", "up_0", "up_0_x", "filled_0"} <= inlined.keys()
     for level in range(1, 9):
         assert not {f"down_{level}", f"down_{level}_x"} <= inlined.keys()
+
+
+def test_gpus_also_start_with_stages_of_a_pyramid_exchanged() -> None:
+    """Collapsed levels are stored instead of their two addends: 188 us instead of 218 us (pyramid_blend, H200)."""
+    program = pipeline_program("pyramid_blend")
+    first, second = ({array for array, _ in one.computed}
+                     for one in openings(stage_facts(program), HOPPER, computed_arrays(program))[:2])
+    assert first - second >= {"collapsed_1", "collapsed_2"}
+    assert second - first >= {"mixed_1", "up_1", "mixed_2", "up_2"}
+
+
+def test_gpus_exchange_nothing_where_that_is_no_gain() -> None:
+    facts, arrays = stage_facts(program_of("harris")), computed_arrays(program_of("harris"))
+    sizes = {one.array: one.extents for one in arrays}
+    inlined = cheaply_inlined(facts, sizes)
+    assert exchanged(facts, sizes, inlined) == inlined
 
 
 def test_gpus_compute_a_few_stencils_of_a_chain_in_a_block() -> None:

@@ -9,6 +9,7 @@ result, are idle all the time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from math import ceil, prod
 
@@ -23,6 +24,10 @@ _THREADS = range(64, 513)
 """The threads of a block: fewer share what they copy with few others, more leave no room for a second block."""
 _WIDTH = 4
 """The elements of a load from shared memory."""
+_FOLDED = 8
+"""The rows of a thread that may be four of two neighbours in another dimension."""
+_ERROR = 1.07
+"""The error of the score, measured on an H200."""
 _SCHEDULERS, _REGISTERS = 4, 65536
 """Those of a multiprocessor. AMD's compute units have 4, too, and more registers."""
 _PER_POINT, _FURTHER = 2, 40
@@ -36,15 +41,23 @@ Copies ahead have no conditions now, and need fewer.
 
 
 def filling(extents: Sizes, target: Target) -> tuple[tuple[Sizes, Sizes], tuple[Sizes, Sizes]]:
-    """Return the best tile and block sizes of the last two of `extents`: those with the greatest share of
-    multiplications in the time of the device's last multiprocessor. Then the best ones with a tile of at most half or
-    at least twice as many points.
+    """Return the best tile and block sizes for `extents`: those with the greatest share of multiplications in the time
+    of the device's last multiprocessor. Then the best ones with a tile of at most half or at least twice as many
+    points.
+
+    Tiles have rows and columns of the last two dimensions; rows of two neighbours of the dimension before, if the score
+    is so much better that it cannot be an error of the model.
     """
-    offered = [(tile, block) for rows, columns, points in product(_ROWS, _COLUMNS, _POINTS)
-               if (block := _block(tile := (rows, columns), points)) and prod(block) in _THREADS]
-    offered.sort(key=lambda one: -_score(one[0], one[1], extents, target))
-    best, points = offered[0], prod(offered[0][0])
-    return best, next(one for one in offered if prod(one[0]) <= points // 2 or prod(one[0]) >= 2 * points)
+    flat = [(tile, block) for rows, columns, points in product(_ROWS, _COLUMNS, _POINTS)
+            if (block := _block(tile := (rows, columns), points)) and prod(block) in _THREADS]
+    ones = (1,) * (len(extents) - 2)
+    offered = [(((*ones, *tile), (*ones, *block)), 1.0) for tile, block in flat]
+    if ones:
+        offered += [(_folded(ones, tile, block), _ERROR) for tile, block in flat if tile[0] == _FOLDED * block[0]]
+    scored = sorted(offered, key=lambda one: -_score(*one[0], extents, target) / one[1])
+    ranked = [sizes for sizes, _ in scored]
+    best, points = ranked[0], prod(ranked[0][0])
+    return best, next(one for one in ranked if prod(one[0]) <= points // 2 or prod(one[0]) >= 2 * points)
 
 
 def _block(tile: tuple[int, int], points: tuple[int, int]) -> Sizes:
@@ -54,17 +67,26 @@ def _block(tile: tuple[int, int], points: tuple[int, int]) -> Sizes:
     return tile[0] // points[0], tile[1] // points[1]
 
 
+def _folded(ones: Sizes, tile: Sizes, block: Sizes) -> tuple[Sizes, Sizes]:
+    """Return sizes with half of a thread's rows from the next element of the dimension before."""
+    return (*ones[1:], 2, tile[0] // 2, tile[1]), (*ones, *block)
+
+
 def _score(tile: Sizes, block: Sizes, extents: Sizes, target: Target) -> float:
     """Return multiplications per instruction that a scheduler could run."""
     points = [size // threads for size, threads in zip(tile, block, strict=True)]
     each, threads = prod(points), prod(block)
-    copied = sum(tile) / threads / _WIDTH * _COPY
-    share = each / (each + sum(points) / _WIDTH + copied)
-    sizes = (*(1,) * (len(extents) - 2), *tile)
-    blocks = prod(ceil(extent / size) for extent, size in zip(extents, sizes, strict=True))
+    copied = _sides(tile) / threads / _WIDTH * _COPY
+    share = each / (each + _sides(points) / _WIDTH + copied)
+    blocks = prod(ceil(extent / size) for extent, size in zip(extents, tile, strict=True))
     rounds = ceil(blocks / target.compute_units)
     steps = _steps(rounds, ceil(threads / LANES), each)
     return share * prod(extents) / (target.compute_units * _SCHEDULERS * LANES * steps * each)
+
+
+def _sides(sizes: Sequence[int]) -> int:
+    """Return the number of rows, in all dimensions but the last, and of columns."""
+    return prod(sizes[:-1]) + sizes[-1]
 
 
 def _steps(blocks: int, warps: int, points: int) -> int:

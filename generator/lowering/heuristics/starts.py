@@ -36,6 +36,7 @@ from typing import TypeAlias
 from generator.decisions.points_inside import LEAST_TERMS
 from generator.decisions.size_lists import Sizes
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.heuristics.colours import with_all_colours
 from generator.lowering.heuristics.cpu_starts import (
     band_kernel,
     slab_kernel,
@@ -206,11 +207,14 @@ def _outer(others: Style, shape: KernelShape, target: Target, order: Sizes) -> K
 
 def _of_pipeline(program: Program, choice: Stages, make: _Maker, shape: KernelShape, target: Target,
                  order: Sizes) -> KernelPlan:
-    """Return the kernel that `make` makes, storing whole words; for a parallel reduction, that of `reduced_kernel`."""
+    """Return the kernel that `make` makes, storing whole words, with all colours of a point in a thread; for a parallel
+    reduction, that of `reduced_kernel`.
+    """
     if shape.reduces:
         order = () if shape.sequential else order
         return reduced_kernel(program, shape, target, styled_kernel(POINTS, shape, target, order))
-    return with_whole_words(program, shape, make(shape, target, order), choice)
+    made = with_whole_words(program, shape, make(shape, target, order), choice)
+    return with_all_colours(program, shape, made, choice)
 
 
 def _wide(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
@@ -224,9 +228,7 @@ def _filling(shape: KernelShape, target: Target, order: Sizes, place: int = 0) -
     """
     if len(shape.extents) > 1:
         tile, block = filling(shape.ordered(order).extents, target)[place]
-        style = replace(OUTER, tiles=(*OUTER.tiles[:2], tile, (1, *tile)),
-                        blocks=(*OUTER.blocks[:2], block, (1, *block)))
-        if (made := styled_kernel(style, shape, target, order)).points_inside:
+        if (made := styled_kernel(OUTER.sized(tile, block), shape, target, order)).points_inside:
             return made
     return styled_kernel(BLOCKED, shape, target, order)
 

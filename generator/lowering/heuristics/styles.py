@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generator.decisions.size_lists import Sizes
 
@@ -22,6 +22,12 @@ class Style:
     unroll: int = 1
     columns: bool = False
     neighbours: int = 1
+
+    def sized(self, tile: Sizes, block: Sizes) -> Style:
+        """Return this style with other sizes for kernels with as many dimensions."""
+        count = len(tile)
+        return replace(self, tiles=(*self.tiles[:count], tile, *self.tiles[count + 1:]),
+                       blocks=(*self.blocks[:count], block, *self.blocks[count + 1:]))
 
 
 ROWS = Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
