@@ -45,17 +45,18 @@ def filling(extents: Sizes, target: Target) -> tuple[tuple[Sizes, Sizes], tuple[
     of the device's last multiprocessor. Then the best ones with a tile of at most half or at least twice as many
     points.
 
-    Tiles have rows and columns of the last two dimensions; rows of two neighbours of the dimension before, if the score
-    is so much better that it cannot be an error of the model.
+    Tiles have rows and columns of the last two dimensions, or rows of two neighbours in the dimension before, if their
+    score is better by more than its error.
     """
     flat = [(tile, block) for rows, columns, points in product(_ROWS, _COLUMNS, _POINTS)
             if (block := _block(tile := (rows, columns), points)) and prod(block) in _THREADS]
     ones = (1,) * (len(extents) - 2)
-    offered = [(((*ones, *tile), (*ones, *block)), 1.0) for tile, block in flat]
+    offered = [((*ones, *tile), (*ones, *block), 1.0) for tile, block in flat]
     if ones:
-        offered += [(_folded(ones, tile, block), _ERROR) for tile, block in flat if tile[0] == _FOLDED * block[0]]
-    scored = sorted(offered, key=lambda one: -_score(*one[0], extents, target) / one[1])
-    ranked = [sizes for sizes, _ in scored]
+        offered += [((*ones[1:], 2, rows // 2, columns), (*ones, *block), _ERROR) for (rows, columns), block in flat
+                    if rows == _FOLDED * block[0]]
+    offered.sort(key=lambda one: -_score(one[0], one[1], extents, target) / one[2])
+    ranked = [(tile, block) for tile, block, _ in offered]
     best, points = ranked[0], prod(ranked[0][0])
     return best, next(one for one in ranked if prod(one[0]) <= points // 2 or prod(one[0]) >= 2 * points)
 
@@ -65,11 +66,6 @@ def _block(tile: tuple[int, int], points: tuple[int, int]) -> Sizes:
     if any(size % count for size, count in zip(tile, points, strict=True)):
         return ()
     return tile[0] // points[0], tile[1] // points[1]
-
-
-def _folded(ones: Sizes, tile: Sizes, block: Sizes) -> tuple[Sizes, Sizes]:
-    """Return sizes with half of a thread's rows from the next element of the dimension before."""
-    return (*ones[1:], 2, tile[0] // 2, tile[1]), (*ones, *block)
 
 
 def _score(tile: Sizes, block: Sizes, extents: Sizes, target: Target) -> float:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from generator.decisions.size_lists import Sizes
+
+_BySize: TypeAlias = tuple[Sizes, Sizes, Sizes, Sizes]
 
 INNER_TILE = 16
 """The size of inner tiles. Loops over them are unrolled completely in products."""
@@ -14,8 +17,8 @@ INNER_TILE = 16
 class Style:
     """Tile and block sizes for kernels with 0, 1, 2 and 3 parallel dimensions, outermost first."""
 
-    tiles: tuple[Sizes, Sizes, Sizes, Sizes]
-    blocks: tuple[Sizes, Sizes, Sizes, Sizes]
+    tiles: _BySize
+    blocks: _BySize
     inside: bool = False
     shared: bool = False
     registers: bool = False
@@ -25,9 +28,13 @@ class Style:
 
     def sized(self, tile: Sizes, block: Sizes) -> Style:
         """Return this style with other sizes for kernels with as many dimensions."""
-        count = len(tile)
-        return replace(self, tiles=(*self.tiles[:count], tile, *self.tiles[count + 1:]),
-                       blocks=(*self.blocks[:count], block, *self.blocks[count + 1:]))
+        return replace(self, tiles=_with(self.tiles, tile), blocks=_with(self.blocks, block))
+
+
+def _with(sizes: _BySize, other: Sizes) -> _BySize:
+    """Return `sizes` with `other` for kernels with as many dimensions."""
+    none, one, two, three = (other if len(given) == len(other) else given for given in sizes)
+    return none, one, two, three
 
 
 ROWS = Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)

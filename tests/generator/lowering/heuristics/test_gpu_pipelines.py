@@ -16,7 +16,7 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
-from generator.program import Program
+from generator.program import Program, Where
 from generator.schedules.stages import Stages
 from tests.support.slow import few
 from tests.support.suite import pipeline_program, small_problem
@@ -25,7 +25,7 @@ from tests.support.watched_gpu import WatchedGpu
 
 H200 = replace(HOPPER, compute_units=132)
 CONV = Stages(launches=True)
-EDGE = ("repeat_edge", "inline")
+EDGE: tuple[str, Where] = ("repeat_edge", "inline")
 UNSHARP = Stages((("blur_x", "inline"), ("blur_y", "block"), ("ratio", "inline"), EDGE, ("sharpen", "inline")))
 PLACES = {"conv_layer": CONV, "stencil_chain": Stages((EDGE,)), "unsharp": UNSHARP}
 
