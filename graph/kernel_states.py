@@ -5,9 +5,10 @@ The decisions are those of `graph.o1.with_kernels`, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from generator.decisions.base import Option, Question
 from generator.decisions.deciding import Deciding
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
@@ -35,6 +36,30 @@ class KernelsKnown:
     left: tuple[Shape, ...]
 
 
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """A prefix of the answers about one kernel. States that differ in earlier kernels only share it, and its next
+    question is found once; they keep it as long as they exist.
+    """
+
+    decided: Deciding
+    _next: tuple[Deciding, Question | KernelPlan] | None = None
+    _after: dict[Option, _Asking] = field(default_factory=dict)
+
+    def next(self) -> tuple[Deciding, Question | KernelPlan]:
+        """Return what `Deciding.next` returns."""
+        if self._next is None:
+            self._next = self.decided.next()
+        return self._next
+
+    def after(self, answer: Option) -> _Asking:
+        """Return the prefix with one more answer."""
+        if answer not in self._after:
+            at, _ = self.next()
+            self._after[answer] = _Asking(at.answered(answer))
+        return self._after[answer]
+
+
 def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays: Sequence[Placeable],
                   known: object) -> State:
     """Return the first state after `schedule`; the states from there on lead to the Plan."""
@@ -50,8 +75,11 @@ def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays
         return schedule, _sorted(found)
 
     def placed(found: tuple[Schedule, tuple[Shape, ...]]) -> State:
+        schedule, kernels = found
+        first = {shape.statements: _Asking(Deciding(shape, space.target, space.wide, shape.statements))
+                 for shape in kernels}
         return replayed(lambda chooser: choose_placement(chooser, arrays, space.target, space.wide),
-                        lambda placement: _next_kernel(known, space, found[0], placement, (), found[1]), known)
+                        lambda placement: _next_kernel(known, first, schedule, placement, (), kernels), known)
 
     return replayed(serial, placed, known)
 
@@ -60,21 +88,25 @@ def _sorted(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     return tuple(sorted(shapes, key=lambda shape: shape.statements))
 
 
-def _next_kernel(stages: object, space: KernelSpace, schedule: Schedule, placement: tuple[tuple[str, Placement], ...],
-                 finished: tuple[KernelPlan, ...], left: tuple[Shape, ...]) -> State:
-    """Return the first state of the kernel after those in `finished`, or the end if `left` is empty."""
+def _next_kernel(stages: object, first: Mapping[tuple[str, ...], _Asking], schedule: Schedule,
+                 placement: tuple[tuple[str, Placement], ...], finished: tuple[KernelPlan, ...],
+                 left: tuple[Shape, ...]) -> State:
+    """Return the first state of the kernel after those in `finished`, or the end if `left` is empty.
+
+    `first`: by its statements, the empty prefix of each kernel.
+    """
     if not left:
         return State(lambda: Plan(schedule, finished, placement), stages)
     shape = left[0]
 
-    def going_on(decided: Deciding) -> State:
+    def going_on(asking: _Asking) -> State:
         def find() -> Found:
-            at, question = decided.next()
+            at, question = asking.next()
             if isinstance(question, KernelPlan):
-                return _next_kernel(stages, space, schedule, placement, (*finished, question), left[1:]).found
+                return _next_kernel(stages, first, schedule, placement, (*finished, question), left[1:]).found
             decision = Decision(question.name, shape.statements, question.depends)
-            return Asked(decision, question.options, lambda answer: going_on(at.answered(answer)), at)
+            return Asked(decision, question.options, lambda answer: going_on(asking.after(answer)), at)
 
-        return State(find, KernelsKnown(stages, schedule, finished, decided, left[1:]))
+        return State(find, KernelsKnown(stages, schedule, finished, asking.decided, left[1:]))
 
-    return going_on(Deciding(shape, space.target, space.wide, shape.statements))
+    return going_on(first[shape.statements])
