@@ -91,10 +91,13 @@ class ErrorBounds:
 
     def number(self, text: str, kind: str = "double") -> Name:
         """Return a new variable with the value `text`."""
-        self.variables += 1
-        name = Name(f"antune_{'e' if kind == 'double' else 'v'}{self.variables}", kind)
+        name = self._new(kind)
         self.lines.append(f"const {kind} {name.name} = {text};")
         return name
+
+    def _new(self, kind: str) -> Name:
+        self.variables += 1
+        return Name(f"antune_{'e' if kind == 'double' else 'v'}{self.variables}", kind)
 
     def reach(self, value: Bounded) -> str:
         """Return how far the number may be from that of another program."""
@@ -198,7 +201,30 @@ class ErrorBounds:
         error = f"antune_extreme_{value.kind}({texts}, {left.error}, {right.error})"
         return Bounded(value.expr, value.kind, self.number(error).name)
 
+    def _branch(self, expr: Expr) -> tuple[Bounded, list[str]]:
+        """Return an expression and the lines that compute it, which nothing else may use."""
+        before, known = self.lines, self.known
+        self.lines, self.known = [], dict(known)
+        made = self.of(expr)
+        lines, self.lines, self.known = self.lines, before, known
+        return made, lines
+
+    def _chosen(self, expr: Select) -> Bounded:
+        """Return a selection by loop variables, of which only one value is computed."""
+        (then, first), (otherwise, second) = self._branch(expr.then), self._branch(expr.otherwise)
+        kind = common_type(then.kind, otherwise.kind)
+        value, error = self._new(kind), self._new("double")
+        self.lines.append(f"{kind} {value.name}; double {error.name};")
+        condition = f"if ({self.text(expr.condition)}) {{"
+        for head, lines, made in ((condition, first, then), ("} else {", second, otherwise)):
+            self.lines += [head, *lines, f"{value.name} = {self.text(made.expr)}; {error.name} = {made.error};"]
+        self.lines.append("}")
+        return Bounded(value, kind, _EXACT if then.exact and otherwise.exact else error.name)
+
     def _select(self, expr: Select) -> Bounded:
+        kinds = {c_type(one, self.types) for one in (expr.then, expr.otherwise)}
+        if kinds <= FLOATING and _of_loops(expr.condition):
+            return self._chosen(expr)
         self.selected += 1
         then, otherwise = self.of(expr.then), self.of(expr.otherwise)
         self.selected -= 1
@@ -282,8 +308,12 @@ def _takes_extreme(expr: Select) -> bool:
 
 def _inside(index: Expr, extent: int, selected: int) -> Expr:
     """Return a subscript that is within an array of this extent, unless it depends on iterators alone in any case."""
-    plain = all(part.name.startswith(LOOP) if isinstance(part, Name) else isinstance(part, Int | Unary | Binary)
-                for part in parts(index))
-    if plain and not selected:
+    if _of_loops(index) and not selected:
         return index
     return Call("antune_index", (index, Int(extent)))
+
+
+def _of_loops(expr: Expr) -> bool:
+    """Return whether an expression depends on loop variables alone."""
+    return all(part.name.startswith(LOOP) if isinstance(part, Name) else isinstance(part, Int | Unary | Binary)
+               for part in parts(expr))

@@ -55,46 +55,71 @@ static int antune_push(int other, int odd) {
   return other ? other : mixed & 2 ? 1 : -1;
 }
 
+/* What follows has no branches that depend on data, and calls no function of the library: both take longer than the
+   arithmetic, and loops with them are not vectorized. `fmax`, `fmin`: the number, where the other one is NaN. */
+#define ANTUNE_INLINE static inline __attribute__((always_inline))
+ANTUNE_INLINE double antune_greater(double a, double b) { return a > b ? a : b != b ? a : b; }
+ANTUNE_INLINE double antune_lesser(double a, double b) { return a < b ? a : b != b ? a : b; }
+ANTUNE_INLINE int antune_finite(double x) { return fabs(x) <= 0x1.fffffffffffffp1023; }
+#if defined(__x86_64__) && defined(__GLIBC__) /* exactly its fmaxf and fminf */
+ANTUNE_INLINE float antune_greater_float(float a, float b) { return a > b ? a : b != b ? a : b; }
+ANTUNE_INLINE float antune_lesser_float(float a, float b) { return a < b ? a : b != b ? a : b; }
+#define fmaxf antune_greater_float
+#define fminf antune_lesser_float
+#endif
+
+/* Whether b is a power of two: it has no fraction. */
+ANTUNE_INLINE int antune_power(double b) {
+  unsigned long bits;
+  memcpy(&bits, &b, sizeof bits);
+  return !(bits & 0xfffffffffffff);
+}
+
 #define ANTUNE_BOUNDS(kind, exact_product) \
-static inline double antune_unit_##kind(double z) { return fabs(z) * ANTUNE_UNIT_##kind; } \
+ANTUNE_INLINE double antune_unit_##kind(double z) { return fabs(z) * ANTUNE_UNIT_##kind; } \
 /* Nothing is rounded where z is the sum, product or quotient of a and b: in double if they are floats. */ \
-static inline double antune_sum_##kind(double a, double b, double z, double ea, double eb) { \
-  const double part = z - a, rest = (a - (z - part)) + (b - part); \
-  return ea + eb + (rest == 0 ? 0 : antune_unit_##kind(z)); \
+ANTUNE_INLINE double antune_sum_##kind(double a, double b, double z, double ea, double eb) { \
+  const double part = z - a, rest = (a - (z - part)) + (b - part), unit = antune_unit_##kind(z); \
+  return ea + eb + (rest == 0 ? 0 : unit); \
 } \
-static inline double antune_product_##kind(double a, double b, double z, double ea, double eb) { \
-  return fabs(a) * eb + fabs(b) * ea + ea * eb + (exact_product == 0 ? 0 : antune_unit_##kind(z)); \
+ANTUNE_INLINE double antune_product_##kind(double a, double b, double z, double ea, double eb) { \
+  const double rest = exact_product, unit = antune_unit_##kind(z); \
+  return fabs(a) * eb + fabs(b) * ea + ea * eb + (rest == 0 ? 0 : unit); \
 } \
 /* Devices divide with several units of error, by powers of two without any. */ \
-static inline double antune_quotient_##kind(double a, double b, double z, double ea, double eb) { \
-  int power; \
-  const int exact = fabs(frexp(b, &power)) == 0.5 && z * b == a; \
-  return (ea + fabs(z) * eb) / fmax(fabs(b) - eb, fabs(b) / 16) + (exact ? 0 : 4 * antune_unit_##kind(z)); \
+ANTUNE_INLINE double antune_quotient_##kind(double a, double b, double z, double ea, double eb) { \
+  const double units = 4 * antune_unit_##kind(z); \
+  const int exact = antune_power(b) & (z * b == a); \
+  return (ea + fabs(z) * eb) / antune_greater(fabs(b) - eb, fabs(b) / 16) + (exact ? 0 : units); \
 } \
-static inline double antune_rounded_##kind(double x, double z, double e) { \
-  return x == z ? e : e + antune_unit_##kind(z); \
+ANTUNE_INLINE double antune_rounded_##kind(double x, double z, double e) { \
+  const double rounded = e + antune_unit_##kind(z); \
+  return x == z ? e : rounded; \
 } \
 /* old + more is z, one step of a sum: the errors of a few steps add up, and those that terms may have in common */ \
-static inline double antune_added_##kind(double old, double more, double z, double eo, double em) { \
+ANTUNE_INLINE double antune_added_##kind(double old, double more, double z, double eo, double em) { \
   const double unit = antune_sum_##kind(old, more, z, 0, 0), many = ANTUNE_SUM * unit; \
-  return eo || em || unit ? em + fmin(eo + unit, sqrt(eo * eo + many * many)) : 0; \
+  const double most = antune_greater(eo, many); /* where squares underflow */ \
+  return em + antune_lesser(eo + unit, antune_greater(sqrt(eo * eo + many * many), most)); \
 } \
 /* an infinite number, such as a quotient by 0, is never near another one */ \
-static inline double antune_reach_##kind(double x, double e) { \
-  return e > 0 && isfinite(x) && isfinite(e) ? fmax(ANTUNE_REACH * e, ANTUNE_FEWEST * antune_unit_##kind(x)) : 0; \
+ANTUNE_INLINE double antune_reach_##kind(double x, double e) { \
+  const double reach = antune_greater(ANTUNE_REACH * e, ANTUNE_FEWEST * antune_unit_##kind(x)); \
+  return (e > 0) & antune_finite(x) & antune_finite(e) ? reach : 0; \
 } \
 /* the same for how far the results of two programs can be apart */ \
-static inline double antune_apart_##kind(double x, double e) { \
-  return isfinite(x) && isfinite(e) ? antune_reach_##kind(x, e) : HUGE_VAL; \
+ANTUNE_INLINE double antune_apart_##kind(double x, double e) { \
+  const double reach = antune_reach_##kind(x, e); \
+  return antune_finite(x) & antune_finite(e) ? reach : HUGE_VAL; \
 } \
 /* z is the lesser or the greater one */ \
-static inline double antune_extreme_##kind(double a, double b, double z, double ea, double eb) { \
-  const double both = fmax(ea, eb); \
-  return fabs(a - b) <= antune_reach_##kind(z, both) ? both : z == a ? ea : eb; \
+ANTUNE_INLINE double antune_extreme_##kind(double a, double b, double z, double ea, double eb) { \
+  const double both = antune_greater(ea, eb), own = z == a ? ea : eb; \
+  return fabs(a - b) <= antune_reach_##kind(z, both) ? both : own; \
 } \
 /* The value of a comparison: `plain`, or where it is undecided, `up` for l moved up, else not `up`. */ \
-static inline int antune_compared_##kind(int plain, int up, double l, double r, double e) { \
-  if (e > 0 && fabs(l - r) <= antune_reach_##kind(fmax(fabs(l), fabs(r)), e)) { \
+ANTUNE_INLINE int antune_compared_##kind(int plain, int up, double l, double r, double e) { \
+  if (e > 0 && fabs(l - r) <= antune_reach_##kind(antune_greater(fabs(l), fabs(r)), e)) { \
     const int push = antune_push(plain == up ? -1 : 1, -1); \
     return push ? (push > 0 ? up : !up) : plain; \
   } \
@@ -105,8 +130,9 @@ ANTUNE_BOUNDS(float, (a * b - z))
 ANTUNE_BOUNDS(double, fma(a, b, -z))
 
 /* y for x, as long as it is within an integer type like x is. */
-static inline double antune_within(double y, double x, double least, double most) {
-  return x > least - 1 && x < most + 1 ? fmin(fmax(y, least), most) : y;
+ANTUNE_INLINE double antune_within(double y, double x, double least, double most) {
+  const double within = antune_lesser(antune_greater(y, least), most);
+  return (x > least - 1) & (x < most + 1) ? within : y;
 }
 
 /* The sign of what moves a number to another answer; 0 if both do. */
@@ -142,7 +168,7 @@ static inline double antune_part(void) {
 /* The error of another function whose argument x has the error e, beside its own: by its values as far below and above x
    as another program's x may be, so that the reach of a function that jumps there is the jump. */
 #define ANTUNE_CHANGE(below, z, above) \
-  (fmax(fabs((double)(below) - (z)), fabs((double)(above) - (z))) / ANTUNE_REACH)
+  (antune_greater(fabs((double)(below) - (z)), fabs((double)(above) - (z))) / ANTUNE_REACH)
 
 /* A subscript that another answer may have moved out of its array. */
 static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < extent ? i : extent - 1; }
@@ -186,13 +212,13 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
 /* How far rounding alone may move each element, in any way. */
 #define ANTUNE_APART(kind, number, data, errors, apart, count) do { \
     for (size_t antune_i = 0; antune_i < (count); antune_i++) \
-      (apart)[antune_i] = fmax((apart)[antune_i], antune_apart_##kind(number((data)[antune_i]), (errors)[antune_i])); \
+      (apart)[antune_i] = antune_greater((apart)[antune_i], antune_apart_##kind(number((data)[antune_i]), (errors)[antune_i])); \
   } while (0)
 
 /* The lesser one of what the groups add and take away: in the other ways it cancels. */
 #define ANTUNE_BALANCE(gained, lost, count) do { \
     for (size_t antune_i = 0; antune_i < (count); antune_i++) \
-      (gained)[antune_i] = fmin((gained)[antune_i], (lost)[antune_i]); \
+      (gained)[antune_i] = antune_lesser((gained)[antune_i], (lost)[antune_i]); \
   } while (0)
 
 /* True if this way is wanted and there is time for it. A program without undecided answers before its results needs only
@@ -203,7 +229,10 @@ static int antune_another(int way) {
   if (!way) began_ms = now_ms;
   const double took_ms = now_ms - last_ms, spent_ms = now_ms - began_ms;
   last_ms = now_ms;
-  if (way == 1) antune_undecided_first = antune_undecided;
+  if (way == 1) {
+    antune_undecided_first = antune_undecided;
+    if (ANTUNE_LEAST_WAYS * took_ms > ANTUNE_MOST_WAYS_MS) return 0; /* there is no time for enough of them */
+  }
   if (way == ANTUNE_FIRST_GROUP)
     while (antune_groups > 2 && spent_ms + antune_groups * took_ms > ANTUNE_MOST_GROUPS_MS) antune_groups /= 2;
   const int more = way - ANTUNE_FIRST_GROUP - antune_groups;
