@@ -24,6 +24,7 @@ from experiments.learning.collect import program_at
 from experiments.learning.dataset import Pipeline, pipelines
 from experiments.learning.folder import write_model
 from experiments.learning.recording import Measured, by_device, gathered
+from experiments.learning.series import Origin
 from experiments.script import run
 from experiments.search.costs import find_model, predicted
 from experiments.search.places import find_device
@@ -70,7 +71,9 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
          members: Annotated[int, typer.Option(min=2, max=MOST_MEMBERS)] = MEMBERS,
          caution: Annotated[float, typer.Option(min=0.0, max=MOST_CAUTION)] = CAUTION) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
-    parts = [_parts(gathered(some), held_out) for some in by_device(files)]
+    found = [gathered(some) for some in by_device(files)]
+    unseen = _unseen([origin for _, _, measured in found for origin, _ in measured], held_out)
+    parts = [_parts(one, unseen) for one in found]
     learned = [one for some in parts for one in some.learned]
     if len(learned) < members or not all(some.unseen for some in parts):
         raise InputError(f"too few pipelines have enough plans; {held_out + members} are the fewest to train on")
@@ -80,10 +83,11 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
     plans, names = sum(len(one.plans) for one in learned), " ".join(file.name for file in files)
     command = (f"python -m experiments.learning.train {names} --epochs {epochs} --held-out {held_out} --seed "
                f"{seed} --members {members} --caution {caution:g}")
+    different = len({one.origin for one in learned})
     key, name = ", ".join(some.device.key for some in parts), ", ".join(some.device.name for some in parts)
-    trained = Trained(Training(key, name, plans, len(batches), epochs, command), weights, caution)
+    trained = Trained(Training(key, name, plans, different, epochs, command), weights, caution)
     write_model(out, trained)
-    print(f"trained on {plans} plans of {len(batches)} pipelines")
+    print(f"trained on {plans} plans of {different} pipelines")
     _compare(parts, trained, constants(batches))
 
 
@@ -100,13 +104,19 @@ def _compare(parts: Sequence[Parts], model: Trained, fixed: Array) -> None:
         show("held out", "sioutas", [by_sioutas(one, some.device) for one in some.unseen], some.unseen)
 
 
-def _parts(found: tuple[str, str, Sequence[Measured]], every: int) -> Parts:
-    """Return the parts of a device's pipelines: of every `every` pipelines, the last one is left out."""
+def _unseen(origins: Sequence[Origin], every: int) -> frozenset[Origin]:
+    """Return the pipelines to hold out, on all devices: of every `every` pipelines, the last one."""
+    ordered = sorted(set(origins), key=lambda origin: (origin.source, origin.parameters))
+    return frozenset(ordered[every - 1::every])
+
+
+def _parts(found: tuple[str, str, Sequence[Measured]], unseen: frozenset[Origin]) -> Parts:
+    """Return the pipelines of a device in parts."""
     key, _, measured = found
     device = find_device(key)
     known = _read(measured, cost_device(device.target))
-    return Parts(device, tuple(one for k, one in enumerate(known) if k % every < every - 1),
-                 tuple(one for k, one in enumerate(known) if k % every == every - 1))
+    return Parts(device, tuple(one for one in known if one.origin not in unseen),
+                 tuple(one for one in known if one.origin in unseen))
 
 
 def _read(measured: Sequence[Measured], device: CostDevice) -> list[Pipeline]:

@@ -34,13 +34,14 @@ def predicted_plans(members: Sequence[Weights], caution: float, batch: Batch) ->
     return batch.by_plan(cautious(np.array([predicted_kernels(weights, batch) for weights in members]), caution))
 
 
-def parts(count: int, members: int) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
-    """Return, for each member, the batches that it learns from, and the others, which end its training: every
-    `members`-th one.
+def parts(names: Sequence[str], members: int) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
+    """Return, for each member, the batches that it learns from, and the others, which end its training: those of every
+    `members`-th pipeline. `names`: the pipeline of each batch.
     """
-    every = range(count)
-    return tuple((frozenset(k for k in every if k % members != member),
-                  frozenset(k for k in every if k % members == member)) for member in range(members))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return tuple((frozenset(k for k, name in enumerate(names) if numbers[name] % members != member),
+                  frozenset(k for k, name in enumerate(names) if numbers[name] % members == member))
+                 for member in range(members))
 
 
 def train_members(batches: Sequence[Batch], epochs: int, seed: int, members: int,
@@ -48,7 +49,7 @@ def train_members(batches: Sequence[Batch], epochs: int, seed: int, members: int
                   tell: Tell = lambda _member, _epoch, _loss: None) -> tuple[Weights, ...]:
     """Return the trained members. `judged` rates weights on batches by their numbers, lower is better."""
     found = []
-    for member, (known, ending) in enumerate(parts(len(batches), members)):
+    for member, (known, ending) in enumerate(parts([one.name for one in batches], members)):
 
         def rated(weights: Weights, ending: frozenset[int] = ending) -> float:
             return judged(weights, ending)

@@ -26,7 +26,7 @@ _COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The training of a model: measured plans of a number of pipelines on a device, and the command."""
+    """The training of a model: measured plans of a number of pipelines, the devices, and the command."""
 
     device: str
     device_name: str

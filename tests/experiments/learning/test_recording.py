@@ -111,7 +111,7 @@ def test_our_recordings_belong_to_the_pipelines_that_are_here() -> None:
         assert found.current == found.measured
         timed += sum(one.ms is not None for _, plans in found.measured for one in plans)
         assert all(one.plan.kernels for _, plans in found.measured for one in plans)
-    assert timed > 9000
+    assert timed > 20000
 
 
 def test_all_random_pipelines_have_a_text() -> None:

@@ -104,10 +104,11 @@ def test_terms_of_loops_and_of_what_is_inlined_are_apart() -> None:
 
 
 def test_members_learn_from_different_parts_and_all_data_are_used() -> None:
-    found = parts(10, 4)
+    found = parts([*"abcdefghi", "b"], 4)
     assert all(known | ending == set(range(10)) and not known & ending for known, ending in found)
     assert set().union(*(ending for _, ending in found)) == set(range(10))
     assert sum(len(ending) for _, ending in found) == 10
+    assert all(not {1, 9} & known or not {1, 9} & ending for known, ending in found), "b was measured on two devices"
 
 
 def test_caution_is_no_matter_where_members_agree() -> None:
