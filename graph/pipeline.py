@@ -36,7 +36,7 @@ SIDE = 4
 """A block computes stages only if there is room for the elements that a tile of this many points per dimension needs.
 """
 _STAGE = "stage"
-_LAUNCHES = "outermost loops around launches"
+LAUNCHES = "outermost loops around launches"
 
 ROWS = (
     PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
@@ -46,7 +46,7 @@ ROWS = (
         "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
         "histograms; tile sizes leave room for the stages ([more](pipeline_stages.md))"),
     ROW,
-    PageRow(_LAUNCHES,
+    PageRow(LAUNCHES,
         f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "
         "`--space pipeline` (wide; on CPUs if they are sums of many terms)", "no, yes",
         "where parallel loops beyond the third run: in each thread, the innermost ones; or on the host, the outermost "
@@ -186,7 +186,7 @@ class _PipelineSpace:
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
                 **together_answers(self.computed, plan.schedule.together),
-                (_LAUNCHES, (), 0): plan.schedule.launches,
+                (LAUNCHES, (), 0): plan.schedule.launches,
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def start(self) -> State:
@@ -230,7 +230,7 @@ class _PipelineSpace:
             one for one in self.arrays if not one.stage or self._is_loaded(one.array, placed.chosen, together))
 
         def ask(chooser: Chooser) -> tuple[tuple[str, ...], bool]:
-            return choose_reductions(chooser, offered), self._deep and switch(chooser, Decision(_LAUNCHES))
+            return choose_reductions(chooser, offered), self._deep and switch(chooser, Decision(LAUNCHES))
 
         def then(answers: tuple[tuple[str, ...], bool]) -> State:
             reduced, launches = answers

@@ -3,7 +3,7 @@
 The cost of a prefix is the sum over its kernels so far, each tiled in the best way that its answers leave. Stages that
 are not decided yet cost nothing, and reading them costs nothing, so that such a stage counts as placed where it is
 cheapest (as in the paper). Decisions outside the model are answered as in the training data of the learned models: by
-their defaults, x along rows, sums in registers.
+their defaults, x along rows, sums in registers; on CPUs, loops around launches where they keep sums in registers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from generator.program import Program
 from generator.schedules.schedule import Schedule
 from graph.guiding import Guide, Prefix
 from graph.kernel_states import KernelsKnown
-from graph.pipeline import Placed
+from graph.pipeline import LAUNCHES, Placed
 from graph.space import Option
 from metrics.costs.groups import flat
 
@@ -79,6 +79,8 @@ class StageGuide:
         wanted = self.settled.get((decision.name, decision.subject))
         if len(options) == 1 or wanted in options:
             return options if len(options) == 1 or wanted is None else (wanted,)
+        if decision.name == LAUNCHES and self.tables.device.host:
+            return (True,)  # it is asked on CPUs only where long sums would be in memory otherwise
         if decision.name == STAGE:
             return self._of_stage(decision.subject[0], options)
         if isinstance(prefix.state.known, KernelsKnown) and isinstance(decided := prefix.state.about, Deciding):

@@ -29,6 +29,7 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.guiding import Prefix, guide_of
 from graph.states import start_of
@@ -45,7 +46,7 @@ QUICK = BeamOptions(beam=4, passes=2)
 @lru_cache(maxsize=4)
 def program(name: str) -> Program:
     found = pipeline(name)
-    parameters = {"width": 256, "height": 192}
+    parameters = dict(found.parameters_at("small")) | ({} if name == "conv_layer" else {"width": 256, "height": 192})
     return program_of(read_untimed(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
 
 
@@ -76,6 +77,14 @@ def test_rows_of_a_fourth_dimension_are_innermost_on_cpus() -> None:
         rows = [plan.kernel(shape.statements) for shape in shapes if shape.sequential and not shape.steps]
         assert any(prod(kernel.tile) > prod(kernel.block) for kernel in rows)
         assert not any(kernel.points_inside for kernel in rows)
+
+
+def test_the_outermost_of_four_dimensions_with_long_sums_runs_around_launches_on_cpus() -> None:
+    space, guide = guided("conv_layer", CPU)
+    end = search(space, guide, BeamOptions(beam=1, passes=1), np.random.default_rng(0)).end
+    assert end is not None
+    plan = end.state.plan
+    assert isinstance(plan.schedule, Stages) and plan.schedule.launches
 
 
 @pytest.mark.parametrize(("name", "target"), few([("unsharp", CPU), ("blur", GPU), ("harris", GPU)], 1))
