@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from generator.arithmetic import REAL
 from generator.capture.build import UNTIMED, ObjectFile, RunFailed, Unit, compile_at_once, link, system_compiler
@@ -19,13 +17,15 @@ from generator.expr import Fold, parts
 from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Reference
 from generator.program import Array, Program
-from generator.rounding import from_other_answers
+from generator.rounding import Bounds, from_other_answers
 from generator.scratch import scratch_folder
 from generator.sequential.error_bounds import LOOP
 from generator.sequential.jumps import HEAD, Jumps
 from generator.sequential.pipeline import FLAGS, HEAD_OF_ALL, bounds_of, function, printer_of, put_data, stages
 
 LIMIT_S = 60.0
+_IN_PART = ("there was no time for three runs with error bounds: integers that depend on rounding and that fewer runs "
+            "do not change must be equal")
 
 
 def with_bounds(program: Program, reference: Reference) -> Reference:
@@ -39,13 +39,16 @@ def with_bounds(program: Program, reference: Reference) -> Reference:
     if not whole or not jumps.found or _folds(program):
         return reference
     try:
-        found = _tolerances(program, jumps, whole, reference)
+        bounds = _bounds(program, jumps, whole, reference)
     except (RunFailed, IllegalPlan) as error:
         warning = (f"which integers depend on rounding was not found from error bounds, because {error}: those that "
                    "runs with another rounding do not change must be equal")
         return replace(reference, warnings=(*reference.warnings, warning))
-    known = {name: np.where(found[name] > 0, found[name], reference.rounding.get(name, 0.0)) for name in found}
-    return replace(reference, rounding={**reference.rounding, **known})
+    found = {name: from_other_answers(reference.outputs[name], one) for name, one in bounds.items()}
+    known = {name: np.where(tolerance > 0, tolerance, reference.rounding.get(name, 0.0))
+             for name, tolerance in found.items() if tolerance.any()}
+    unknown = (_IN_PART,) if any(one.few for one in bounds.values()) else ()
+    return replace(reference, rounding={**reference.rounding, **known}, warnings=(*reference.warnings, *unknown))
 
 
 def _folds(program: Program) -> bool:
@@ -53,8 +56,8 @@ def _folds(program: Program) -> bool:
                for part in parts(expr))
 
 
-def _tolerances(program: Program, jumps: Jumps, whole: list[Array], reference: Reference) -> dict[str, NDArray[Any]]:
-    """Return the tolerances of integers that have any. Raises RunFailed."""
+def _bounds(program: Program, jumps: Jumps, whole: list[Array], reference: Reference) -> dict[str, Bounds]:
+    """Return what runs with error bounds find for the arrays of integers. Raises RunFailed."""
     compiler = system_compiler()
     with scratch_folder("antune-bounded-") as folder:
         file = folder / "bounded.c"
@@ -68,15 +71,10 @@ def _tolerances(program: Program, jumps: Jumps, whole: list[Array], reference: R
         ended = execute(link(compiler, [made.target], made.flags, folder / "bounded", LIMIT_S), folder, folder, LIMIT_S)
         if not ended.ok:
             raise RunFailed(f"{ended.reason} {ended.output}")
-        found: dict[str, NDArray[Any]] = {}
-        for array in whole:
-            bounds = bounds_of(folder, array)
-            if not bounds.ends:
-                raise RunFailed(f"one run takes {min(reference.sequential_ms) / 1000:.3g} s")
-            tolerance = from_other_answers(reference.outputs[array.name], bounds)
-            if tolerance.any():
-                found[array.name] = tolerance
-        return found
+        bounds = {array.name: bounds_of(folder, array) for array in whole}
+        if not all(one.ends for one in bounds.values()):
+            raise RunFailed(f"one run takes {min(reference.sequential_ms) / 1000:.3g} s")
+        return bounds
 
 
 def _text(program: Program, jumps: Jumps, run_ms: float) -> str:

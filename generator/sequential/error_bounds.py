@@ -211,12 +211,12 @@ class ErrorBounds:
 
     def _chosen(self, expr: Select) -> Bounded:
         """Return a selection by loop variables, of which only one value is computed."""
+        chosen = self.text(self.of(expr.condition).expr)
         (then, first), (otherwise, second) = self._branch(expr.then), self._branch(expr.otherwise)
         kind = common_type(then.kind, otherwise.kind)
         value, error = self._new(kind), self._new("double")
         self.lines.append(f"{kind} {value.name}; double {error.name};")
-        condition = f"if ({self.text(expr.condition)}) {{"
-        for head, lines, made in ((condition, first, then), ("} else {", second, otherwise)):
+        for head, lines, made in ((f"if ({chosen}) {{", first, then), ("} else {", second, otherwise)):
             self.lines += [head, *lines, f"{value.name} = {self.text(made.expr)}; {error.name} = {made.error};"]
         self.lines.append("}")
         return Bounded(value, kind, _EXACT if then.exact and otherwise.exact else error.name)

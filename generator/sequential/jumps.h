@@ -231,7 +231,9 @@ static int antune_another(int way) {
   last_ms = now_ms;
   if (way == 1) {
     antune_undecided_first = antune_undecided;
-    if (ANTUNE_LEAST_WAYS * took_ms > ANTUNE_MOST_WAYS_MS) return 0; /* there is no time for enough of them */
+#ifdef ANTUNE_WITH_PAIRS /* there is no time for enough of them, and runs with another rounding serve instead */
+    if (ANTUNE_LEAST_WAYS * took_ms > ANTUNE_MOST_WAYS_MS) return 0;
+#endif
   }
   if (way == ANTUNE_FIRST_GROUP)
     while (antune_groups > 2 && spent_ms + antune_groups * took_ms > ANTUNE_MOST_GROUPS_MS) antune_groups /= 2;

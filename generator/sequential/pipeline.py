@@ -201,8 +201,8 @@ def c_program(program: Program) -> str:
         bounded = [*plain, *local, *stages(loops, printer, jumps.statement, True)]
         more = [f"{kind} *restrict {name}" for kind, name in jumps.arrays]
         text += [f"#ifndef {_TIMES_ONLY}", "#pragma GCC push_options", f"#pragma GCC optimize ({_level(program)})",
-                 JUMPS_HEAD.read_text(encoding="utf-8"), function("antune_bounded", [*parameters, *more], bounded),
-                 "#pragma GCC pop_options", "#endif"]
+                 "#define ANTUNE_WITH_PAIRS", JUMPS_HEAD.read_text(encoding="utf-8"),
+                 function("antune_bounded", [*parameters, *more], bounded), "#pragma GCC pop_options", "#endif"]
     text += [function("main", [], [*_main(program, arrays, jumps), "return 0;"], "int")]
     return "\n".join(text)
 

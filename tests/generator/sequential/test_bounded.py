@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem
+from generator.sequential import bounded
+from generator.sequential.jumps import HEAD
 from runners.check import compare
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
@@ -76,6 +80,29 @@ for (int i = 0; i < {N}; i++)
   for (int i = 0; i < 2; i++)
     count[i] = i > 0 && big[i - 1][5] * x[3] > 0.5f ? 1 : 2;""", "float big[2][4000000];")
     assert found.reference.warnings == () and found.reference.rounding["k"].any()
+
+
+def test_a_division_that_a_condition_excludes_as_part_of_a_condition(tmp_path: Path) -> None:
+    found = problem(tmp_path, "x[i] = 0.1f * i; a[i] = i % 2;", f"""\
+for (int i = 0; i < 5; i++)
+    for (int j = 0; j < {N}; j++)
+      k[j] = (j > 0 && a[j] > 0.5f) ? (i / j > 3 ? x[j] * 3.0f / 7.0f : x[j] * 7.0f / 3.0f) * 100.0f : x[j];""")
+    assert found.reference.warnings == () and found.reference.rounding["k"].any()
+
+
+def test_programs_without_time_for_all_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One or two runs with error bounds find some of the integers that depend on rounding."""
+    clock, changed, text = "double antune_used_ms(void) {", tmp_path / "head.h", HEAD.read_text()
+    assert clock in text
+    changed.write_text(text.replace(clock, f"{clock} static double now; return now += 4000;"))
+    monkeypatch.setattr(bounded, "HEAD", changed)
+    found = problem(tmp_path, CLOSE, f"""\
+for (int i = 0; i < {N}; i++)
+    k[i] = a[i] * b[i] - c[i] * 1.25f > 0 ? 5 : 2;""")
+    reference = bounded.with_bounds(found.program, replace(found.reference, rounding={}, warnings=()))
+    assert reference.rounding["k"].any()
+    (warning,) = reference.warnings
+    assert "no time for three runs with error bounds" in warning
 
 
 def test_elements_that_are_not_written_keep_their_values(tmp_path: Path) -> None:
