@@ -57,11 +57,11 @@ def distances_in(program: Program, plan: Plan, dialect: Dialect,
     for one in kernels_of(program, plan.scheduled):
         if one.statements in wanted:
             kernel = plan.kernel(one.statements)
-            found[one.statements] = distances(one.section.program, one.part, kernel, copied.get(one.statements, ()))
+            found[one.statements] = _distances(one.section.program, one.part, kernel, copied.get(one.statements, ()))
     return found
 
 
-def distances(program: Program, part: KernelPart, plan: KernelPlan, copied: Collection[str]) -> Distances:
+def _distances(program: Program, part: KernelPart, plan: KernelPlan, copied: Collection[str]) -> Distances:
     """Return the distances of a kernel, of which blocks copy the arrays `copied`; unknown if its loops are no boxes or
     its plan distributes elements otherwise.
     """
@@ -141,14 +141,20 @@ def _moves(body: Assignment, index: Expr, row: str, far: float) -> float:
         case Unary("-", operand):
             return _moves(body, operand, row, far)
         case Binary("+", Binary("/", left, Int(2)), Binary("%", right, Int(2))) if left == right:  # rounded up
-            return -(-_moves(body, left, row, far) // 2)
+            return _steps(_moves(body, left, row, far), 2)
         case Binary("+" | "-", left, right):
             return _moves(body, left, row, far) + _moves(body, right, row, far)
         case Binary("min" | "max", left, right):
             return max(_moves(body, left, row, far), _moves(body, right, row, far))
         case Binary("*", left, Int(factor)) | Binary("*", Int(factor), left):
-            return abs(factor) * _moves(body, left, row, far)
+            part = _moves(body, left, row, far)
+            return inf if part == inf else abs(factor) * part
         case Binary("/", left, Int(divisor)) if divisor > 0:
-            return -(-_moves(body, left, row, far) // divisor)
+            return _steps(_moves(body, left, row, far), divisor)
         case _:
             return inf
+
+
+def _steps(far: float, divisor: int) -> float:
+    """Return the most that quotients by `divisor` of numbers `far` apart differ."""
+    return inf if far == inf else -(-far // divisor)  # inf // 2 is NaN, less than anything for `max`
