@@ -32,7 +32,7 @@ from experiments.search.sittings import hold_sittings
 from experiments.store import is_run, read_store
 from experiments.suites.image_pipelines import SIZES, pipeline
 from experiments.values.options import Budget, RunOptions, Timing
-from experiments.values.records import Result, RunInfo
+from experiments.values.records import Ending, Result, RunInfo
 from explorer.registry import PLAN_MAKERS
 from generator.frontend_c.source import Compilation
 from generator.plan import Plan
@@ -98,17 +98,20 @@ def options_of(name: str, way: Way, budget: int, seed: int, given: argparse.Name
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
-    """Return the results of a run, which is made or continued if necessary."""
+    """Return the results of a run, which is made or continued if necessary. Raises KeyboardInterrupt after Ctrl-C."""
+    ending: Ending = "finished"
     if not is_run(directory):
-        tune(options, directory, Silent())
+        ending = tune(options, directory, Silent()).ending
+    elif len(_stored(directory)) < (options.budget.evaluations or 0):
+        ending = resume(directory, options.budget, Silent(), more=More(anyway=True)).ending
+    if ending == "interrupted":
+        raise KeyboardInterrupt
+    return _stored(directory)
+
+
+def _stored(directory: Path) -> tuple[Result, ...]:
     with read_store(directory) as store:
-        results = store.results()
-    wanted = options.budget.evaluations
-    if wanted is not None and len(results) < wanted:
-        resume(directory, options.budget, Silent(), more=More(anyway=True))
-        with read_store(directory) as store:
-            results = store.results()
-    return results
+        return store.results()
 
 
 def best_after(results: Sequence[Result], budget: int) -> tuple[Plan, ...]:
