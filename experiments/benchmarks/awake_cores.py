@@ -39,8 +39,6 @@ KERNEL = """__kernel void chain(__global float8 *x, int links)
 """
 
 
-
-
 def main(device: Literal["pocl", "intel"] = "pocl", turns: Annotated[int, typer.Option(min=1)] = 3,
          launches: Annotated[int, typer.Option(min=3, help="Launches of each length in each process.")] = 41) -> None:
     """Print least and median times with and without pinned threads, and how many processes used one core only."""

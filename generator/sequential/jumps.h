@@ -55,13 +55,14 @@ static int antune_push(int other, int odd) {
   return other ? other : mixed & 2 ? 1 : -1;
 }
 
-/* What follows has no branches that depend on data, and calls no function of the library: both take longer than the
-   arithmetic, and loops with them are not vectorized. `fmax`, `fmin`: the number, where the other one is NaN. */
+/* The bounds of arithmetic have no branches that depend on data, and call no function of the library (`fma` of doubles
+   apart): both take longer than the arithmetic, and loops with them are not vectorized. `antune_greater` and
+   `antune_lesser` are `fmax` and `fmin`: the number, where the other one is NaN. */
 #define ANTUNE_INLINE static inline __attribute__((always_inline))
 ANTUNE_INLINE double antune_greater(double a, double b) { return a > b ? a : b != b ? a : b; }
 ANTUNE_INLINE double antune_lesser(double a, double b) { return a < b ? a : b != b ? a : b; }
 ANTUNE_INLINE int antune_finite(double x) { return fabs(x) <= 0x1.fffffffffffffp1023; }
-#if defined(__x86_64__) && defined(__GLIBC__) /* exactly its fmaxf and fminf */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) /* exactly the fmaxf and fminf that gcc calls */
 ANTUNE_INLINE float antune_greater_float(float a, float b) { return a > b ? a : b != b ? a : b; }
 ANTUNE_INLINE float antune_lesser_float(float a, float b) { return a < b ? a : b != b ? a : b; }
 #define fmaxf antune_greater_float
@@ -70,7 +71,7 @@ ANTUNE_INLINE float antune_lesser_float(float a, float b) { return a < b ? a : b
 
 /* Whether b is a power of two: it has no fraction. */
 ANTUNE_INLINE int antune_power(double b) {
-  unsigned long bits;
+  uint64_t bits;
   memcpy(&bits, &b, sizeof bits);
   return !(bits & 0xfffffffffffff);
 }
@@ -176,12 +177,18 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
 /* A divisor, also where the program does not divide by it because it is 0. */
 #define antune_divisor(d) ({ const __auto_type antune_d = (d); antune_d ? antune_d : 1; })
 
-/* Way 0 must give the results of the plain program, unless the compiler contracts the two differently. */
+/* Way 0 must give the results of the plain program, unless the compiler contracts the two differently. Zeros of both
+   signs are equal: where compilers need not respect traps, they turn (float)(int)x into truncf(x). */
 #ifdef __FP_FAST_FMAF
-#define ANTUNE_EQUAL(data, plain, size)
+#define ANTUNE_EQUAL(number, data, plain, count)
 #else
-#define ANTUNE_EQUAL(data, plain, size) do { \
-    if (memcmp((data), (plain), (size))) antune_fail("the results differ from those of the plain program"); \
+#define ANTUNE_EQUAL(number, data, plain, count) do { \
+    for (size_t antune_i = 0; antune_i < (count); antune_i++) { \
+      const __auto_type antune_a = number((data)[antune_i]); \
+      const __auto_type antune_b = number((plain)[antune_i]); \
+      if (antune_a != antune_b && (antune_a == antune_a || antune_b == antune_b)) \
+        antune_fail("the results differ from those of the plain program"); \
+    } \
   } while (0)
 #endif
 
@@ -212,7 +219,8 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
 /* How far rounding alone may move each element, in any way. */
 #define ANTUNE_APART(kind, number, data, errors, apart, count) do { \
     for (size_t antune_i = 0; antune_i < (count); antune_i++) \
-      (apart)[antune_i] = antune_greater((apart)[antune_i], antune_apart_##kind(number((data)[antune_i]), (errors)[antune_i])); \
+      (apart)[antune_i] = antune_greater( \
+          (apart)[antune_i], antune_apart_##kind(number((data)[antune_i]), (errors)[antune_i])); \
   } while (0)
 
 /* The lesser one of what the groups add and take away: in the other ways it cancels. */

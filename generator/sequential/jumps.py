@@ -71,7 +71,7 @@ class Jumps:
         yield "int antune_ways = 0;"
         yield "while (antune_another(antune_ways)) {"
         yield f"  {call};"
-        yield from (f"  if (!antune_ways) ANTUNE_EQUAL({a.name}, plain_{a.name}, {a.elements} * sizeof({a.type}));"
+        yield from (f"  if (!antune_ways) ANTUNE_EQUAL({_number(a)}, {a.name}, plain_{a.name}, {a.elements});"
                     for a in outputs)
         yield from (f"  {line}" for a in outputs for line in self._gathered(a))
         yield "  antune_ways++;"
@@ -91,7 +91,7 @@ class Jumps:
     def _gathered(self, a: Array) -> Iterator[str]:
         """Yield the lines that gather what a way gives for an output."""
         low, high = self.ends_of(a) or (a.name, a.name)
-        number, name = TO_FLOAT if a.type == "half" else "", a.name
+        number, name = _number(a), a.name
         yield f"ANTUNE_WIDEN({number}, {low}, {high}, plain_{name}, least_{name}, most_{name}, {a.elements});"
         sums = f"gained_{name}, lost_{name}, {GROUPS}_{name}"
         yield f"ANTUNE_GROUPED({number}, {name}, plain_{name}, {sums}, {a.elements});"
@@ -197,6 +197,11 @@ class Jumps:
         """Outputs of integers that nothing reads: the last truncation is not moved, but both ends are stored."""
         read = {access.array for s in self.program.statements for access in s.accesses if access.kind == "read"}
         return frozenset(a.name for a in self.program.outputs if a.type not in REAL) - read
+
+
+def _number(array: Array) -> str:
+    """Return the C function that gives the number of an element, if there is one."""
+    return TO_FLOAT if array.type == "half" else ""
 
 
 def _is_local(array: Array) -> bool:

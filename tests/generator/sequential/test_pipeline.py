@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def test_nested_minima_do_not_double_the_text_that_a_compiler_reads() -> None:
                               capture_output=True, text=True, check=True).stdout
     assert max(map(len, expanded.splitlines())) < 10_000
     assert run_sequential(program, {}).outputs["nested"].tolist() == np.asarray(func.realize([8])).tolist()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="SSE4.1 is an extension of x86-64")
+def test_zeros_of_both_signs_are_equal_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With SSE4.1, gcc may truncate a number without an integer: -0.5 becomes -0."""
+    wrapper = tmp_path / "mycc"
+    wrapper.write_text(f'#!/bin/sh\nexec {find_compiler()} -msse4.1 "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("CC", str(wrapper))
+    data = np.linspace(-3, 3, 25, dtype=np.float32)
+    image, func = hl.ImageParam(hl.Float(32), 1, "image"), hl.Func("whole")
+    image.set(data)
+    func[x] = hl.f32(hl.i32(image[x]))
+    ran = run_sequential(program_of([func], [25]), {"image": data}, baselines=False)
+    assert ran.warnings == () and ran.outputs["whole"].tolist() == np.trunc(data).tolist()
 
 
 FULL = """\
