@@ -1,0 +1,42 @@
+"""Training from recordings, of one device or several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.learning.collect import PROGRAMS
+from experiments.learning.recording import read, write
+from experiments.learning.train import main
+from experiments.search.places import find_device
+from generator.errors import InputError
+from metrics.costs.learned.file import read_model
+
+RECORDING = PROGRAMS.parent / "measured" / "pixels_intel.xz"
+
+
+def recording(file: Path, device: str, pipelines: slice, plans: int = 20) -> Path:
+    """Some of our recorded plans, as if they were measured on a device that is here."""
+    all_of_it, found = read(RECORDING), find_device(device)
+    measured = tuple((origin, known[:plans]) for origin, known in all_of_it.measured[pipelines])
+    write(replace(all_of_it, key=found.key, name=found.name, measured=measured), file)
+    return file
+
+
+def test_pipelines_that_are_held_out_are_so_on_all_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four pipelines on PoCL, three of them also on the other device; the third in order is held out."""
+    files = [recording(tmp_path / "a.xz", "pocl", slice(0, 4)),
+             recording(tmp_path / "b.xz", "deterministic", slice(1, 4))]
+    main(files, tmp_path / "model.json", epochs=1, held_out=3, members=2)
+    printed = capsys.readouterr().out
+    assert printed.count(": 1 pipelines are held out") == 2
+    model = read_model(tmp_path / "model.json")
+    assert model.training.pipelines == 3 and 5 * 8 <= model.training.plans <= 5 * 20 and len(model.members) == 2
+    assert model.training.device == ", ".join(find_device(device).key for device in ("pocl", "deterministic"))
+
+
+def test_too_few_pipelines_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="too few pipelines have enough plans; 7 are the fewest"):
+        main([recording(tmp_path / "a.xz", "pocl", slice(0, 2))], tmp_path / "model.json", members=2)
