@@ -20,12 +20,12 @@ import typer
 
 from experiments.script import run
 from runners.devices import find_device
-from runners.opencl.platforms import PINNED
 
 CHILD = "from experiments.benchmarks.awake_cores import child; child()"
 LINKS = tuple(1 << n for n in range(12, 20, 2))
 """The numbers of multiply-adds per chain."""
-SETTINGS = {**PINNED["PoCL"], **PINNED["Intel OpenCL"]}
+SETTINGS = {"POCL_AFFINITY": "1", "DPCPP_CPU_PLACES": "threads", "DPCPP_CPU_CU_AFFINITY": "close"}
+"""What pins the threads of PoCL, and of Intel's runtime that of the caller, too, which takes part in a launch."""
 KERNEL = """__kernel void chain(__global float8 *x, int links)
 {
   float8 sums[12], total = 0;
@@ -82,7 +82,7 @@ def child() -> None:
     print(
         json.dumps(
             [
-                (blocks, links, list(launched(session, blocks, links, int(sys.argv[2]))))
+                (blocks, links, list(_launched(session, blocks, links, int(sys.argv[2]))))
                 for blocks in (1, cores)
                 for links in LINKS
             ]
@@ -90,7 +90,7 @@ def child() -> None:
     )
 
 
-def launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:
+def _launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:
     """Yield the milliseconds of each launch after the first."""
     import numpy as np
     import pyopencl as cl

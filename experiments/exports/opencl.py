@@ -16,7 +16,7 @@ from experiments.exports.versions import Exported, Version, exported
 from generator.expr import Expr
 from generator.variant import Constant, Launch, Texture
 from runners.opencl.cpu_name import ERROR
-from runners.opencl.platforms import PINNED, driver_name
+from runners.opencl.platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")
@@ -24,6 +24,11 @@ LOADED = (
     "OpenCL is loaded when the first context is opened (link with -ldl): the library that ANTUNE_OPENCL_LIBRARY "
     "names, else the "
     "system's. `sh opencl-here.sh COMMAND` runs a command with the OpenCL of the Python environment that made this."
+)
+PINNED = (
+    "With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one "
+    "core "
+    "only."
 )
 
 
@@ -62,12 +67,7 @@ def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
     device = chosen.info.device
     if device.target.dialect != dialect:
         return (f"The plan was tuned in {device.target.dialect} and was never timed as {dialect}.",)
-    if device.platform not in PINNED:
-        return ()
-    variables = " and ".join(f"{name}={value}" for name, value in PINNED[device.platform].items())
-    note = (f"With {device.platform}, set {variables} where all cores are for the program: without it, short kernels "
-            "often run on one core only.")
-    return (note,)
+    return (PINNED,) if driver_name(device.platform) == POCL else ()
 
 
 def usual_devices(chosen: Chosen) -> tuple[str, ...]:

@@ -15,13 +15,6 @@ POCL = "Portable Computing Language"
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: the last choice for timing, and only on request
 SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
 """antune's short names of platforms, by the driver's name."""
-PINNED: Mapping[str, Mapping[str, str]] = {
-    "PoCL": {"POCL_AFFINITY": "1"},
-    "Intel OpenCL": {"DPCPP_CPU_PLACES": "threads", "DPCPP_CPU_CU_AFFINITY": "close"},
-}
-"""Settings of drivers for CPUs that keep each thread on a core of its own, by short names. Intel's runtime pins its own
-threads anyway; with these, also the one that waits for a kernel and takes part in it.
-"""
 
 
 def driver_name(platform: str) -> str:
@@ -78,18 +71,17 @@ def measuring_environment(folder: Path) -> Mapping[str, str]:
 
 
 def measuring_settings() -> Mapping[str, str]:
-    """Return settings of drivers for measurements, except for groups of which the user has set one.
+    """Return settings of drivers for measurements, except for those that the user has set.
 
-    CUDA loads kernels before their first launch, instead of during a timed one. Drivers for CPUs keep each thread on
-    its own core (`PINNED`): without this, Linux often wakes both threads of a launch on the same core, and cannot move
-    one of them before a short launch ends. Compilers do not use these settings: PoCL's threads also compile, and those
-    of several processes would share cores. Drivers count from core 0, so the settings are not used if this process may
-    not use all cores.
+    CUDA loads kernels before their first launch, instead of during a timed one. Each thread of PoCL stays on its own
+    core: without this, Linux often wakes both threads of a launch on the same core, and cannot move one of them before
+    a short launch ends. Compilers do not use this setting: PoCL's threads also compile, and those of several processes
+    would share cores. PoCL counts from core 0, so it is not set if this process may not use all cores.
     """
-    groups: list[Mapping[str, str]] = [{"CUDA_MODULE_LOADING": "EAGER"}]
+    settings = {"CUDA_MODULE_LOADING": "EAGER"}
     if os.sched_getaffinity(0) == set(range(os.cpu_count() or 1)):
-        groups.extend(PINNED.values())
-    return dict(setting for group in groups if group.keys().isdisjoint(os.environ) for setting in group.items())
+        settings["POCL_AFFINITY"] = "1"
+    return {name: value for name, value in settings.items() if name not in os.environ}
 
 
 def _intel_library() -> Path | None:

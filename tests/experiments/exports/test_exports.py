@@ -100,8 +100,7 @@ def test_the_platform_is_that_of_the_tuned_device(pocl: Mapping[str, str], tmp_p
     for platform, runs in (("PoCL", False), ("Intel OpenCL", True)):  # as if PoCL's compiler failed
         run = suite_run(tmp_path / platform, "gemm", device=("some CPU", platform))
         folder = exported(run, Kind.opencl, tmp_path / f"{platform} export")
-        header = (folder / "kernel_gemm.h").read_text()
-        assert ("POCL_AFFINITY=1" in header, "DPCPP_CPU_PLACES=threads" in header) == (not runs, runs)
+        assert ("POCL_AFFINITY=1" in (folder / "kernel_gemm.h").read_text()) == (platform == "PoCL")
         kernels = folder / "kernels.cl"
         kernels.write_text(f'#ifdef POCL_DEVICE_ADDRESS_BITS\n#error "compiled by PoCL"\n#endif\n{kernels.read_text()}')
         done = ran(folder, pocl, "make", "check")
