@@ -75,8 +75,8 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """Return the plain explorer; with plans of plan makers, of a beam, with a mean function or a
-    desirability by either model, with several of these; and those that follow one model.
+    """Return the plain explorer; with plans of plan makers, of a beam, with a mean function or a desirability by either
+    model, with several of these; and those that follow one model.
     """
     return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
             Way(f"{explorer} --models beam", explorer, ("beam",)),
