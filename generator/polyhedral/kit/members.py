@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,13 +13,8 @@ from generator.program import Program
 
 def iterator_of(member: Any, program: Program) -> str | None:
     """Return the source iterator of `member`: `i` for `i + 1` or `floor(i / 32)`; None for a mixture of several."""
-    parts = member.get_pw_aff_list()
     names = set()
-    for index in range(parts.n_pw_aff()):
-        part = parts.get_at(index)
-        name = part.domain().get_tuple_name()
-        part = part.gist(part.domain())  # bounds of the domain would count as involved
-        involved = [d for d in range(part.dim(isl.dim_type.in_)) if part.involves_dims(isl.dim_type.in_, d, 1)]
+    for name, _, involved in _parts(member):
         if len(involved) > 1:
             return None
         names |= {program.statement(name).iterators[d] for d in involved}
@@ -30,12 +25,8 @@ def followed(member: Any, program: Program) -> Mapping[str, str] | None:
     """Return the source iterator of each statement that `member` follows step by step: `i` for `i + 1` or `-i`; None if
     it is another function for one of them.
     """
-    parts, found = member.get_pw_aff_list(), dict[str, str]()
-    for index in range(parts.n_pw_aff()):
-        part = parts.get_at(index)
-        name = part.domain().get_tuple_name()
-        part = part.gist(part.domain())
-        involved = [d for d in range(part.dim(isl.dim_type.in_)) if part.involves_dims(isl.dim_type.in_, d, 1)]
+    found = dict[str, str]()
+    for name, part, involved in _parts(member):
         if len(involved) != 1 or not part.isa_aff():
             return None
         affine = part.as_aff()
@@ -48,13 +39,17 @@ def followed(member: Any, program: Program) -> Mapping[str, str] | None:
 
 def mixes(member: Any) -> bool:
     """Return whether `member` is a function of several iterators, for some statement."""
+    return any(len(involved) > 1 for _, _, involved in _parts(member))
+
+
+def _parts(member: Any) -> Iterator[tuple[str, Any, list[int]]]:
+    """Yield, for each statement, its name, `member` as an isl PwAff, and the iterators in it by number."""
     parts = member.get_pw_aff_list()
     for index in range(parts.n_pw_aff()):
         part = parts.get_at(index)
-        part = part.gist(part.domain())
-        if sum(part.involves_dims(isl.dim_type.in_, d, 1) for d in range(part.dim(isl.dim_type.in_))) > 1:
-            return True
-    return False
+        name = part.domain().get_tuple_name()
+        part = part.gist(part.domain())  # bounds of the domain would count as involved
+        yield name, part, [d for d in range(part.dim(isl.dim_type.in_)) if part.involves_dims(isl.dim_type.in_, d, 1)]
 
 
 def value_range(values: Any) -> tuple[int, int]:
