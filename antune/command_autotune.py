@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from antune.options import Device, Realtime
+from antune.options import Device, Parameters, Realtime
 from generator.errors import InputError
 
 if TYPE_CHECKING:
     from experiments.learning.autotune import Wanted
     from experiments.learning.database import Database
+    from experiments.learning.series import Origin
     from generator.plan import Plan
     from metrics.costs.learned.file import Trained
     from runners.base import DeviceInfo
@@ -30,7 +31,8 @@ class Mode(StrEnum):
 
 
 Pipelines = Annotated[list[Path], typer.Argument(metavar="PIPELINE.py...", show_default=False,
-                                                 help="Files of image pipelines (docs/pipelines.md).")]
+                                                 help="Files of image pipelines (docs/pipelines.md); PIPELINE.py:NAME "
+                                                      "if their function is not called `build`.")]
 ModeOption = Annotated[Mode, typer.Option("--mode", help="Plans to measure: none (`one-shot`), the five with the "
                                                          "lowest predicted times, or whole batches, round by round.")]
 Size = Annotated[str | None, typer.Option("--size", metavar="WxH[xC]", show_default=False,
@@ -49,7 +51,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random cho
 
 def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,
              samples: Samples = 80, epochs: Epochs = 200, device: Device = None, out: Out = Path("antune-autotune"),
-             model: Model = None, seed: Seed = 0, realtime: Realtime = False) -> None:
+             model: Model = None, seed: Seed = 0, realtime: Realtime = False, param: Parameters = None) -> None:
     """Plan image pipelines with a learned cost model, and train it.
 
     \b
@@ -60,18 +62,16 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     from contextlib import closing
     from dataclasses import replace
 
-    from antune.parsing import parse_parameters, parse_size
     from experiments.learning.autotune import Wanted
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write
-    from experiments.learning.series import LIMITS, Origin
+    from experiments.learning.series import LIMITS
     from experiments.search.places import find_device
     from metrics.costs.learned.file import read_model
     from metrics.costs.learned.model import SHIPPED
 
+    origins = tuple(dict.fromkeys(_origin(file, size, param) for file in pipelines))
     found, start = find_device(device), read_model(model or SHIPPED)
-    parameters = tuple(sorted(parse_parameters(parse_size(size))))
-    origins = tuple(dict.fromkeys(Origin(str(file.resolve()), parameters) for file in pipelines))
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -81,8 +81,19 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
         wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))
         for source, plan, said in _plans(mode, base, wanted, found, start, model is not None):
             write(files[source], plan.to_json() + "\n")
-            explain = ["antune", "explain", source, *(("--size", size) if size else ()), "--plan", str(files[source])]
+            explain = ["antune", "explain", source, *(("--size", size) if size else ()),
+                       *(word for one in param or () for word in ("--param", one)), "--plan", str(files[source])]
             _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{shlex.join(explain)}`)")
+
+
+def _origin(file: Path, size: str | None, param: list[str] | None) -> Origin:
+    """Return the program of a file. Raises InputError for a file or sizes that make no sense."""
+    from antune.parsing import parse_scoped
+    from experiments.learning.series import Origin
+
+    scoped = parse_scoped(file, None, None, None, "", None, None, param, size)
+    named = f":{scoped.function}" if scoped.function else ""
+    return Origin(f"{scoped.file.resolve()}{named}", tuple(sorted(scoped.parameters)))
 
 
 def _plans(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,

@@ -67,8 +67,8 @@ CostName = Annotated[
         "--cost",
         metavar="MODEL",
         show_default=False,
-        help="Only print the costs of each kernel of the plan by a cost model: `static`, `sioutas` or `polymage` "
-             "(docs/models.md).",
+        help="Only print the costs of each kernel of the plan by a cost model: `static`, `sioutas`, `polymage` or "
+             "`learned` (docs/models.md).",
     ),
 ]
 

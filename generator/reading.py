@@ -73,19 +73,20 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     return Problem(program, replace(reference, warnings=warnings))
 
 
-def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int]) -> Program:
+def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int],
+                 function: str | None = None) -> Program:
     """Return the Program of `read_problem` without running anything: no data and results of a pipeline are computed.
 
     Raises:
         InputError: anything wrong with the file.
     """
     if file.suffix == PIPELINE:
-        made = built(file, None, parameters)
+        made = built(file, function, parameters)
         if not isinstance(made.result, Tunable):
-            program = pipeline_program(made, file, None, parameters)
+            program = pipeline_program(made, file, function, parameters)
             _check_index_range(program)
             return program
-    return program_of(read_problem(file, compilation, None, None, parameters, 0, baselines=False).subject)
+    return program_of(read_problem(file, compilation, function, None, parameters, 0, baselines=False).subject)
 
 
 def checked_pipeline(problem: Problem) -> Problem:

@@ -97,17 +97,19 @@ def random_origin(seed: int, programs: Programs = "dag") -> Origin:
 
 def problem_of(origin: Origin) -> Problem:
     """Return the problem of a program of this package (`PROGRAMS`), or of a user's file. Raises InputError."""
-    return read_problem(_file(origin), Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
+    file, function = _place(origin)
+    return read_problem(file, Compilation(), function, None, dict(origin.parameters), 0, baselines=False)
 
 
 def program_at(origin: Origin) -> Program:
     """Return the program of `problem_of`, without data and results. Raises InputError."""
-    return read_program(_file(origin), Compilation(), dict(origin.parameters))
+    file, function = _place(origin)
+    return read_program(file, Compilation(), dict(origin.parameters), function)
 
 
-def _file(origin: Origin) -> Path:
+def _place(origin: Origin) -> tuple[Path, str | None]:
     own = PROGRAMS / origin.source
-    return own if own.is_file() else Path(origin.source)
+    return (own, None) if own.is_file() else origin.place
 
 
 def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float, sampler: Sampler,

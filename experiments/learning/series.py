@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from experiments.values.environment import current_environment
 from experiments.values.program_json import to_json
@@ -19,10 +21,18 @@ LIMITS = Limits(compile_s=20.0, run_s=10.0, half_width=0.05, max_repeats=30, lea
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A program: the file of a pipeline, and the arguments of its function (including extents), sorted by name."""
+    """A program: the file of a pipeline (FILE.py, or FILE.py:FUNCTION), and the arguments of its function (including
+    extents), sorted by name.
+    """
 
     source: str
     parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def place(self) -> tuple[Path, str | None]:
+        """The file, and the function that `source` names, if it names one."""
+        named = re.fullmatch(r"(.+\.py):(\w+)", self.source, re.DOTALL)
+        return (Path(named[1]), named[2]) if named else (Path(self.source), None)
 
     @property
     def text(self) -> str:

@@ -13,15 +13,15 @@ import numpy as np
 
 from generator.decisions.fractions import sub_group
 from generator.decisions.registers import MAX_REGISTERS
-from generator.decisions.size_lists import cover
+from generator.decisions.size_lists import WIDE, cover
 from generator.decisions.walk import walked
 from generator.nest import Level
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.layout import Sizes
 
-THREADS_X, THREADS_Y, SERIAL = (16, 32, 64), (1, 2, 4, 8), (1, 2, 4)
-"""On GPUs: threads along x, threads along y, and points per thread along each of them."""
+THREADS_X, THREADS_Y, SERIAL = (16, 32, 64), (1, 2, 4, 8, 16), (1, 2, 4, 8)
+"""On GPUs, as in the paper: threads along x, threads along y, and points per thread along each of them."""
 HOST_X, HOST_Y, VECTOR = (64, 512, 4096), (1, 4, 16, 64), 32
 """On CPUs: points of a tile along x and y; a block has `VECTOR` threads along x, or one."""
 SHORT = 16
@@ -79,7 +79,9 @@ def _gpu(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, .
         rows = [min(threads_y, cover(y))] if len(extents) > 1 else []
         block = (*(1 for _ in outer), *rows, min(threads_x, cover(x)))
         points = [min(threads_y * serial_y, cover(y))] if len(extents) > 1 else []
-        yield (*outer, *points, min(threads_x * serial_x, cover(x))), block
+        tile = (*outer, *points, min(threads_x * serial_x, cover(x)))
+        if prod(tile) <= WIDE.max_points:
+            yield tile, block
 
 
 def _host(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

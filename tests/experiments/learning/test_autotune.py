@@ -193,3 +193,40 @@ def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypat
     assert antune("autotune", file, "--size", "64", "--mode", "one-shot", "--device", "deterministic", "--out",
                   tmp_path / "out") == 2
     assert "no stages to place" in capsys.readouterr().err
+
+
+NAMED = """from antune import halide as hl
+
+
+def spread(width, height, distance):
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    twice, out = hl.Func("twice"), hl.Func("out")
+    twice[x, y] = image[x, y] * 2.0
+    out[x, y] = twice[x, y] + twice[x + distance, y]
+    return out
+"""
+
+
+def test_the_command_takes_any_function_of_a_file_and_its_arguments(tmp_path: Path, start: Trained,
+                                                                    monkeypatch: pytest.MonkeyPatch,
+                                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "two.py").write_text(NAMED)
+    antune = antune_command(monkeypatch)
+    words = ("autotune", f"{tmp_path / 'two.py'}:spread", "--size", "24x16", "--mode", "one-shot", "--samples", 1,
+             "--device", "deterministic", "--out", tmp_path / "out")  # fmt: skip
+    assert antune(*words) == 2
+    assert "`spread` needs a value for `distance`" in capsys.readouterr().err
+    assert antune(*words, "--param", "distance=3") == 0
+    said = capsys.readouterr().out
+    assert (tmp_path / "out" / "two.plan.json").is_file()
+    assert antune(*shlex.split(said.partition("`antune ")[2].partition("`")[0]), "--device", "deterministic") == 0
+    assert "float image[16][27]: read only" in capsys.readouterr().out, "3 more than the 24 columns of the output"
+
+
+@pytest.mark.parametrize("name", ["none.py", "none.py:spread", "."])
+def test_the_command_names_a_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str], name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert antune_command(monkeypatch)("autotune", name, "--device", "deterministic") == 2
+    assert f"{name.partition(':')[0]} is not a file; give" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.search.guides.candidates import Way, keeps_sums, sizes
+from math import prod
+
+from experiments.search.guides.candidates import Way, keeps_sums, sizes, ways
+from generator.decisions.size_lists import WIDE
+from tests.support.costs import CPU, GTX_1080_TI
 
 
 def test_sums_are_in_registers_only_where_a_plan_can_keep_them_there() -> None:
@@ -11,3 +15,15 @@ def test_sums_are_in_registers_only_where_a_plan_can_keep_them_there() -> None:
     assert keeps_sums(few, (1, 2), (8, 48, 64)) and not keeps_sums(few, (1, 2), (9, 48, 64))  # all 9 in one thread
     for way in (few, many):
         assert sizes([way], (0, 1), (48, 64)).sums == keeps_sums(way, (0, 1), (48, 64))
+
+
+def test_gpus_have_the_threads_and_points_of_the_paper_in_tiles_that_the_space_offers() -> None:
+    found = ways((1080, 1920), GTX_1080_TI, False)
+    assert {way.block for way in found} == {(y, x) for y in (1, 2, 4, 8, 16) for x in (16, 32, 64)}
+    points = {tuple(tile // threads for tile, threads in zip(way.tile, way.block, strict=True)) for way in found}
+    assert points == {(y, x) for y in (1, 2, 4, 8) for x in (1, 2, 4, 8)}
+    for way in (*found, *ways((16, 1080, 1920), GTX_1080_TI, True)):
+        assert prod(way.tile) <= WIDE.max_points and prod(way.block) <= 1024
+        for tile, offered in zip(reversed(way.tile), WIDE.sizes, strict=False):
+            assert tile in offered
+    assert ways((4, 4, 4), GTX_1080_TI, True) and ways((), CPU, False)

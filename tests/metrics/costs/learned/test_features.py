@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,7 +152,9 @@ def test_a_stencil_of_what_another_kernel_stores() -> None:
         "num_global_mem_stores_per_block": 4 * 2 * 4, "num_shared_mem_loads_per_block": 0,
         "shared_mem_load_efficiency": 1, "working_set": 0, "shared_mem_occupancy": 0,
         "shared_mem_block_limit_factor": 1, "max_warp_occupancy": 4 / 64, "max_block_occupancy": 1 / 32,
-        "num_threads_per_block": 128,
+        "num_threads_per_block": 128, "innermost_bytes_at_production": 256, "working_set_at_production": 0,
+        "working_set_at_realization": 64 * 32 * 4, "working_set_at_root": 64 * 32 * 4, "expr_branching": 2,
+        "warp_lane_utilization_at_block_y": 1, "warp_lane_utilization_at_block_z": 1,
     })  # fmt: skip
 
 
@@ -166,7 +169,9 @@ def test_a_stage_in_shared_memory() -> None:
         "shared_innermost_bytes_at_task": 136, "num_global_mem_loads_per_block": 4 * 3 * 4,
         "num_shared_mem_stores_per_block": 4 * 3, "num_global_mem_stores_per_block": 0,
         "points_computed_minimum": 66 * 32, "unique_global_bytes_read_per_realization": 1088,
-        "working_set_at_task": 1088, "num_threads_per_block": 128,
+        "working_set_at_task": 1088, "num_threads_per_block": 128, "innermost_bytes_at_production": 34 * 4,
+        "working_set_at_production": 1088, "working_set_at_realization": 1088, "working_set_at_root": 64 * 32 * 4,
+        "shared_mem_store_efficiency": 1,
     })  # fmt: skip
     agrees(found["out"], {
         "unique_shared_bytes_read_per_realization": 1088, "unique_shared_lines_read_per_realization": 8,
@@ -174,6 +179,8 @@ def test_a_stage_in_shared_memory() -> None:
         "shared_mem_load_efficiency": 1, "num_global_mem_loads_per_block": 0, "working_set": 1088,
         "unique_bytes_read_per_task": 1088, "shared_mem_occupancy": 1088 / 49152, "shared_mem_block_limit_factor": 1,
         "unique_shared_bytes_read_per_thread": 24, "shared_allocation_bytes_read_per_realization": 1088,
+        "unique_shared_lines_read_per_thread": 2, "working_set_at_production": 1088,
+        "working_set_at_realization": 64 * 32 * 4 + 1088,
     })  # fmt: skip
 
 
@@ -182,9 +189,11 @@ def test_a_stage_that_is_inlined() -> None:
     assert list(found) == ["out", "mid"]
     agrees(found["mid"], {
         "inlined_calls": 3 * 2048, "num_scalars": 3 * 2048, "points_computed_per_thread": 6, "num_realizations": 0,
-        "num_threads_per_block": 128, "points_computed_minimum": 66 * 32, "num_blocks": 8,
+        "num_threads_per_block": 128, "points_computed_minimum": 66 * 32, "num_blocks": 8, "expr_branching": 2,
     })  # fmt: skip
-    agrees(found["out"], {"unique_global_bytes_read_per_thread": 24, "num_global_mem_loads_per_block": 96})
+    # three products, each of which needs two values at once, need three
+    agrees(found["out"], {"unique_global_bytes_read_per_thread": 24, "num_global_mem_loads_per_block": 96,
+                          "expr_branching": 3})
 
 
 def test_a_tile_of_each_thread_lies_in_registers() -> None:
@@ -193,9 +202,17 @@ def test_a_tile_of_each_thread_lies_in_registers() -> None:
         "num_realizations": 8 * 128, "points_computed_per_realization": 6, "points_computed_per_thread": 6,
         "num_scalars": 8 * 128 * 6, "register_bytes_at_task": 24 * 128, "shared_bytes_at_task": 0,
         "num_shared_mem_stores_per_block": 0, "working_set_at_thread": 24, "shared_mem_occupancy": 0,
+        "innermost_bytes_at_production": 3 * 4, "register_innermost_bytes_at_task": 3 * 4,
+        "working_set_at_realization": 24,
     })  # fmt: skip
     agrees(found["out"], {"unique_register_bytes_read_per_realization": 24, "num_shared_mem_loads_per_block": 0,
+                          "unique_register_lines_read_per_realization": 2, "unique_register_lines_read_per_thread": 2,
+                          "register_allocation_bytes_read_per_realization": 24, "register_innermost_bytes_at_task": 0,
                           "unique_register_bytes_read_per_thread": 24, "working_set_at_thread": 24})  # fmt: skip
+    whole = features(cut(Group(halving(), "small", ("fine",)), (4, 16), (4, 8), "thread"))
+    agrees(whole["fine"], {"register_innermost_bytes_at_task": 4 * 4, "working_set_at_production": 16})
+    agrees(whole["small"], {"unique_register_lines_read_per_thread": 1, "working_set_at_realization": 32 * 16 * 4 + 16,
+                            "register_allocation_bytes_read_per_realization": 16})
 
 
 def test_blocks_that_walk_down_their_tiles_keep_the_rows_of_a_step() -> None:
@@ -203,8 +220,9 @@ def test_blocks_that_walk_down_their_tiles_keep_the_rows_of_a_step() -> None:
     agrees(found["mid"], {
         "num_realizations": 8, "num_productions": 32, "points_computed_total": 8 * 272,
         "points_computed_per_production": 68, "bytes_at_realization": 272, "bytes_at_production": 272,
-        "working_set_at_task": 272,
+        "working_set_at_task": 272, "working_set_at_production": 272, "innermost_bytes_at_production": 34 * 4,
     })  # fmt: skip
+    agrees(found["out"], {"unique_shared_lines_read_per_thread": 4, "working_set_at_realization": 64 * 32 * 4 + 272})
 
 
 def test_every_second_element_wastes_half_of_each_transaction() -> None:
@@ -240,6 +258,16 @@ def test_few_threads_leave_lanes_idle() -> None:
     agrees(found, {"idle_lane_wastage": 0, "num_active_warps_per_block": 1})
     agrees(more, {"idle_lane_wastage": 16 / 1024, "num_active_warps_per_block": 2, "warp_lane_utilization": 0.75,
                   "num_blocks": 8 * 6})  # fmt: skip
+
+
+def test_few_threads_store_parts_of_transactions_of_shared_memory() -> None:
+    found = features(cut(Group(stencil(), "out", ("mid",)), (1, 8), (1, 8)))["mid"]  # 10 points by 8 threads
+    agrees(found, {"num_shared_mem_stores_per_block": 2, "shared_mem_store_efficiency": 8 * 4 / 128})
+
+
+def test_every_feature_of_the_paper_is_computed_by_hand() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in FEATURES if f'"{name}"' not in text] == []
 
 
 def test_many_ways_at_once_are_as_one_after_the_other() -> None:
