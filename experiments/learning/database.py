@@ -67,7 +67,8 @@ class Database:
                 self._base.execute("INSERT INTO device VALUES (?, ?)", (key, name))
         elif stored[0] != key:
             self._base.close()
-            raise InputError(f"{file} has plans of {stored[1]} ({stored[0]}), not of {key}; name another file")
+            raise InputError(f"{file} has plans of {stored[1]} ({stored[0]}), not of {key}; name another file (`antune "
+                             "autotune`: another folder with --out)")
 
     def close(self) -> None:
         """Close the file."""
