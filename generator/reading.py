@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from generator.capture import capture
+from generator.capture import Captured, capture
 from generator.capture.execute import Tell
 from generator.errors import InputError
 from generator.finding import choose_nest, describe_choice
@@ -19,8 +19,8 @@ from generator.frontend_py.load import built
 from generator.frontend_py.problem import pipeline_problem, pipeline_program
 from generator.polyhedral.dependences.delinearize import left_flat
 from generator.polyhedral.dependences.expansion import expand
-from generator.problem import Problem, as_modelled, program_of
-from generator.program import Program
+from generator.problem import Problem, Reference, Values, as_modelled, program_of
+from generator.program import Array, Program
 from generator.rounding import rounding_note
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
@@ -60,17 +60,24 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell, baselines=baselines)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
-    names = {array.name for array in program.arrays if array.role != "temp"}  # temporaries are not live out
-    inputs = {name: as_modelled(program.array(name), value)
-              for name, value in captured.reference.inputs.items() if name in names}
-    outputs = {a.name: as_modelled(a, captured.reference.outputs[a.name]) for a in program.outputs}
-    rounding = {name: as_modelled(program.array(name), value)
-                for name, value in captured.reference.rounding.items() if name in outputs}
-    reference = with_bounds(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding))
-    note = rounding_note(outputs, reference.rounding)
+    reference = _reference(program, captured)
+    note = rounding_note(reference.outputs, reference.rounding)
     chosen = [describe_choice(file, choice)] if choice and scop is None else []
     warnings = (*chosen, *reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(reference, warnings=warnings))
+
+
+def _reference(program: Program, captured: Captured) -> Reference:
+    """Return the reference in the arrays of the program. Temporaries are not live out."""
+    found = captured.reference
+
+    def modelled(values: Values, arrays: Sequence[Array] = program.outputs) -> Values:
+        return {array.name: as_modelled(array, values[array.name]) for array in arrays if array.name in values}
+
+    live = [array for array in program.arrays if array.role != "temp"]
+    rounded = [(modelled(up), modelled(down)) for up, down in captured.rounded]
+    return with_bounds(program, replace(found, inputs=modelled(found.inputs, live), outputs=modelled(found.outputs),
+                                        rounding=modelled(found.rounding)), rounded)
 
 
 def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int],

@@ -109,7 +109,8 @@ class Bounds:
     one of what the groups add to an element and what they take away, each alone. `groups`: how many of them change it.
     Both are None if there was no time. `apart`: how far rounding errors alone may move a real number, if most errors of
     long sums are independent. `few`: whether there was no time for enough runs with other answers; then those with
-    another rounding show some of them.
+    another rounding show some of them. `sampled`: whether many runs gave random answers; then an element that several
+    answers change differs in some of these runs, even if the changes can cancel.
     """
 
     ends: tuple[NDArray[Any], ...] = ()
@@ -117,6 +118,12 @@ class Bounds:
     groups: NDArray[Any] | None = None
     apart: NDArray[Any] | None = None
     few: bool = False
+    sampled: bool = False
+
+    @property
+    def found(self) -> bool:
+        """Whether there was time for a run."""
+        return bool(self.ends) or self.apart is not None
 
     @property
     def undecided(self) -> bool:
@@ -181,8 +188,8 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
     Twice the greatest difference that was found, and `balanced`: if what n answers change adds up, all changes of one
     sign are at most their sum, which runs with all answers moved show, and what cancels there. Where other answers
     change more than `limit`, `pairs` are further results of this kind; so are those with greater differences after few
-    runs. What several answers change can cancel in all runs: real numbers take the differences of neighbours that more
-    than one group changes (or any, without groups).
+    runs. What several answers change can cancel in all runs, unless many were random: real numbers then take the
+    differences of neighbours that more than one group changes (or any, without groups).
     """
     tolerance = reduce(np.maximum, (_other_answers(result, end) for end in bounds.ends), np.zeros(result.shape))
     undecided = (tolerance > limit) | bounds.few
@@ -191,7 +198,7 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
         tolerance = np.maximum(tolerance, np.where(undecided & (change > limit), change, 0.0))
     if bounds.balanced is not None:
         tolerance = np.add(tolerance, bounds.balanced, dtype=np.float64)
-    if bounds.apart is None:
+    if bounds.apart is None or bounds.sampled:
         return tolerance
     several = tolerance if bounds.groups is None else np.where(bounds.groups > 1, tolerance, 0.0)
     return np.maximum(tolerance, _spread(several))

@@ -39,11 +39,15 @@ _START_HINT = ("; arguments are given with --args, its input with --stdin (it ru
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """Parameter values and array extents at the SCoP's entry, and the data and times of the run."""
+    """Parameter values and array extents at the SCoP's entry, and the data and times of the run.
+
+    `rounded`: the outputs of each pair of runs with another rounding (up, down).
+    """
 
     parameters: Mapping[str, int]
     extents: Mapping[str, tuple[int, ...]]
     reference: Reference
+    rounded: tuple[tuple[Values, Values], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +226,7 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
                          partial(_timed, job, run.recipe))
     return Captured(dict(run.log.parameters), extents,
                     Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler,
-                              (*warnings, *timed.warnings), rounding, timed.baselines))
+                              (*warnings, *timed.warnings), rounding, timed.baselines), run.rounded)
 
 
 def _rounding(source: ScopSource, run: _Run) -> Values:

@@ -1,23 +1,25 @@
-"""Which integer results of a C program depend on rounding: its Program is run with error bounds (`jumps.py`) on the
-data and results of its own run.
+"""How far rounding decides the results of a C program that truncates or compares real numbers: its Program is run with
+error bounds (`jumps.py`) on the data and results of its own run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from generator.arithmetic import REAL
 from generator.capture.build import UNTIMED, ObjectFile, RunFailed, Unit, compile_at_once, link, system_compiler
 from generator.capture.execute import execute
+from generator.chains import longest_chain
 from generator.errors import IllegalPlan
 from generator.expr import Fold, parts
 from generator.polyhedral.dependences.sequence import original_loops
-from generator.problem import Reference
+from generator.problem import Reference, Values
 from generator.program import Array, Program
-from generator.rounding import Bounds, from_other_answers
+from generator.rounding import Bounds, Pair, from_other_answers, rounding_tolerance
 from generator.scratch import scratch_folder
 from generator.sequential.error_bounds import LOOP
 from generator.sequential.jumps import HEAD, Jumps
@@ -28,27 +30,40 @@ _IN_PART = ("there was no time for three runs with error bounds: integers that d
             "do not change must be equal")
 
 
-def with_bounds(program: Program, reference: Reference) -> Reference:
-    """Return the reference with tolerances for the integer results that rounding decides.
+def with_bounds(program: Program, reference: Reference, rounded: Sequence[tuple[Values, Values]] = ()) -> Reference:
+    """Return the reference with tolerances as those of a pipeline: jumps count at the results that they change.
 
-    A warning says if they could not be found. Integers of a program that neither truncates nor compares real numbers
-    have none; neither have those of programs with loops in statements, which are not analysed.
+    `rounded`: the outputs of each pair of runs with another rounding (up, down), which the tolerances of the given
+    reference come from. These remain if the program does not jump, or has loops in statements, which are not analysed,
+    or if there are no error bounds; then a warning says so if there are integer results.
     """
-    whole = [array for array in program.outputs if array.type not in REAL]
+    whole = any(array.type not in REAL for array in program.outputs)
     jumps = Jumps(program, printer_of(program))
-    if not whole or not jumps.found or _folds(program):
+    if not jumps.found or _folds(program):
         return reference
     try:
-        bounds = _bounds(program, jumps, whole, reference)
+        bounds = _bounds(program, jumps, reference)
     except (RunFailed, IllegalPlan) as error:
         warning = (f"which integers depend on rounding was not found from error bounds, because {error}: those that "
                    "runs with another rounding do not change must be equal")
-        return replace(reference, warnings=(*reference.warnings, warning))
-    found = {name: from_other_answers(reference.outputs[name], one) for name, one in bounds.items()}
-    known = {name: np.where(tolerance > 0, tolerance, reference.rounding.get(name, 0.0))
-             for name, tolerance in found.items() if tolerance.any()}
-    unknown = (_IN_PART,) if any(one.few for one in bounds.values()) else ()
-    return replace(reference, rounding={**reference.rounding, **known}, warnings=(*reference.warnings, *unknown))
+        return replace(reference, warnings=(*reference.warnings, warning)) if whole else reference
+    length = longest_chain(program)
+    found: dict[str, NDArray[Any]] = {}
+    for array in program.outputs:
+        pairs = [(up[array.name], down[array.name]) for up, down in rounded]
+        tolerance = _tolerance(array.type, reference.outputs[array.name], pairs, bounds[array.name], length)
+        if tolerance is not None:
+            found[array.name] = tolerance
+    unknown = (_IN_PART,) if whole and any(one.few for one in bounds.values()) else ()
+    return replace(reference, rounding=found, warnings=(*reference.warnings, *unknown))
+
+
+def _tolerance(kind: str, result: NDArray[Any], pairs: Sequence[Pair], bounds: Bounds,
+               length: int) -> NDArray[Any] | None:
+    if pairs:
+        return rounding_tolerance(kind, result, pairs, bounds, length)
+    tolerance = from_other_answers(result, bounds)
+    return tolerance if tolerance.any() else None
 
 
 def _folds(program: Program) -> bool:
@@ -56,8 +71,8 @@ def _folds(program: Program) -> bool:
                for part in parts(expr))
 
 
-def _bounds(program: Program, jumps: Jumps, whole: list[Array], reference: Reference) -> dict[str, Bounds]:
-    """Return what runs with error bounds find for the arrays of integers. Raises RunFailed."""
+def _bounds(program: Program, jumps: Jumps, reference: Reference) -> dict[str, Bounds]:
+    """Return what runs with error bounds find for the outputs. Raises RunFailed."""
     compiler = system_compiler()
     with scratch_folder("antune-bounded-") as folder:
         file = folder / "bounded.c"
@@ -71,8 +86,8 @@ def _bounds(program: Program, jumps: Jumps, whole: list[Array], reference: Refer
         ended = execute(link(compiler, [made.target], made.flags, folder / "bounded", LIMIT_S), folder, folder, LIMIT_S)
         if not ended.ok:
             raise RunFailed(f"{ended.reason} {ended.output}")
-        bounds = {array.name: bounds_of(folder, array) for array in whole}
-        if not all(one.ends for one in bounds.values()):
+        bounds = {array.name: bounds_of(folder, array, reference.outputs[array.name]) for array in program.outputs}
+        if not all(one.found for one in bounds.values()):
             raise RunFailed(f"one run takes {min(reference.sequential_ms) / 1000:.3g} s")
         return bounds
 

@@ -16,6 +16,7 @@
 #define ANTUNE_FIRST_RANDOM (ANTUNE_FIRST_GROUP + ANTUNE_GROUPS)
 #define ANTUNE_WAYS (ANTUNE_FIRST_RANDOM + 24)
 #define ANTUNE_LEAST_WAYS 3
+#define ANTUNE_MANY_RANDOM 16 /* so many random ways miss hardly any combination */
 #define ANTUNE_MOST_WAYS_MS 10000.0 /* of processor time, for all ways */
 #define ANTUNE_MOST_GROUPS_MS 4000.0 /* with more than two groups, */
 #define ANTUNE_MOST_RANDOM_MS 2000.0 /* with random ways */
@@ -26,7 +27,8 @@ static int antune_way, antune_groups = ANTUNE_GROUPS, antune_grouped;
 static unsigned antune_jumps;
 static unsigned long antune_undecided, antune_undecided_first;
 
-static inline void antune_turn(unsigned row) { antune_jumps = row * 2246822519u; }
+/* Different rows of different nests of loops have different numbers, so that their answers are independent. */
+static inline void antune_turn(unsigned nest, unsigned row) { antune_jumps = row * 2246822519u + nest * 3266489917u; }
 
 static double antune_used_ms(void) {
   struct timespec t;
@@ -228,6 +230,9 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
     for (size_t antune_i = 0; antune_i < (count); antune_i++) \
       (gained)[antune_i] = antune_lesser((gained)[antune_i], (lost)[antune_i]); \
   } while (0)
+
+/* Whether what several answers change together was seen at each element that it changes. */
+static int antune_sampled(void) { return antune_grouped && antune_way - ANTUNE_FIRST_RANDOM >= ANTUNE_MANY_RANDOM; }
 
 /* True if this way is wanted and there is time for it. A program without undecided answers before its results needs only
    way 0. */

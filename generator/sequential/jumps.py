@@ -27,6 +27,8 @@ ENDS = ("least", "most")
 BALANCED, GROUPS, APART = "balanced", "groups", "apart"
 FEW = "few_ways"
 """The file that says that there was no time for enough runs."""
+SAMPLED = "many_random_ways"
+"""The file that says that there was time for many random ways."""
 _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
 
 
@@ -78,6 +80,7 @@ class Jumps:
         yield "}"
         yield "if (antune_undecided_first && antune_ways < ANTUNE_LEAST_WAYS)"
         yield f'  antune_write("{FEW}", &antune_ways, 1, sizeof antune_ways);'
+        yield f'if (antune_sampled()) antune_write("{SAMPLED}", &antune_ways, 1, sizeof antune_ways);'
         for a in outputs:  # real numbers differ only if answers were undecided
             yield from _written(f"antune_ways > {int(a.type in REAL)}",
                                 [(f"{end}_{a.name}", f"{end}_{a.name}", a.type) for end in ENDS], a)

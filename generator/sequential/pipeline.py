@@ -45,7 +45,7 @@ from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import Bounds, rounding_tolerance
 from generator.scratch import scratch_folder
 from generator.sequential.error_bounds import LOOP
-from generator.sequential.jumps import APART, BALANCED, ENDS, FEW, GROUPS, Jumps, error_type
+from generator.sequential.jumps import APART, BALANCED, ENDS, FEW, GROUPS, SAMPLED, Jumps, error_type
 from generator.sequential.jumps import HEAD as JUMPS_HEAD
 
 Statements: TypeAlias = Callable[[Instance], Iterator[str]]
@@ -267,13 +267,13 @@ def printer_of(program: Program) -> Printer:
 def stages(nodes: Sequence[Node], printer: Printer, statement: Statements, turn: bool, depth: int = 0) -> Iterator[str]:
     """Yield the stages. `statement`: the lines of one; `turn`: whether the outermost loops tell where they are."""
     pad = "  " * depth
-    for node in nodes:
+    for nest, node in enumerate(nodes):
         match node:
             case For(iterator, start, condition, step, body):
                 yield (f"{pad}for (int {iterator} = {printer.text(start)}; {printer.text(condition)}; "
                        f"{iterator} += {step}) {{")
                 if turn and not depth:
-                    yield f"  antune_turn({iterator});"
+                    yield f"  antune_turn({nest}, {iterator});"
                 yield from stages(body, printer, statement, turn, depth + 1)
                 yield f"{pad}}}"
             case If(condition, then, otherwise):
@@ -319,14 +319,17 @@ def _result_of(folder: Path, kind: str, array: Array, element: str) -> NDArray[A
     )
 
 
-def bounds_of(folder: Path, array: Array) -> Bounds:
-    """Return what runs with error bounds wrote of an array."""
+def bounds_of(folder: Path, array: Array, result: NDArray[Any]) -> Bounds:
+    """Return what runs with error bounds wrote of an array; `result`: that of the plain program."""
     def found(kind: str, element: str) -> NDArray[Any] | None:
         return _result_of(folder, kind, array, element) if (folder / f"{kind}_{array.name}").exists() else None
 
-    ends = (found(kind, array.type) for kind in ENDS)
-    return Bounds(tuple(end for end in ends if end is not None), found(BALANCED, error_type(array)),
-                  found(GROUPS, "unsigned char"), found(APART, error_type(array)), (folder / FEW).exists())
+    ends = tuple(end for kind in ENDS if (end := found(kind, array.type)) is not None)
+    if array.type in REAL and all(np.array_equal(end, result) for end in ends):
+        ends = ()
+    return Bounds(ends, found(BALANCED, error_type(array)),
+                  found(GROUPS, "unsigned char"), found(APART, error_type(array)), (folder / FEW).exists(),
+                  (folder / SAMPLED).exists())
 
 
 def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure: RunFailed | None) -> tuple[str, ...]:
@@ -345,7 +348,5 @@ def _rounding(folder: Path, array: Array, result: NDArray[Any], length: int) -> 
                if (folder / f"{kind}_{array.name}").exists()]
     if len(rounded) < len(_ROUNDED):
         return None
-    bounds = bounds_of(folder, array)
-    if array.type in REAL and all(np.array_equal(end, result) for end in bounds.ends):
-        bounds = replace(bounds, ends=())
-    return rounding_tolerance(array.type, result, [(rounded[0], rounded[1]), (rounded[2], rounded[3])], bounds, length)
+    pairs = [(rounded[0], rounded[1]), (rounded[2], rounded[3])]
+    return rounding_tolerance(array.type, result, pairs, bounds_of(folder, array, result), length)

@@ -3,7 +3,8 @@
 Begin with `paths` (folders and files), `suite` (programs of the suites, read), `programs` (Programs from C text) and
 `targets`. Then by what is tested:
 
-- `reading`: problems without times of the sequential program; `captures`
+- `reading`: problems without times of the sequential program; `captures`; `undecided` (pipelines whose comparisons
+  rounding decides)
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`,
   `mixed`, `graphs` (expressions), `teams`, `levels`, `lanes` and `hybrids` (with plans)
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),

@@ -118,3 +118,20 @@ def test_it_is_said_if_the_program_computes_something_else(tmp_path: Path) -> No
                     flags=("-ffast-math",))
     assert (found.reference.outputs["k"] == 7).all()
     assert any("which integers depend on rounding was not found" in one for one in found.reference.warnings)
+
+
+def test_a_real_result_that_jumps_lends_its_neighbours_nothing(tmp_path: Path) -> None:
+    found = problem(tmp_path, f"{CLOSE} if (i % 13) c[i] *= 0.5f;", f"""\
+for (int i = 0; i < {N}; i++)
+    y[i] = (a[i] * b[i] - c[i] * 1.25f > 0 ? 1.0f : 5.0f) + a[i] / 3.0f;""")
+    reference, near = found.reference, np.arange(N) % 13 == 0
+    result, x = reference.outputs["y"], reference.inputs
+    fused = x["a"].astype(float) * x["b"] - (x["c"] * np.float32(1.25)).astype(float) > 0
+    other = np.where(fused, 1, 5).astype(np.float32) + x["a"] / np.float32(3)
+    assert ((other != result) & near).any()
+    assert compare(found.program, reference.outputs, {"y": other}, None, reference.rounding) is None
+    allowed = reference.rounding["y"]
+    assert (allowed[near] >= 4).sum() > 20 and allowed.max() <= 8.01 and (allowed[~near] < 1e-4).all()
+    for place in (1, 5, 500):
+        wrong = result + np.float32(0.01) * (np.arange(N) == place)
+        assert compare(found.program, reference.outputs, {"y": wrong}, None, reference.rounding) is not None
