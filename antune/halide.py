@@ -5,6 +5,7 @@ It exports `generator.frontend_py`, under the names of Halide's Python module.
 
 from __future__ import annotations
 
+from generator.errors import InputError as HalideError
 from generator.frontend_py import boundary as BoundaryConditions
 from generator.frontend_py.bits import count_leading_zeros, count_trailing_zeros, popcount, reinterpret
 from generator.frontend_py.blend import lerp
@@ -29,7 +30,7 @@ from generator.frontend_py.casts import (
     u64,
     u64_sat,
 )
-from generator.frontend_py.domain import RDom
+from generator.frontend_py.domain import Range, RDom
 from generator.frontend_py.func import Func
 from generator.frontend_py.functions import (
     abs,
@@ -48,11 +49,13 @@ from generator.frontend_py.functions import (
     cosh,
     erf,
     exp,
+    fast_cos,
     fast_exp,
     fast_inverse,
     fast_inverse_sqrt,
     fast_log,
     fast_pow,
+    fast_sin,
     floor,
     fract,
     halving_add,
@@ -67,6 +70,7 @@ from generator.frontend_py.functions import (
     logical_not,
     logical_or,
     max,
+    memoize_tag,
     min,
     mux,
     pow,
@@ -89,19 +93,15 @@ from generator.frontend_py.functions import (
     widening_mul,
     widening_sub,
 )
-from generator.frontend_py.generators import (
-    Generator,
-    GeneratorContext,
-    GeneratorParam,
-    InputBuffer,
-    InputScalar,
-    OutputBuffer,
-    OutputScalar,
-    generator,
-)
+from generator.frontend_py.generator_decorators import GeneratorContext, alias, generator, main
+from generator.frontend_py.generator_parts import GeneratorParam, InputBuffer, InputScalar, OutputBuffer, OutputScalar
+from generator.frontend_py.generators import Generator
 from generator.frontend_py.ignored import (
     DeviceAPI,
+    LoopAlignStrategy,
+    LoopLevel,
     MemoryType,
+    Partition,
     PrefetchBoundStrategy,
     TailStrategy,
     Target,
@@ -114,15 +114,28 @@ from generator.frontend_py.ignored import (
 )
 from generator.frontend_py.images import ImageParam
 from generator.frontend_py.implicit import NUMBERED, REST
-from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero, rounding_shift_right
+from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero
 from generator.frontend_py.nodes import Expr, RVar, Var
 from generator.frontend_py.param import Param
 from generator.frontend_py.pipeline import Pipeline
 from generator.frontend_py.random import random_float, random_int, random_uint
 from generator.frontend_py.reductions import argmax, argmin, maximum, minimum, product, sum
 from generator.frontend_py.said import print, print_when, require, undef
-from generator.frontend_py.shorthand import funcs, vars
+from generator.frontend_py.shorthand import evaluate, funcs, lambda_func, vars
 from generator.frontend_py.types import Bool, Float, Int, Type, UInt
+from generator.frontend_py.wide_integers import (
+    concat_bits,
+    extract_bits,
+    mul_shift_right,
+    rounding_mul_shift_right,
+    rounding_shift_left,
+    rounding_shift_right,
+    widen_right_add,
+    widen_right_mul,
+    widen_right_sub,
+    widening_shift_left,
+    widening_shift_right,
+)
 
 __all__ = [
     "Bool",
@@ -135,18 +148,23 @@ __all__ = [
     "Generator",
     "GeneratorContext",
     "GeneratorParam",
+    "HalideError",
     "ImageParam",
     "InputBuffer",
     "InputScalar",
     "Int",
+    "LoopAlignStrategy",
+    "LoopLevel",
     "MemoryType",
     "OutputBuffer",
     "OutputScalar",
     "Param",
+    "Partition",
     "Pipeline",
     "PrefetchBoundStrategy",
     "RDom",
     "RVar",
+    "Range",
     "TailStrategy",
     "Target",
     "TargetArch",
@@ -171,6 +189,7 @@ __all__ = [
     "absd",
     "acos",
     "acosh",
+    "alias",
     "argmax",
     "argmin",
     "asin",
@@ -181,20 +200,25 @@ __all__ = [
     "cast",
     "ceil",
     "clamp",
+    "concat_bits",
     "cos",
     "cosh",
     "count_leading_zeros",
     "count_trailing_zeros",
     "div_round_to_zero",
     "erf",
+    "evaluate",
     "exp",
+    "extract_bits",
     "f32",
     "f64",
+    "fast_cos",
     "fast_exp",
     "fast_inverse",
     "fast_inverse_sqrt",
     "fast_log",
     "fast_pow",
+    "fast_sin",
     "floor",
     "fract",
     "funcs",
@@ -216,6 +240,7 @@ __all__ = [
     "is_finite",
     "is_inf",
     "is_nan",
+    "lambda_func",
     "lerp",
     "likely",
     "likely_if_innermost",
@@ -223,11 +248,14 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "main",
     "max",
     "maximum",
+    "memoize_tag",
     "min",
     "minimum",
     "mod_round_to_zero",
+    "mul_shift_right",
     "mux",
     "popcount",
     "pow",
@@ -241,6 +269,8 @@ __all__ = [
     "require",
     "round",
     "rounding_halving_add",
+    "rounding_mul_shift_right",
+    "rounding_shift_left",
     "rounding_shift_right",
     "saturating_add",
     "saturating_cast",
@@ -266,8 +296,13 @@ __all__ = [
     "undef",
     "unsafe_promise_clamped",
     "vars",
+    "widen_right_add",
+    "widen_right_mul",
+    "widen_right_sub",
     "widening_add",
     "widening_mul",
+    "widening_shift_left",
+    "widening_shift_right",
     "widening_sub",
 ]
 

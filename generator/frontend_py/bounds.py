@@ -19,7 +19,8 @@ from generator.errors import InputError, Location
 from generator.expr import Expr as CExpr
 from generator.expr import Load
 from generator.frontend_py.collect import Collected, roots
-from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.definition import Definition
+from generator.frontend_py.func import Func
 from generator.frontend_py.func_ranges import FuncRanges
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals

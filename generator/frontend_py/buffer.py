@@ -116,6 +116,80 @@ class Buffer(Image):
         axes = [self.dims - 1 - d for d in reversed(order)]
         return self._part(self._array().transpose(axes), [self._region()[d][0] for d in order])
 
+    def embedded(self, dimension: int, position: int = 0) -> Buffer:
+        """Return the elements with one more dimension, of one coordinate; they are shared. Raises InputError for a
+        dimension that does not follow the others.
+        """
+        if not 0 <= dimension <= self.dims:
+            raise InputError(f"Buffer `{self.title}` has {self.dims} dimensions, none can be added as number "
+                             f"{dimension}", here())
+        lows = [low for low, _ in self._region()]
+        return self._part(np.expand_dims(self._array(), self.dims - dimension),
+                          [*lows[:dimension], int(position), *lows[dimension:]])
+
+    def crop(self, dimension: Any, low: int | None = None, extent: int | None = None) -> None:
+        """Keep only what `cropped` returns."""
+        self._become(self.cropped(dimension, low, extent))
+
+    def slice(self, dimension: int, position: int | None = None) -> None:
+        """Keep only what `sliced` returns."""
+        self._become(self.sliced(dimension, position))
+
+    def embed(self, dimension: int, position: int = 0) -> None:
+        """Add a dimension, as `embedded`."""
+        self._become(self.embedded(dimension, position))
+
+    def translate(self, dimension: Any, delta: int | None = None) -> None:
+        """Move the coordinates, as `translated`."""
+        self._become(self.translated(dimension, delta))
+
+    def transpose(self, one: Any, other: int | None = None) -> None:
+        """Exchange dimensions, as `transposed`."""
+        self._become(self.transposed(one, other))
+
+    def copy_from(self, other: Buffer) -> None:
+        """Take the elements of another Buffer at the coordinates that both have. Raises InputError for another type."""
+        if other.dims != self.dims or other.type != self.type:
+            raise InputError(f"Buffer `{self.title}` has {self.dims} dimensions of {self.type}, the other one "
+                             f"{other.dims} of {other.type}", here())
+        shared = [(max(a, b), min(a + n, b + m) - max(a, b))
+                  for (a, n), (b, m) in zip(self._region(), other._region(), strict=True)]
+        if all(extent > 0 for _, extent in shared):
+            self.cropped(shared).store(other.cropped(shared)._array())
+
+    def number_of_elements(self) -> int:
+        """Return the number of elements."""
+        return self._array().size
+
+    def size_in_bytes(self) -> int:
+        """Return the size of the elements."""
+        return self._array().nbytes
+
+    def contains(self, place: Any) -> bool:
+        """Return whether there is an element at these coordinates, the first ones if there are more dimensions."""
+        spot = place if isinstance(place, list | tuple) else [place]
+        return all(low <= int(i) < low + n for i, (low, n) in zip(spot, self._region(), strict=False))
+
+    def all_equal(self, value: float) -> bool:
+        """Return whether all elements have this value."""
+        return bool((self._array() == self._number(value)).all())
+
+    @staticmethod
+    def make_scalar(source: Any, name: str = "") -> Buffer:
+        """Return a Buffer of one element without coordinates, of this type."""
+        return Buffer(source, [], name)
+
+    @staticmethod
+    def make_interleaved(source: Type, width: int, height: int, channels: int, name: str = "") -> Buffer:
+        """Return a Buffer of zeros whose channels are next to each other in memory."""
+        data = np.zeros((height, width, channels), source.numpy)
+        return Buffer(data.transpose(2, 0, 1), name)
+
+    def _become(self, part: Buffer) -> None:
+        """Have the coordinates and elements of `part`."""
+        self.dims, self.data = part.dims, part.data
+        self.estimates, self.limits, self.lows = part.estimates, part.limits, part.lows
+
     def _part(self, data: NDArray[Any], lows: Sequence[int]) -> Buffer:
         made = Buffer(data, self.name)
         made.set_min(lows)

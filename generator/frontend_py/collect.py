@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from generator.emit.names import free_name
 from generator.errors import InputError
-from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.definition import Definition
+from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.nodes import Call, Edge, Expr, Given, Pixel, Var, parts
 from generator.frontend_py.random import Unseeded

@@ -58,6 +58,10 @@ class RDom(Expr):
     def __len__(self) -> int:
         return len(self.ranges)
 
+    def dimensions(self) -> int:
+        """Return the number of dimensions."""
+        return len(self.ranges)
+
     def __getitem__(self, dim: int) -> RVar:
         if not 0 <= dim < len(self.ranges):
             raise InputError(
@@ -99,6 +103,11 @@ class RDom(Expr):
                 here(),
             )
         return self[0]
+
+
+def Range(low: Any, extent: Any) -> tuple[Any, Any]:
+    """Return a dimension of an RDom, the same as the pair."""
+    return low, extent
 
 
 def domains_of(exprs: Sequence[Expr]) -> list[RDom]:

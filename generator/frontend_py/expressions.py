@@ -225,6 +225,9 @@ def as_expr(value: object, like: Type | None = None) -> Expr:
         return Const(BOOL, int(value))
     if isinstance(value, int | float):
         return constant(value, like)
+    if isinstance(value, tuple | list):
+        raise InputError(f"{len(value)} values are used as one expression; choose one of them, or define a Func by the "
+                         "tuple", here())
     raise InputError(f"{value!r} is not an expression; use numbers, Vars, Funcs, images and operators on them", here())
 
 

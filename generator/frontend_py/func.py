@@ -9,55 +9,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from generator.errors import InputError, Location
 from generator.frontend_py.called import Word
 from generator.frontend_py.declared import declared
-from generator.frontend_py.domain import RDom, domains_of
-from generator.frontend_py.ignored import Scheduled
+from generator.frontend_py.definition import Accumulation, Definition, separate, values_of
+from generator.frontend_py.domain import domains_of
+from generator.frontend_py.func_facts import Described
 from generator.frontend_py.images import Image
 from generator.frontend_py.implicit import placed, used
-from generator.frontend_py.nodes import Call, Expr, Op, RVar, Var, arithmetic, as_expr, parts
+from generator.frontend_py.nodes import Call, Const, Expr, Op, RVar, Var, arithmetic, as_expr, parts
 from generator.frontend_py.outputs import OutputBuffer
-from generator.frontend_py.prepared import MARKS, Note, defined_values, nothing, prepared
+from generator.frontend_py.prepared import MARKS, defined_values, nothing, prepared
 from generator.frontend_py.trees import depth
-from generator.frontend_py.types import Type
+from generator.frontend_py.types import Int, Type
 from generator.frontend_py.where import here
 
 _DEEPEST = 150
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Definition:
-    """`f[args] = values` (several values: a tuple), for all points of `domain` if it is an update over one."""
-
-    args: tuple[Expr, ...]
-    values: tuple[Expr, ...]
-    at: Location
-    domain: RDom | None = None
-    notes: tuple[Note, ...] = ()
-
-    @property
-    def computed(self) -> tuple[Expr, ...]:
-        """The expressions that kernels evaluate: values, coordinates, the condition of the domain."""
-        condition = self.domain.predicate if self.domain is not None else None
-        return (*self.values, *self.args, *(() if condition is None else (condition,)))
-
-    @property
-    def exprs(self) -> tuple[Expr, ...]:
-        """The expressions that the interpreter evaluates: the same, and those of prints and requirements."""
-        return (*self.computed, *(expr for note in self.notes for expr in note.exprs))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Accumulation:
-    """The argument of a definition for `f[x] += e`; `ref` is the updated element."""
-
-    ref: FuncRef
-    op: str
-    values: tuple[Any, ...]
 
 
 class FuncRef(Expr):
@@ -96,19 +65,19 @@ class FuncRef(Expr):
         return (self[k] for k in range(len(self)))
 
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]  # a definition takes it, no expression
-        return Accumulation(self, "+", _separate(other))
+        return Accumulation(self, "+", separate(other))
 
     def __isub__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
-        return Accumulation(self, "-", _separate(other))
+        return Accumulation(self, "-", separate(other))
 
     def __imul__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
-        return Accumulation(self, "*", _separate(other))
+        return Accumulation(self, "*", separate(other))
 
     def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
-        return Accumulation(self, "/", _separate(other))
+        return Accumulation(self, "/", separate(other))
 
 
-class Func(Scheduled):
+class Func(Described):
     """A stage: a function from integer coordinates to a number, or a tuple of numbers.
 
     `Func(type, dimensions, name)` declares the type and dimensions of its definition; several types are those of a
@@ -120,7 +89,7 @@ class Func(Scheduled):
         self.declared = declared(name, dimensions)
         self.definitions: list[Definition] = []
         self.estimates: dict[str, tuple[int, int]] = {}
-        self.bounds_: dict[str, tuple[int, int]] = {}
+        self.bounds_: dict[str, tuple[Expr, Expr]] = {}
         self.user: tuple[str, Location] | None = None  # the first other Func that uses this one
         if isinstance(name, Expr):  # Func(e): the value of e at its free Vars
             free = list({v.key: v for v in parts(name) if isinstance(v, Var)}.values())
@@ -128,48 +97,6 @@ class Func(Scheduled):
         elif isinstance(name, Image):  # Func(image): its elements
             every = tuple(Var(f"d{d}") for d in range(name.dimensions()))
             self[every] = name[every]
-
-    @property
-    def title(self) -> str:
-        """Its name, or its location in the source."""
-        return self.name or f"(unnamed, line {self.at.line})"
-
-    def defined(self) -> bool:
-        """Return whether it has a pure definition."""
-        return bool(self.definitions)
-
-    def args(self) -> tuple[Var, ...]:
-        """Return the Vars of the pure definition. Raises InputError if there is none."""
-        self.types_at(here())
-        return tuple(a for a in self.definitions[0].args if isinstance(a, Var))
-
-    def dimensions(self) -> int:
-        """Return the number of coordinates. Raises InputError if there is no definition."""
-        return len(self.args())
-
-    def type(self) -> Type:
-        """Return the type of its value. Raises InputError if there is no definition, or several values."""
-        return self[self.args()].type
-
-    def types(self) -> tuple[Type, ...]:
-        """Return the types of the values. Raises InputError if there is no definition."""
-        return self.types_at(here())
-
-    def types_at(self, at: Location) -> tuple[Type, ...]:
-        """Return the types of the values, for a use at `at`."""
-        if not self.definitions:
-            raise InputError(
-                f"Func `{self.title}` is used before it has a definition: define it first (a pure definition "
-                "cannot use its own Func; recursion is an update over an RDom)",
-                at,
-            )
-        return tuple(v.type for v in self.definitions[0].values)
-
-    def check_arity(self, args: Sequence[Expr], at: Location) -> None:
-        """Raise InputError for a use with another number of coordinates than in the definition."""
-        wanted = len(self.definitions[0].args)
-        if len(args) != wanted:
-            raise InputError(f"Func `{self.title}` has {wanted} coordinate(s) but is used with {len(args)}", at)
 
     def __getitem__(self, index: Any) -> FuncRef:
         args = tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,)))
@@ -353,10 +280,11 @@ class Func(Scheduled):
             self.set_estimate(var, low, extent)
         return self
 
-    def bound(self, var: Var, low: int, extent: int) -> Func:
-        """Promise that only these coordinates of an output are wanted."""
+    def bound(self, var: Var, low: Any, extent: Any) -> Func:
+        """Promise that only these coordinates of an output are wanted: numbers, or expressions of sizes of inputs."""
         self._check_var(var)
-        self.bounds_[var.key] = (int(low), int(extent))
+        given = (b if isinstance(b, Expr) else Const(Int(64), int(b)) for b in (low, extent))
+        self.bounds_[var.key] = (as_expr(next(given)), as_expr(next(given)))
         return self
 
     def _check_var(self, var: Var) -> None:
@@ -381,16 +309,3 @@ class Func(Scheduled):
         from generator.frontend_py.realize import realize
 
         return realize((self,), sizes)
-
-
-def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:
-    """Return the values of a definition, one or those of a tuple; Python numbers get the types of `kinds` if possible.
-    """
-    values = _separate(value)
-    wanted = kinds if len(kinds) == len(values) else [None] * len(values)
-    return tuple(as_expr(v, kind) for v, kind in zip(values, wanted, strict=True))
-
-
-def _separate(value: Any) -> tuple[Any, ...]:
-    """Return the values of a tuple, or the only one."""
-    return tuple(value) if isinstance(value, tuple) or (isinstance(value, FuncRef) and len(value) > 1) else (value,)

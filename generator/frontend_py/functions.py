@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from generator.errors import InputError
-from generator.frontend_py.func import FuncRef
+from generator.frontend_py.definition import is_tuple, separate
 from generator.frontend_py.nodes import Const, Expr, Op, arithmetic, as_expr, bitwise, cast_to, matched, power
 from generator.frontend_py.types import BOOL, FLOAT32, FLOAT64, Int, Type, UInt
 from generator.frontend_py.where import here
@@ -76,16 +76,21 @@ def _extreme(name: str, values: tuple[Any, ...]) -> Expr:
 
 def select(condition: Any, then: Any, *more: Any) -> Any:
     """Return `then` if `condition` holds, else the next: select(c1, a, c2, b, otherwise). Tuples are selected
-    elementwise.
+    elementwise, by one condition or a tuple of them.
     """
     if not more or len(more) % 2 == 0:
         raise InputError("select needs condition, value, ..., otherwise: an odd number of arguments", here())
     otherwise = more[0] if len(more) == 1 else select(*more)
+    if is_tuple(then):
+        count = len(then)
+        if any(is_tuple(part) and len(part) != count for part in (condition, otherwise)) or not is_tuple(otherwise):
+            raise InputError(f"select of a tuple of {count} values: all its values, and its condition if that is a "
+                             "tuple, have as many", here())
+        tests = separate(condition) if is_tuple(condition) else (condition,) * count
+        return tuple(map(select, tests, separate(then), separate(otherwise)))
     test = as_expr(condition)
     if not test.type.is_bool():
         raise InputError(f"select needs a condition, not a {test.type}", here())
-    if isinstance(then, tuple) or (isinstance(then, FuncRef) and len(then) > 1):
-        return tuple(select(test, a, b) for a, b in zip(then, otherwise, strict=True))
     one, other = matched(then, otherwise)
     return Op("select", one.type, (test, one, other))
 
@@ -163,6 +168,11 @@ def fast_inverse_sqrt(value: Any) -> Expr:
     return 1.0 / sqrt(value)
 
 
+def memoize_tag(value: Any, *keys: Any) -> Expr:
+    """`value`: a hint for Halide's cache, without effect here."""
+    return as_expr(value)
+
+
 def sin(value: Any) -> Expr:
     """The sine."""
     return _real("sin", value)
@@ -171,6 +181,9 @@ def sin(value: Any) -> Expr:
 def cos(value: Any) -> Expr:
     """The cosine."""
     return _real("cos", value)
+
+
+fast_sin, fast_cos = sin, cos
 
 
 def tan(value: Any) -> Expr:
@@ -332,9 +345,13 @@ def widening_add(one: Any, other: Any) -> Expr:
 
 
 def widening_mul(one: Any, other: Any) -> Expr:
-    """The product, in twice as many bits."""
-    a, b, _ = wider(one, other)
-    return a * b
+    """The product, in twice as many bits; each operand keeps its sign."""
+    a, b, common = wider(one, other)
+    if not (isinstance(one, Expr) and isinstance(other, Expr)):
+        return a * b
+    signed = one.type.is_int() or other.type.is_int()
+    kind = (Int if signed else UInt)(2 * common.bits)
+    return cast_to(kind, as_expr(one)) * cast_to(kind, as_expr(other))
 
 
 def widening_sub(one: Any, other: Any) -> Expr:

@@ -49,6 +49,24 @@ class Words:
 
 TailStrategy, MemoryType, DeviceAPI, PrefetchBoundStrategy = Words(), Words(), Words(), Words()
 TargetFeature, TargetArch, TargetOS = Words(), Words(), Words()
+LoopAlignStrategy, Partition = Words(), Words()
+
+
+class LoopLevel:
+    """A place in a schedule: accepted without effect."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
+
+    @staticmethod
+    def root() -> LoopLevel:
+        """Return the place outside of all loops."""
+        return LoopLevel()
+
+    @staticmethod
+    def inlined() -> LoopLevel:
+        """Return the place of inline Funcs."""
+        return LoopLevel()
 
 
 class Target:

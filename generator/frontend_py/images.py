@@ -149,6 +149,16 @@ class Dimension:
         """Return the greatest coordinate: an expression, or a number for a Buffer."""
         return self.min() + self.extent() - 1
 
+    def stride(self) -> Any:
+        """Return the distance of neighbours in memory: of a Buffer that of its data, else without gaps."""
+        if self.image.fixed and self.image.data is not None:
+            axis = self.image.dims - 1 - self.number
+            return self.image.data.strides[axis] // self.image.data.itemsize
+        found: Any = 1
+        for number in range(self.number):
+            found = found * self.dim(number).extent()
+        return found
+
     def _edge(self, what: str) -> Expr | int:
         known = self.image.estimates[self.number] if self.image.fixed else None
         return Edge(self.image, self.number, what) if known is None else known[what == "extent"]

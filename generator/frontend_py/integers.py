@@ -1,13 +1,13 @@
-"""Integer functions composed of others: division towards 0, rounding shifts."""
+"""Integer functions composed of others: division towards 0, half of a difference."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from generator.errors import InputError
-from generator.frontend_py.functions import abs, max, saturating_cast, select, wider
-from generator.frontend_py.nodes import Const, Expr, Op, arithmetic, as_expr, cast_to, matched
-from generator.frontend_py.types import INT32, Int
+from generator.frontend_py.functions import abs, select, wider
+from generator.frontend_py.nodes import Expr, arithmetic, cast_to, matched
+from generator.frontend_py.types import Int
 from generator.frontend_py.where import here
 
 
@@ -42,19 +42,3 @@ def halving_sub(one: Any, other: Any) -> Expr:
     a, b, kind = wider(one, other)
     signed = Int(a.type.bits)
     return cast_to(kind, (cast_to(signed, a) - cast_to(signed, b)) // 2)
-
-
-def rounding_shift_right(value: Any, count: Any) -> Expr:
-    """Return `value` shifted right and rounded to the nearest, ties up; a negative count shifts left.
-
-    Values that do not exist in the type become the nearest one that does.
-    """
-    given, places = as_expr(value), as_expr(count)
-    if given.type.is_float() or given.type.bits > 32 or places.type.is_float():
-        raise InputError(
-            f"rounding_shift_right needs integers of at most 32 bits, not {given.type} and {places.type}", here()
-        )
-    wide = given.type.with_bits(2 * given.type.bits)
-    by = cast_to(INT32, places)
-    half = Op("<<", wide, (Const(wide, 1), max(by, 0))) // 2
-    return saturating_cast(given.type, Op(">>", wide, (cast_to(wide, given) + half, by)))

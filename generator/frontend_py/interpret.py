@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from generator.errors import InputError
 from generator.frontend_py.bounds import Bounds, ComputeScope
-from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.definition import Definition
+from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var, parts
 from generator.frontend_py.notes import taken

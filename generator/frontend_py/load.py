@@ -12,10 +12,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from generator.errors import AntuneError, InputError, Location
 from generator.frontend_py.func import Func
+from generator.frontend_py.generator_decorators import by_name
 from generator.frontend_py.generators import Generator
 from generator.frontend_py.pipeline import Pipeline
 
@@ -53,7 +54,7 @@ def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Bu
 def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int]) -> Built:
     """Return the result of `build`, a function in `file`. Raises InputError as `load_pipeline`."""
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
-    if isinstance(build, type) and issubclass(build, Generator):
+    if _is_generator(build):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}
         return Built(guarded(file, lambda: build(**known).outputs()), build.__name__, place)
     arguments = _arguments(build, parameters, place)
@@ -81,11 +82,16 @@ def _outputs(result: Any) -> list[Any]:
     return list(result) if isinstance(result, list | tuple) else [result]
 
 
+def _is_generator(found: Any) -> TypeGuard[type[Generator]]:
+    return isinstance(found, type) and issubclass(found, Generator)
+
+
 def _function(file: Path, name: str) -> Any:
     module = guarded(file, lambda: _module(file))
-    found = getattr(module, name, None)
+    found = getattr(module, name, None) or by_name(vars(module), name)
     if not callable(found):
-        there = sorted(n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__)
+        there = sorted(n for n, v in vars(module).items() if (inspect.isfunction(v) or _is_generator(v))
+                       and v.__module__ == module.__name__)
         raise InputError(
             f"{file} has no function `{name}`; name the one that returns the output Func: {file.name}:FUNCTION"
             + (f" (there are: {', '.join(there)})" if there else "")

@@ -19,7 +19,8 @@ from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
 from generator.frontend_py.bounds import Bounds, ComputeScope
 from generator.frontend_py.collect import computed
-from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.definition import Definition
+from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.show import describe

@@ -28,6 +28,15 @@ class Param(Expr):
 
     set_estimate = set
 
+    def set_range(self, low: float, high: float) -> None:
+        """Accept a range without effect: the value is known."""
+
+    def set_min_value(self, low: float) -> None:
+        """Accept a least value without effect."""
+
+    def set_max_value(self, high: float) -> None:
+        """Accept a greatest value without effect."""
+
     def as_expr(self) -> Expr:
         """Return its value in an expression."""
         return Given(self)

@@ -8,6 +8,8 @@ from typing import Any
 from generator.errors import InputError
 from generator.frontend_py.func import Func
 from generator.frontend_py.ignored import Scheduled
+from generator.frontend_py.nodes import Call, Pixel, RVar, Var, as_expr, parts
+from generator.frontend_py.prepared import Note
 from generator.frontend_py.where import here
 
 
@@ -25,6 +27,20 @@ class Pipeline(Scheduled):
     def outputs(self) -> list[Func]:
         """Return the outputs in the given order."""
         return list(self._outputs)
+
+    def defined(self) -> bool:
+        """Return whether all outputs have definitions."""
+        return all(output.defined() for output in self._outputs)
+
+    def add_requirement(self, condition: Any, *message: Any) -> None:
+        """Require `condition`, which depends on Params and sizes of inputs; if it does not hold, the interpreter stops
+        with the message.
+        """
+        test = as_expr(condition)
+        if not test.type.is_bool() or any(isinstance(node, Var | RVar | Call | Pixel) for node in parts(test)):
+            raise InputError("a requirement is a condition on Params and the sizes of inputs", here())
+        words = tuple((word or " ") if isinstance(word, str) else as_expr(word) for word in message)
+        self._outputs[0].require(Note(True, test, words, here()))
 
     def realize(self, sizes: Any = (), target: object = None) -> Any:
         """Compute all outputs with the interpreter, as in `Func.realize`. Return a list of Buffers, a Buffer for one

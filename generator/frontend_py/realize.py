@@ -15,6 +15,7 @@ from generator.frontend_py.collect import Collected, collect
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
+from generator.frontend_py.promises import promised
 from generator.frontend_py.sizes import Range, Sizes
 
 
@@ -42,22 +43,22 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
     if len(sizes) > len(args):
         raise InputError(f"{len(sizes)} sizes for output `{func.title}`, which has {len(args)} dimension(s)", func.at)
     for dim, var in enumerate(args):
-        promised = func.bounds_.get(var.key)
+        limit = promised(func, var.key)
         if dim < len(sizes):
-            if promised is not None and promised[1] != sizes[dim]:
+            if limit is not None and limit[1] != sizes[dim]:
                 raise InputError(
                     f"{sizes[dim]} is wanted of output `{func.title}` in dimension `{var.name}` (number {dim}), which "
-                    f"`bound` limits to {promised[1]}; sizes are given from the first dimension on",
+                    f"`bound` limits to {limit[1]}; sizes are given from the first dimension on",
                     func.at,
                 )
-            if promised is not None and lows and promised[0] != lows[dim]:
+            if limit is not None and lows and limit[0] != lows[dim]:
                 raise InputError(
                     f"output `{func.title}` is wanted from {lows[dim]} on in dimension `{var.name}` (number {dim}), "
-                    f"which `bound` lets begin at {promised[0]}",
+                    f"which `bound` lets begin at {limit[0]}",
                     func.at,
                 )
-            promised = promised or (int(lows[dim]) if lows else 0, int(sizes[dim]))
-        region = promised or func.estimates.get(var.key)
+            limit = limit or (int(lows[dim]) if lows else 0, int(sizes[dim]))
+        region = limit or func.estimates.get(var.key)
         if region is None:
             raise InputError(
                 f"it is unknown how large output `{func.title}` is in dimension `{var.name}`: use --size, or "

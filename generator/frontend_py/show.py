@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.frontend_py.func import Definition
+from generator.frontend_py.definition import Definition
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var
 
 _INFIX = {"*": 5, "/": 5, "%": 5, "fmod": 5, "+": 4, "-": 4, "<<": 3, ">>": 3, "&": 2, "^": 2, "|": 2,

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from generator.errors import InputError
-from generator.frontend_py.called import Count
+from generator.frontend_py.called import Count, Word
 from generator.frontend_py.where import here
 from generator.program import NUMPY_TYPES, ElementType
 
@@ -27,7 +27,7 @@ class Type:
     bits: Count
 
     def __init__(self, code: Code, bits: int) -> None:
-        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "code", Word(code))
         object.__setattr__(self, "bits", Count(bits))
 
     def __call__(self) -> Type:
@@ -60,6 +60,21 @@ class Type:
     def lanes(self) -> int:
         """Return 1: there are no vectors here."""
         return 1
+
+    def is_scalar(self) -> bool:
+        """Return True: there are no vectors here."""
+        return True
+
+    def is_vector(self) -> bool:
+        """Return False."""
+        return False
+
+    def can_represent(self, other: Type) -> bool:
+        """Return whether all values of another type exist in this one (integers in a floating type: exactly)."""
+        if self.is_float():
+            digits = {16: 11, 32: 24, 64: 53}[int(self.bits)]
+            return other.bits <= (self.bits if other.is_float() else digits + other.is_int())
+        return not other.is_float() and self.least <= other.least and other.greatest <= self.greatest
 
     def with_bits(self, bits: int) -> Type:
         """Return the same kind of number with so many bits."""

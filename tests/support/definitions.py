@@ -202,3 +202,114 @@ def generator_class(hl: Any) -> Wanted:
 def expected_generator_class() -> list[NDArray[Any]]:
     total = PHOTO[0, :, :2].astype(np.uint16) + PHOTO[0, :, 1:3] + PHOTO[0, :, 2:]
     return [total, total.astype(np.int32) + 7]
+
+
+def shifts(hl: Any) -> Wanted:
+    """Shifts and products of integers of several types; the counts of unsigned types are not negative."""
+    x, made = hl.Var("x"), []
+    for a, b in ((hl.i8, hl.i8), (hl.u8, hl.i8), (hl.u8, hl.u8), (hl.i16, hl.u8), (hl.i16, hl.i32), (hl.u16, hl.i16)):
+        one, other, by = a(x * 9731 - 70000), b(x * 7711 - 9000), hl.u16(x % 9)
+        count = b(x % 7) if b in (hl.u8, hl.u16) else b(x % 7 - 3)
+        f = hl.Func("f")
+        f[x] = (hl.rounding_shift_right(one, count), hl.rounding_shift_left(one, count),
+                hl.widening_shift_left(one, b(x % 7)), hl.widening_shift_right(one, b(x % 7)),
+                hl.mul_shift_right(one, other, by), hl.rounding_mul_shift_right(one, other, by),
+                hl.widening_mul(one, other))
+        made.append((f, [40]))
+    f = hl.Func("f")
+    low, word = hl.u8(x * 77), hl.u16(x * 9731)
+    f[x] = (hl.concat_bits([low, hl.u8(x), low, low + 1]), hl.extract_bits(hl.Int(8), word, 5),
+            hl.extract_bits(hl.UInt(32), hl.i16(word), 3), hl.widen_right_add(word, low), hl.widen_right_mul(word, low),
+            hl.widen_right_sub(word, low))
+    return [*made, (f, [40])]
+
+
+class Complex:
+    """A user's own class of two values."""
+
+    def __init__(self, real: Any, imaginary: Any) -> None:
+        self.both = real, imaginary
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return self.both[index]
+
+
+def short_forms(hl: Any) -> Wanted:
+    """Own classes as tuples, selection by several conditions, Funcs in one call, facts about Funcs, bounds by inputs.
+    """
+    x, y, image, r = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "image"), hl.RDom([hl.Range(0, 4)])
+    both, chosen, last, grown = hl.Func("both"), hl.Func("chosen"), hl.Func("last"), hl.Func("grown")
+    image.set(hl.Buffer(PHOTO[0]))
+    both[x] = Complex(hl.f32(x) * 0.5, x * 3)
+    chosen[x] = hl.select((x < 3, x < 5), (x, hl.Expr(1)), (hl.Expr(8), x + 9))
+    moved = hl.lambda_func(x, y, hl.i32(image[hl.clamp(x, 0, 3), hl.clamp(y, 0, 2)]) + both[x][1])
+    last[x, y] = moved[x + 1, y] * hl.evaluate(hl.Expr(2) * 3) + moved.outputs()
+    last.bound(x, 0, image.width()).bound(y, 0, image.dim(1).extent())
+    grown[x] = both.values()[1] - 1
+    grown[x] += r * x
+    grown.update().unroll(grown.rvars(0)[0])
+    grown[x] += grown.num_update_definitions() + r.dimensions()
+    moved.compute_at(hl.LoopLevel(last, x)).store_in(hl.MemoryType.Stack)
+    return [(both, [6]), (chosen, [8]), (last, [4, 3]), (grown, [5])]
+
+
+def expected_short_forms() -> list[NDArray[Any]]:
+    x = np.arange(8, dtype=np.int32)
+    y, wide = np.mgrid[:3, :4].astype(np.int32)
+    moved = PHOTO[0].astype(np.int32)[y, np.minimum(wide + 1, 3)] + 3 * (wide + 1)
+    return [x[:6].astype(np.float32) / 2, 3 * x[:6], np.where(x < 3, x, 8), np.where(x < 5, 1, x + 9).astype(np.int32),
+            moved * 6 + 1, (3 * x - 1 + 6 * x + 2)[:5]]
+
+
+def buffers_in_place(hl: Any) -> Wanted:
+    """Buffers that change their coordinates, and facts about them."""
+    x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
+    image, other = hl.Buffer(PHOTO[0].copy()), hl.Buffer(hl.UInt(8), [2, 2])
+    facts = [image.number_of_elements(), image.size_in_bytes(), image.contains([3, 2]), image.contains([4, 0]),
+             image.dim(1).stride(), hl.Buffer.make_scalar(hl.Int(32)).dimensions(), image.embedded(2, 0).dimensions()]
+    image.translate([10, 20])
+    image.crop(0, 11, 2)
+    image.transpose(0, 1)
+    other.set_min([20, 11])
+    other.copy_from(image)
+    facts += [image.dim(0).min(), image.dim(0).extent(), image.dim(1).min(), image.dim(1).extent(),
+              hl.Buffer.make_interleaved(hl.UInt(8), 4, 3, 3).dim(0).stride(), other.all_equal(0)]
+    f[x, y] = (hl.i32(other[x + 20, y + 11]), hl.mux(x, [int(fact) for fact in facts]) + y * 0)
+    return [(f, [2, 2]), (hl.lambda_func(x, hl.mux(x, [int(fact) for fact in facts])), [len(facts)])]
+
+
+def plain_generators(hl: Any) -> Wanted:
+    """A Generator without its base class, with inputs that `configure` adds, and types that the caller chooses."""
+    class Weighted:
+        count = hl.GeneratorParam(1)
+        bright = hl.GeneratorParam(False)
+        image = hl.InputBuffer(None, None)
+        offset = hl.InputScalar(int)
+
+        def configure(self) -> None:
+            for k in range(self.count):
+                self.add_input(f"weight{k}", hl.InputScalar(hl.Int(32)))  # type: ignore[attr-defined]  # decorated
+            self.add_output("weighted", hl.OutputBuffer(hl.Int(32), 2))  # type: ignore[attr-defined]  # decorated
+
+        def generate(self) -> None:
+            x, y = hl.Var("x"), hl.Var("y")
+            total = hl.i32(self.image[x, y]) + self.offset
+            for k in range(self.count):
+                total += getattr(self, f"weight{k}") * x
+            if self.bright:
+                total += 1000
+            getattr(self, "weighted")[x, y] = total  # noqa: B009  # configure adds it
+            self.add_requirement(self.offset > 0, "the offset was", self.offset)  # type: ignore[attr-defined]  # ditto
+
+    made = hl.alias(definitions_bright={"bright": True})(hl.generator(name="definitions_weighted")(Weighted))
+    with hl.GeneratorContext(hl.get_host_target()):
+        found = made.call(hl.Buffer(PHOTO[0]), 5, 7, 9, generator_params={
+            "count": 2, "image.type": hl.UInt(8), "image.dim": 2})
+    return [(found, [4, 3])]
+
+
+def expected_plain_generators() -> list[NDArray[Any]]:
+    return [PHOTO[0].astype(np.int32) + 5 + 16 * np.arange(4, dtype=np.int32)]

@@ -162,6 +162,17 @@ CASES = {
         1,
         "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 are not all among them",
     ),
+    "a bound by data": ("f[x, y] = 1\n f.bound(x, 0, image[0, 0])\n return f", None, "`bound` of `x` depends on data"),
+    "select of other tuples": ("f[x] = hl.select(x > 1, (x, 2), (1, 2, 3))", 1, "select of a tuple of 2 values: all"),
+    "tuple as one value": ("f[x] = hl.print((x, x), 'at', x)", 1, "2 values are used as one expression; choose one"),
+    "requirement on data": (
+        "f[x] = 1\n hl.Pipeline([f]).add_requirement(f[3] > 1)",
+        2,
+        "a requirement is a condition on Params and the sizes of inputs",
+    ),
+    "no such update": ("f[x] = 1\n f.update_value(0)", 2, "Func `f` has 0 update(s), number 0 is none of them"),
+    "no half": ("f[x] = hl.widen_right_add(hl.u16(x), hl.u16(3))", 1, "this needs a second operand of half as many"),
+    "three bytes": ("f[x] = hl.concat_bits([hl.u8(x)] * 3)", 1, "concat_bits of uint8, uint8, uint8: give integers of"),
     "pipeline of nothing": ("return hl.Pipeline([])", 1, "Pipeline needs an output Func"),
     "no Func": ("return 3", 0, "`build` returns int"),
 }

@@ -24,8 +24,10 @@ WITH_NUMPY: list[tuple[Case, Expected]] = [
     (cases.halves, cases.expected_halves),
     (cases.generator_class, cases.expected_generator_class),
     (cases.buffer_parts, cases.expected_buffer_parts),
+    (cases.short_forms, cases.expected_short_forms),
+    (cases.plain_generators, cases.expected_plain_generators),
 ]
-ALL = [*(case for case, _ in WITH_NUMPY), cases.integer_lerp]
+ALL = [*(case for case, _ in WITH_NUMPY), cases.integer_lerp, cases.shifts, cases.buffers_in_place]
 
 
 @pytest.mark.parametrize(("case", "expected"), WITH_NUMPY)
@@ -41,3 +43,8 @@ def test_halide_has_the_same(case: Case) -> None:
 @pytest.mark.slow
 def test_integers_are_blended_in_c_as_in_the_interpreter() -> None:
     as_in_c(cases.integer_lerp)
+
+
+@pytest.mark.slow
+def test_shifts_are_in_c_as_in_the_interpreter() -> None:
+    as_in_c(cases.shifts)
