@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +17,13 @@ from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Evaluation, Result, RunInfo
+from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
+from generator.lowering import lower
 from generator.plan import Plan
+from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.optimization_graph import OptimizationGraph
@@ -32,6 +37,8 @@ from tests.support.pipelines import Array
 from tests.support.slow import counted, few
 from tests.support.suite import small_problem
 
+MOST_S = 4
+GPU = Target("gpu", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
 CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
 REFERENCES: Mapping[str, Callable[..., Array]] = {**OTHERS, "camera_pipe": camera, "lens_blur": lens_blur}
 
@@ -83,6 +90,30 @@ def test_walks_of_one_graph_agree_on_what_is_offered(name: str, count: int) -> N
     space, graph = PARTS.make_space(program, CPU, options), OptimizationGraph()
     for seed in range(count):
         graph.walk(space, uniform(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("program", few(PIPELINES, [pipeline("harris")]), ids=lambda p: p.name)
+def test_plans_of_the_space_are_lowered_in_seconds(program: Pipeline) -> None:
+    """At most 2 s of processor time on a quiet machine; other work on the same cores lengthens it. Too long text is
+    refused before that.
+    """
+    sizes = dict(program.parameters_at("full"))
+    read = program_of(load_pipeline(program.file, sizes), list(sizes.values()))
+    options = RunOptions(str(program.file), Compilation(), Budget(1), space="pipeline")
+    for target in (CPU, GPU):
+        space, graph = PARTS.make_space(read, target, options), OptimizationGraph()
+        for seed in range(3):
+            walk = graph.walk(space, uniform(np.random.default_rng(seed)))
+            if walk is not None:
+                assert _lowering_s(read, walk.plan, target) < MOST_S
+
+
+def _lowering_s(program: Program, plan: Plan, target: Target) -> float:
+    """Return the processor time of the lowering, also of one that ends with a refusal."""
+    began_s = time.process_time()
+    with suppress(IllegalPlan):
+        lower(program, plan, target)
+    return time.process_time() - began_s
 
 
 @pytest.mark.parametrize("name", ["unsharp.py", "unsharp.c", "unsharp"])
