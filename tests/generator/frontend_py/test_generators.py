@@ -111,7 +111,7 @@ def test_inputs_are_added_before_the_pipeline_is_built() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "message"), [
-    (lambda: hl.generator(int), r"write @generator\(\)"),
+    (lambda: hl.generator(int), r"write @generator\(\)"),  # type: ignore[arg-type]  # as a user may
     (lambda: hl.alias(one={})(int), r"@alias\(...\) stands above @generator\(\)"),
     (lambda: hl.InputScalar("int"), "'int' is not a type of numbers"),
     (hl.main, "antune tune FILE.py:NAME"),
