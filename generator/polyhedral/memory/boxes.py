@@ -132,10 +132,16 @@ class _Place:
         return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(there)}] }}").intersect_domain(numbers)
 
 
+def fixes_launch(part: KernelPart, tile: tuple[int, ...]) -> bool:
+    """Return whether boxes have the elements of one launch: loops run around launches, and none of these has blocks
+    without work, which fill their boxes, too. If not, boxes have the elements of all launches.
+    """
+    return bool(part.prefix and _hosts(part, _blocks(part, tile)))
+
+
 def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles, walk: int) -> _Tiles:
     """The blocks of a kernel, with the host loops around it, and the steps or tiles around a fill point."""
-    blocks = [_Loop(name, tile_member(d, t), 0, _last(d, t))
-              for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    blocks = _blocks(part, tile)
     hosts = _hosts(part, blocks)
     loops = [*hosts, *blocks]
     lasts = (tile[walked(len(tile))] // walk - 1,) if walk else map(_last, point.tiled, point.tiles(inner_tile))
@@ -144,8 +150,13 @@ def _tiles(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile
     return _Tiles(tuple(loops), walk > 0, len(hosts))
 
 
+def _blocks(part: KernelPart, tile: tuple[int, ...]) -> list[_Loop]:
+    return [_Loop(name, tile_member(d, t), 0, _last(d, t))
+            for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+
+
 def _hosts(part: KernelPart, blocks: Sequence[_Loop]) -> list[_Loop]:
-    """Return the loops around launches; none if a launch has blocks without work, which fill their boxes, too."""
+    """Return the loops around launches if boxes have the elements of one launch, as in `fixes_launch`; else none."""
     ranges = [dimension(member, part.domain) for member in part.prefix]
     hosts = [_Loop(name, member, one.low, one.high)
              for name, member, one in zip(host_numbers(len(ranges)), part.prefix, ranges, strict=True)]

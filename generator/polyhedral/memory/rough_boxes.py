@@ -20,7 +20,7 @@ from generator.decisions.walk import walked
 from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
-from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
+from generator.polyhedral.memory.boxes import fixes_launch, ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
@@ -42,13 +42,15 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     `boxes.py`. Of the stages `whole`, the box of the whole tile.
     """
     total = tile_bytes(program, part, tile, padding, whole) if whole else 0
+    launch = fixes_launch(part, tile)
     for number, point in enumerate(fill_points(program, part)):
-        found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
-        found = {array: sizes for array, sizes in found.items() if array not in (*whole, *around)}
+        sizes = _sizes(program, part, step_tile(tile, walk), inner_tile, number, launch) if point.computed else ()
+        found = dict(sizes)
+        found = {array: box for array, box in found.items() if array not in (*whole, *around)}
         if walk and found:
             lines = {stage.array: stage.lines for stage in program.stages}
             later = _later(program, part, tile, inner_tile, number, walk, found)
-            found = {array: _with_ring(sizes, later[array], lines[array]) for array, sizes in found.items()}
+            found = {array: _with_ring(step, later[array], lines[array]) for array, step in found.items()}
         total += _room(program, found, padding)
     return total
 
@@ -56,9 +58,9 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
 @lru_cache(maxsize=16384)
 def tile_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], padding: int, stages: tuple[str, ...]) -> int:
     """Return the bytes of shared memory of the boxes of `stages` for a whole tile."""
-    held = dict[str, tuple[int, ...]]()
+    held, launch = dict[str, tuple[int, ...]](), fixes_launch(part, tile)
     for number, point in enumerate(fill_points(program, part)):
-        for array, sizes in _sizes(program, part, tile, 1, number) if point.computed else ():
+        for array, sizes in _sizes(program, part, tile, 1, number, launch) if point.computed else ():
             if array in stages:
                 held[array] = tuple(map(max, sizes, held.get(array, sizes)))
     return _room(program, held, padding)
@@ -70,11 +72,11 @@ def _later(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile
 
     A box of a stage with an eighth of the rows, say, moves in every fourth step only if steps have two rows.
     """
-    rows = tile[walked(len(tile))]
+    rows, launch = tile[walked(len(tile))], fixes_launch(part, tile)
     two = min(2 * walk, rows)  # a tile of one step has no second one
-    later = dict(_sizes(program, part, step_tile(tile, two), inner_tile, number))
+    later = dict(_sizes(program, part, step_tile(tile, two), inner_tile, number, launch))
     if two < rows and any(later[array] == sizes for array, sizes in found.items()):
-        whole = dict(_sizes(program, part, tile, inner_tile, number))
+        whole = dict(_sizes(program, part, tile, inner_tile, number, launch))
         later |= {array: whole[array] for array, sizes in found.items() if later[array] == sizes}
     return later
 
@@ -97,15 +99,17 @@ def _with_ring(step: Sequence[int], more: Sequence[int], lines: Collection[int])
 
 
 @lru_cache(maxsize=2048)
-def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles,
-           number: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the sizes of the box of each stage that is computed at a fill point."""
+def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: InnerTiles, number: int,
+           launch: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the sizes of the box of each stage that is computed at a fill point; with `launch` of one launch, else of
+    all of them.
+    """
     loops = _loops(program, part, number)
     if loops is None:
         return tuple((box.array, tuple(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
     point = fill_points(program, part)[number]
     inner = point.tiles(inner_tile) or (1,) * len(point.tiled)
-    sizes = (*(1,) * len(part.prefix), *tile, *inner)
+    sizes = (*(int(launch),) * len(part.prefix), *tile, *inner)
     finder = _Finder(program, {name: one.middle(sizes) for name, one in loops.items()})
     return tuple((stage.array, tuple(1 + high - low for low, high in finder.read(stage)))
                  for stage in program.stages if stage.array in point.computed)
@@ -123,10 +127,10 @@ class _Loops:
     tiled: int
 
     def middle(self, sizes: Sequence[int]) -> Ranges:
-        """Return the ranges in a block in the middle."""
+        """Return the ranges in a block in the middle of the loops, of these sizes (0: all values of a loop)."""
         ranges = list(self.ranges)
         for number, ((position, constant, low, high), size) in enumerate(zip(self.followed, sizes, strict=True)):
-            if size == 1 and number >= len(sizes) - self.tiled:
+            if not size or (size == 1 and number >= len(sizes) - self.tiled):
                 continue
             first = low + (high - low) // 2 // size * size - constant
             ranges[position] = first, min(first + size - 1, self.ranges[position][1])

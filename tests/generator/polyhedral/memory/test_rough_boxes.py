@@ -86,3 +86,18 @@ def test_a_long_chain_of_stages_that_read_every_other_row_is_followed() -> None:
                 if any(point.computed for point in fill_points(kernel.section.program, kernel.part))]
     [box] = stage_boxes(kernel.section.program, kernel.part, (2, 8), 4, 0)
     assert (box.array, box.sizes) == ("up_2", (2, 4, 3, 4))
+
+
+@pytest.mark.parametrize(("columns", "images"), [(16, 4), (64, 1)])
+def test_boxes_have_the_elements_of_one_launch_only_if_all_of_its_blocks_have_work(columns: int, images: int) -> None:
+    """The first two launches have no work in columns from 16 on: blocks there fill their boxes, too."""
+    loops = "for (n = 0; n < 4; n++) for (y = 0; y < 8; y++) for (x = 0; x < 64; x++)"
+    text = (f"float t[4][8][64]; {loops} t[n][y][x] = A[n][y][x];"
+            f"{loops} for (d = 0; d < 4; d++) {{ if (x < 16) out[n][y][x][d] = t[n][y][x];"
+            "if (n >= 2) out[n][y][x][d] += t[n][y][x]; }")
+    program = expand(program_of(scop(text, "int d, n, x, y; float A[4][8][64], out[4][8][64][4];")))
+    [kernel] = kernels_of(program, Stages((("t", "block"),), launches=True))
+    part, tile = kernel.section.program, (2, columns, 4)
+    [box] = stage_boxes(part, kernel.part, tile, 1, 0)
+    assert box.sizes == (images, 2, columns)
+    assert block_bytes(part, kernel.part, tile, 1, 0) == 4 * images * 2 * columns
