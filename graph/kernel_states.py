@@ -20,6 +20,10 @@ from graph.placement import Placeable, choose_placement
 from graph.space import Chooser, DeadEnd, Decision
 from graph.states import Asked, Found, State, replayed
 
+MOST_KEPT = 2048
+"""The prefixes of a kernel that the states of a schedule share. Longer walks through more of them find questions anew.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelsKnown:
@@ -37,14 +41,22 @@ class KernelsKnown:
 
 
 @dataclass(slots=True, eq=False)
-class _Asking:
+class Room:
+    """The number of prefixes of a kernel that may still be kept."""
+
+    left: int = MOST_KEPT
+
+
+@dataclass(slots=True, eq=False)
+class Asking:
     """A prefix of the answers about one kernel. States that differ in earlier kernels only share it, and its next
-    question is found once; they keep it as long as they exist.
+    question is found once. The first prefix keeps later ones as long as there is room, others belong to their states.
     """
 
     decided: Deciding
+    room: Room = field(default_factory=Room)
     _next: tuple[Deciding, Question | KernelPlan] | None = None
-    _after: dict[Option, _Asking] = field(default_factory=dict)
+    _after: dict[Option, Asking] = field(default_factory=dict)
 
     def next(self) -> tuple[Deciding, Question | KernelPlan]:
         """Return what `Deciding.next` returns."""
@@ -52,12 +64,16 @@ class _Asking:
             self._next = self.decided.next()
         return self._next
 
-    def after(self, answer: Option) -> _Asking:
+    def after(self, answer: Option) -> Asking:
         """Return the prefix with one more answer."""
-        if answer not in self._after:
-            at, _ = self.next()
-            self._after[answer] = _Asking(at.answered(answer))
-        return self._after[answer]
+        if (known := self._after.get(answer)) is not None:
+            return known
+        at, _ = self.next()
+        made = Asking(at.answered(answer), self.room)
+        if self.room.left > 0:
+            self.room.left -= 1
+            self._after[answer] = made
+        return made
 
 
 def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays: Sequence[Placeable],
@@ -76,7 +92,7 @@ def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays
 
     def placed(found: tuple[Schedule, tuple[Shape, ...]]) -> State:
         schedule, kernels = found
-        first = {shape.statements: _Asking(Deciding(shape, space.target, space.wide, shape.statements))
+        first = {shape.statements: Asking(Deciding(shape, space.target, space.wide, shape.statements))
                  for shape in kernels}
         return replayed(lambda chooser: choose_placement(chooser, arrays, space.target, space.wide),
                         lambda placement: _next_kernel(known, first, schedule, placement, (), kernels), known)
@@ -88,7 +104,7 @@ def _sorted(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     return tuple(sorted(shapes, key=lambda shape: shape.statements))
 
 
-def _next_kernel(stages: object, first: Mapping[tuple[str, ...], _Asking], schedule: Schedule,
+def _next_kernel(stages: object, first: Mapping[tuple[str, ...], Asking], schedule: Schedule,
                  placement: tuple[tuple[str, Placement], ...], finished: tuple[KernelPlan, ...],
                  left: tuple[Shape, ...]) -> State:
     """Return the first state of the kernel after those in `finished`, or the end if `left` is empty.
@@ -99,7 +115,7 @@ def _next_kernel(stages: object, first: Mapping[tuple[str, ...], _Asking], sched
         return State(lambda: Plan(schedule, finished, placement), stages)
     shape = left[0]
 
-    def going_on(asking: _Asking) -> State:
+    def going_on(asking: Asking) -> State:
         def find() -> Found:
             at, question = asking.next()
             if isinstance(question, KernelPlan):

@@ -12,14 +12,17 @@ import pytest
 from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
+from generator.decisions.deciding import Deciding
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.placement import placeable
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
+from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.kernel_states import Asking, Room
 from graph.kernels import KernelSpace
 from graph.o1 import choose_reductions, with_kernels
 from graph.pipeline import Chosen
@@ -146,3 +149,21 @@ def test_what_is_not_on_offer_is_refused() -> None:
     assert (end.decision, end.options) == (None, ())
     with pytest.raises(ValueError, match="nothing"):
         end.choose(0)
+
+
+@pytest.mark.parametrize("room", [0, 3, 100])
+def test_prefixes_of_a_kernel_are_kept_while_there_is_room(room: int) -> None:
+    [shape] = kernel_shapes(program_of("harris"), Stages(), TARGET.dialect)[:1]
+    first = Asking(Deciding(shape, TARGET, True, shape.statements), Room(room))
+
+    def asked() -> tuple[list[Asking], KernelPlan]:
+        found, asking = list[Asking](), first
+        while not isinstance(question := asking.next()[1], KernelPlan):
+            asking = asking.after(question.options[-1])
+            found.append(asking)
+        return found, question
+
+    (one, plan), (other, same) = asked(), asked()
+    assert plan == same and len(one) > 3
+    kept = sum(a is b for a, b in zip(one, other, strict=True))
+    assert kept == min(room, len(one)) and first.room.left == room - kept
