@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import TypeAlias
 
 from generator.decisions.base import Known
@@ -54,7 +54,7 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
     on CPUs, which have no banks; kernels on tensor cores, whose fragments the model does not follow; kernels without a
     choice. `wide`: as in `Known`. Only the first choice is counted if it has hardly any conflicts: no other can
     be better, as none takes less memory. A kernel that has that choice already is not even counted if its rows of
-    threads are as long as warps and access neighbouring elements, so that there are no conflicts.
+    threads are as long as warps and access elements of one row at a time: all choices have the same conflicts.
     """
     if not device_model(target).banks:
         return plan
@@ -75,12 +75,16 @@ def with_fewest_conflicts(program: Program, plan: Plan, target: Target, wide: bo
 
 
 def _doubtful(program: Program, plan: Plan, target: Target) -> set[Statements]:
-    """Return the kernels that may have conflicts, or that are padded or swizzled already."""
+    """Return the kernels whose conflicts may depend on the choice, and those that are padded or swizzled already.
+
+    Longer rows, and swizzled ones, move all elements of a row to other banks alike.
+    """
     warp = device_model(target).warp
     rows = {one.statements for one in plan.kernels
             if one.block and one.block[-1] % warp == 0 and not one.padding and not one.swizzled}
     near = distances_in(program, plan, target.dialect, rows)
-    return {one.statements for one in plan.kernels if one.statements not in near or near[one.statements].in_shared > 1}
+    settled = {statements for statements, one in near.items() if one.in_shared < inf}
+    return {one.statements for one in plan.kernels} - settled
 
 
 def conflicts(program: Program, plan: Plan, target: Target, wide: bool) -> Mapping[Statements, list[Counted]]:

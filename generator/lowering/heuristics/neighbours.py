@@ -6,10 +6,11 @@ gramschmidt and symm.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from generator.decisions.size_lists import Sizes
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts
 from generator.lowering.analysis.along_rows import distances_in
@@ -17,9 +18,10 @@ from generator.lowering.analysis.facts import some_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
-from generator.target import LANES, Target
+from generator.target import LANES, Dialect, Target
 
 Statements: TypeAlias = tuple[str, ...]
+Orders: TypeAlias = tuple[Sizes, ...]
 
 
 def neighbours_along_x(program: Program, plan: Plan, target: Target,
@@ -29,26 +31,50 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target,
 
     Only kernels with uncoalesced transfers are examined, and only a dimension that is better than the schedule's is
     taken. Any parallel dimension that fills half a warp may be x, so all that fit the device are tried; also a shorter
-    one, unless the schedule's is longer: lanes would be idle, and three colours share few transfers. If one of these
-    kernels is illegal, the plan is returned unchanged.
+    one, unless the schedule's is longer: lanes would be idle, and three colours share few transfers. Not tried are
+    those along which no transfer can be closer, as subscripts tell. If one of these kernels is illegal, the plan is
+    returned unchanged.
     """
     extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
-    orders = {statements: found for statements, sizes in extents.items()
-              if (wanted is None or statements in wanted) and (found := _orders(sizes))}
-    near = distances_in(program, plan, target.dialect, orders)
-    asked = [statements for statements in orders if statements not in near or near[statements].in_global > 1]
+    orders = _promising(program, plan, target.dialect, {
+        statements: found for statements, sizes in extents.items()
+        if (wanted is None or statements in wanted) and (found := _orders(sizes))})
+    if not orders:
+        return plan
     try:
-        every = some_facts(program, plan, target, asked)
+        every = some_facts(program, plan, target, orders)
     except IllegalPlan:
         return plan
     best = {facts.statements: (spread(facts), plan.kernel(facts.statements)) for facts in every if spread(facts)}
-    for place in range(max((len(orders[statements]) for statements in best), default=0)):
-        others = {statements: replace(plan.kernel(statements), order=orders[statements][place])
-                  for statements in best if place < len(orders[statements])}
+    for others in _mapped(plan, {statements: orders[statements] for statements in best}):
         for statements, facts in _facts_of(program, plan, target, others).items():
             if spread(facts) < best[statements][0]:
                 best[statements] = spread(facts), others[statements]
     return _with_kernels(plan, {statements: kernel for statements, (_, kernel) in best.items()})
+
+
+def _promising(program: Program, plan: Plan, dialect: Dialect, orders: Mapping[Statements, Orders]
+               ) -> Mapping[Statements, Orders]:
+    """Return those of the `orders` in which transfers may be closer than in the kernels of `plan`; none of those whose
+    neighbours are close already.
+    """
+    near = distances_in(program, plan, dialect, orders)
+    left = {statements: found for statements, found in orders.items()
+            if statements not in near or near[statements].in_global > 1}
+    closer: dict[Statements, Orders] = {}
+    for others in _mapped(plan, left):
+        there = distances_in(program, _with_kernels(plan, others), dialect, others)
+        for statements, kernel in others.items():
+            if statements not in there or there[statements].may_be_closer(near[statements]):
+                closer[statements] = (*closer.get(statements, ()), kernel.order)
+    return {statements: closer[statements] for statements in orders if statements in closer}
+
+
+def _mapped(plan: Plan, orders: Mapping[Statements, Orders]) -> Iterator[Mapping[Statements, KernelPlan]]:
+    """Yield the kernels of `plan` with their first orders, then those that have a second one with that, and so on."""
+    for place in range(max(map(len, orders.values()), default=0)):
+        yield {statements: replace(plan.kernel(statements), order=found[place])
+               for statements, found in orders.items() if place < len(found)}
 
 
 def spread(facts: KernelFacts) -> float:
@@ -71,7 +97,7 @@ def _facts_of(program: Program, plan: Plan, target: Target,
     return {facts.statements: facts for facts in found if facts.local_bytes <= target.local_bytes}
 
 
-def _orders(extents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _orders(extents: tuple[int, ...]) -> Orders:
     """Return permutations that move another dimension of these to the end and keep the order of the rest."""
     count = len(extents)
     return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1))

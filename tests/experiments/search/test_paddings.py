@@ -14,10 +14,13 @@ from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.facts import SharedUse, kernel_facts, shared_use
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
+from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from generator.target import Target
 from metrics.device_model import device_model
 from metrics.static_model import shared_efficiency
@@ -110,6 +113,24 @@ def test_kernels_are_counted_together_and_chosen_apart(refused: int | None, monk
     changed = [bool(kernel.padding or kernel.swizzled) for kernel in made.kernels]
     assert changed == [n > 0 and n != refused for n in range(3)]
     assert len(calls) == (3 if refused in (None, 0) else 7), "the first kernel has no conflicts: it is counted once"
+
+
+def halved() -> tuple[Program, Plan]:
+    """A kernel that reads every other element of a stage, in blocks; rows of 32 threads are warps."""
+    text = ("float t[64][128]; for (i = 0; i < 64; i++) for (j = 0; j < 128; j++) t[i][j] = a[i][j];"
+            "for (i = 0; i < 32; i++) for (j = 0; j < 64; j++) b[i][j] = t[2 * i][2 * j];")
+    program, schedule = expand(program_in(scop(text, "float a[64][128], b[32][64];"))), Stages((("t", "block"),))
+    [shape] = kernel_shapes(program, schedule, "cuda")
+    return program, Plan(schedule, (KernelPlan(shape.statements, (8, 32), (8, 32)),))
+
+
+def test_rows_of_warps_have_the_same_conflicts_with_every_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So nothing has to be counted. Threads read every other element of a row, in two passes."""
+    program, plan = halved()
+    [found] = conflicts(program, plan, HOPPER, True).values()
+    assert len(found) > 1 and len({one.share for one in found}) == 1 and found[0].share < 1
+    monkeypatch.setattr("experiments.search.paddings.shared_use", None)
+    assert with_fewest_conflicts(program, plan, HOPPER, True) == plan
 
 
 def test_a_search_begins_with_them() -> None:

@@ -32,8 +32,9 @@ def found(program: Program, plan: Plan) -> dict[tuple[str, ...], Distances]:
 @pytest.mark.parametrize(("read", "distance"), [
     ("a[i][j] + a[i + 1][j + 1] + a[i][5]", 1), ("a[i][63 - j]", 1), ("a[i / 2][j / 2]", 1),
     ("a[i][j / 2 + j % 2]", 1), ("a[i][2 * j]", 2), ("a[i][2 * j] + a[i][j]", 2), ("a[j][i]", inf), ("a[i][j + i]", 1),
-    ("a[i][j % 3]", inf), ("a[i + j][j]", inf), ("a[i][idx[j]]", inf), ("a[i][idx[i]]", 1),
-    ("a[i][idx[j] / 2]", inf), ("a[i][(j % 3) / 2]", inf), ("a[i][idx[j] * 0]", inf),
+    ("a[i][j % 3]", 2), ("a[i][j / 2 + 2 * (j % 2)]", 3), ("a[i + j][j]", inf), ("a[i][idx[j]]", inf),
+    ("a[i][idx[i]]", 1),
+    ("a[i][idx[j] / 2]", inf), ("a[i][(j % 3) / 2]", 1), ("a[i][idx[j] * 0]", inf),
     ("a[i][idx[j] / 2 + idx[j] % 2]", inf)])
 def test_the_greatest_distance_counts(read: str, distance: float) -> None:
     text = scop(f"for (i = 0; i < 63; i++) for (j = 0; j < 63; j++) b[i][j] = {read};",

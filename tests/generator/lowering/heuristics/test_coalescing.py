@@ -20,6 +20,7 @@ from generator.schedules.time_tiles import TimeTiles
 from metrics.device_model import device_model
 from metrics.transactions import request
 from tests.support.cli import antune_command
+from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
@@ -169,3 +170,17 @@ def test_explain_tells_what_is_coalesced(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert (
         "write B: not coalesced, neighbours touch elements 96 apart; 32 sectors (at least 4); 32 per thread" in section
     )
+
+
+@pytest.mark.parametrize(("read", "turned"), [("a[i][2 * j]", None), ("a[j][2 * i]", None), ("a[j][i]", (1, 0))])
+def test_only_dimensions_along_which_a_transfer_may_be_closer_are_tried(
+    read: str, turned: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Subscripts tell that neighbours along `i` read no closer elements of `a` either, so no kernel is generated."""
+    text = scop(f"for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) b[{'j][i' if turned else 'i][j'}] = {read};",
+                "float a[128][128], b[64][64];")
+    program = program_of(text)
+    plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (8, 32), (8, 32)),))
+    if turned is None:
+        monkeypatch.setattr("generator.lowering.heuristics.neighbours.some_facts", None)
+    assert neighbours_along_x(program, plan, HOPPER).kernels[0].order == (turned or ())
