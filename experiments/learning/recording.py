@@ -115,12 +115,15 @@ def recorded(files: Sequence[Path]) -> Recording:
 
 
 def write(recording: Recording, file: Path) -> None:
-    """Write the file; it is the same for the same plans."""
+    """Write the file; it is the same for the same plans. Raises InputError if it cannot be written."""
     pipelines = [[origin.source, origin.parameters, [_to_json(one) for one in plans]]
                  for origin, plans in recording.measured]
     text = json.dumps({"version": VERSION, "key": recording.key, "name": recording.name, "texts": recording.texts,
                        "pipelines": pipelines}, separators=(",", ":"))
-    file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    try:
+        file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}; choose another place") from None
 
 
 def read(file: Path) -> Recording:

@@ -71,6 +71,8 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
          members: Annotated[int, typer.Option(min=2, max=MOST_MEMBERS)] = MEMBERS,
          caution: Annotated[float, typer.Option(min=0.0, max=MOST_CAUTION)] = CAUTION) -> None:
     """Train a model on measured plans, and say how good it is on pipelines that it has not seen."""
+    if out.is_dir() or not out.absolute().parent.is_dir():  # before the training, which takes minutes
+        raise InputError(f"--out {out} cannot be written: name a file in a folder that exists")
     found = [gathered(some) for some in by_device(files)]
     unseen = _unseen([origin for _, _, measured in found for origin, _ in measured], held_out)
     parts = [_parts(one, unseen) for one in found]

@@ -99,6 +99,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     other = stored(tmp_path / "other.db", SMALL, plans, 1.0, ("gpu", "A GPU"))
     with pytest.raises(InputError, match="several devices: A CPU, A GPU"):
         recorded([one, other])
+    with pytest.raises(InputError, match=r"a\.xz cannot be written: No such file or directory; choose"):
+        write(recorded([one]), tmp_path / "nowhere" / "a.xz")
     Database(tmp_path / "empty.db", *CPU).close()
     with pytest.raises(InputError, match="no plans of random pipelines"):
         recorded([tmp_path / "empty.db"])

@@ -37,6 +37,12 @@ def test_pipelines_that_are_held_out_are_so_on_all_devices(tmp_path: Path, capsy
     assert model.training.device == ", ".join(find_device(device).key for device in ("pocl", "deterministic"))
 
 
+def test_a_place_for_no_model_is_refused_before_the_training(tmp_path: Path) -> None:
+    for out in (tmp_path, tmp_path / "nowhere" / "model.json"):
+        with pytest.raises(InputError, match=r"--out .* cannot be written: name a file in a folder that exists"):
+            main([tmp_path / "unread.xz"], out)
+
+
 def test_too_few_pipelines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too few pipelines have enough plans; 7 are the fewest"):
         main([recording(tmp_path / "a.xz", "pocl", slice(0, 2))], tmp_path / "model.json", members=2)
