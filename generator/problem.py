@@ -48,7 +48,7 @@ class Reference:
     interpreter of the pipeline language, whose sequential time is that of the same stages as C. A template has no
     sequential time: its outputs are an `answer` that the user gave, or the results of the `first` configuration
     (missing until it has run). `rounding`: for outputs that rounding errors dominate, the absolute differences that
-    they explain (`generator.rounding`); the usual tolerance is enough for an output that is not listed.
+    they explain (`generator.rounding.within`); the usual tolerance is enough for an output that is not listed.
     """
 
     inputs: Values

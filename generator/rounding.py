@@ -55,6 +55,9 @@ INDEPENDENT = 8.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
+# Unsigned integers wrap where other answers change them by more than all but this part of their range, and by less than
+# this part modulo 2^n.
+_WRAPPED = 1 / 16
 _OTHER_BUILD = 1e-4
 _PART = 2**16
 
@@ -108,15 +111,17 @@ class Bounds:
     truncated or compared); none if all answers are decided. `balanced`: other answers are given in groups; the lesser
     one of what the groups add to an element and what they take away, each alone. `groups`: how many of them change it.
     Both are None if there was no time. `apart`: how far rounding errors alone may move a real number, if most errors of
-    long sums are independent. `few`: whether there was no time for enough runs with other answers; then those with
-    another rounding show some of them. `sampled`: whether many runs gave random answers; then an element that several
-    answers change differs in some of these runs, even if the changes can cancel.
+    long sums are independent. `around`: the greatest change of unsigned integers that may wrap, modulo 2^n.
+    `few`: whether there was no time for enough runs with other answers; then those with another rounding show some of
+    them. `sampled`: whether many runs gave random answers; then an element that several answers change differs in some
+    of these runs, even if the changes can cancel.
     """
 
     ends: tuple[NDArray[Any], ...] = ()
     balanced: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
     apart: NDArray[Any] | None = None
+    around: NDArray[Any] | None = None
     few: bool = False
     sampled: bool = False
 
@@ -138,8 +143,9 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
 
     `pairs`: the results (up, down) of the runs; without any, nothing is known: None. They say nothing about integers
     whose answers are all decided: `rint` follows the rounding of the processor, and changed inputs are other numbers.
-    `length`: of the longest chain of updates. The tolerance is infinite where a run with another rounding gives NaN or
-    an infinity and `result` is a number, or the other way round. Integers that depend on no rounding get 0.
+    Differences of unsigned integers that wrap are modulo 2^n, and negative (`within`). `length`: of the longest chain
+    of updates. The tolerance is infinite where a run with another rounding gives NaN or an infinity and `result` is a
+    number, or the other way round. Integers that depend on no rounding get 0.
     """
     if not pairs:
         return None
@@ -156,8 +162,9 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
         else:  # a step, not a sum of small errors: mean and neighbours have no meaning
             tolerance = np.zeros(result.shape) if bounds.undecided else _amplified(_drift(result, pairs), size)
         if bounds.undecided:
-            tolerance = np.maximum(tolerance, from_other_answers(result, bounds, pairs, limit))
-        needed = bool(np.any(tolerance > relative_tolerance(type_name, 1) * size))
+            jumps = from_other_answers(result, bounds, pairs, limit)
+            tolerance = np.where(jumps < 0, jumps, np.maximum(tolerance, jumps))
+        needed = bool(np.any(np.abs(tolerance) > relative_tolerance(type_name, 1) * size))
         return np.asarray(tolerance) if needed else None
 
 
@@ -189,19 +196,54 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
     sign are at most their sum, which runs with all answers moved show, and what cancels there. Where other answers
     change more than `limit`, `pairs` are further results of this kind; so are those with greater differences after few
     runs. What several answers change can cancel in all runs, unless many were random: real numbers then take the
-    differences of neighbours that more than one group changes (or any, without groups).
+    differences of neighbours that more than one group changes (or any, without groups). Negative: see `_modulo`.
     """
     tolerance = reduce(np.maximum, (_other_answers(result, end) for end in bounds.ends), np.zeros(result.shape))
     undecided = (tolerance > limit) | bounds.few
-    for run in (run for pair in pairs for run in pair):
+    runs = [run for pair in pairs for run in pair]
+    for run in runs:
         change = _other_answers(result, run)
         tolerance = np.maximum(tolerance, np.where(undecided & (change > limit), change, 0.0))
+    if bounds.around is not None and not bounds.few:
+        around = reduce(np.maximum, (_turned(result, run) for run in runs), bounds.around.astype(np.float64))
+        return _modulo(tolerance, around, bounds.balanced, result)
     if bounds.balanced is not None:
         tolerance = np.add(tolerance, bounds.balanced, dtype=np.float64)
     if bounds.apart is None or bounds.sampled:
         return tolerance
     several = tolerance if bounds.groups is None else np.where(bounds.groups > 1, tolerance, 0.0)
     return np.maximum(tolerance, _spread(several))
+
+
+def _modulo(tolerance: NDArray[np.float64], around: NDArray[np.float64], balanced: NDArray[Any] | None,
+            result: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the tolerances of unsigned integers: where these wrap, negative differences modulo 2^n.
+
+    They wrap where other answers change them by nearly 2^n, but by little modulo 2^n: from 0 to 2^n - 1, for example.
+    """
+    size = 2.0 ** (8 * result.dtype.itemsize)
+    more = np.zeros(result.shape) if balanced is None else balanced.astype(np.float64)
+    wraps = (tolerance > MIXED_SAFETY * (1 - _WRAPPED) * size) & (around + more < _WRAPPED * size)
+    return np.where(wraps, -(np.where(around == 1, 1, MIXED_SAFETY * around) + more), tolerance + more)
+
+
+def _turned(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+    """Return |other - result| modulo 2^n, of unsigned integers."""
+    change: NDArray[np.float64] = (other - result).view(f"i{result.dtype.itemsize}").astype(np.float64)
+    return np.abs(change)
+
+
+def within(expected: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where |got - expected| is finite and at most `allowed`, or `allowed` is inf.
+
+    A negative `allowed` is for unsigned integers that wrap: their difference modulo 2^n is at most |allowed|.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.isfinite(got) & (np.abs(np.subtract(got, expected, dtype=np.float64)) <= allowed)
+    found: NDArray[np.bool_] = (near & (allowed > 0)) | np.isposinf(allowed)
+    if allowed.min(initial=0.0) < 0:
+        found |= (allowed < 0) & (_turned(expected, got) <= -allowed)
+    return found
 
 
 def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
@@ -211,7 +253,7 @@ def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bo
     """
     most = MOST_RELATIVE * (10 if result.dtype == np.float16 else 1)
     with np.errstate(invalid="ignore"):
-        wide: NDArray[np.bool_] = tolerance > most * scale(result)
+        wide: NDArray[np.bool_] = np.abs(tolerance) > most * scale(result)
     return wide
 
 
@@ -237,8 +279,8 @@ def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] |
     """Return how many elements of `other`, the result of another build, differ by more than rounding errors."""
     with np.errstate(invalid="ignore", over="ignore"):
         distance = _distance(value, other)
-        allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
-        return int(np.count_nonzero(distance > (allowed if rounding is None else np.maximum(allowed, rounding))))
+        wrong = distance > (_OTHER_BUILD * scale(value) if value.dtype.kind == "f" else 0.0)
+    return int(np.count_nonzero(wrong if rounding is None else wrong & ~within(value, other, rounding)))
 
 
 def _most_noise(result: NDArray[Any], pairs: Sequence[Pair]) -> float:

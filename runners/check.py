@@ -25,7 +25,7 @@ from generator.arithmetic import REAL
 from generator.chains import longest_chain
 from generator.contract import Array, Tolerance
 from generator.problem import Subject
-from generator.rounding import relative_tolerance, usual_size
+from generator.rounding import relative_tolerance, usual_size, within
 from runners.memory import same_bytes
 
 BLOCK = 2**14
@@ -60,9 +60,9 @@ def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping
     """Return None if all outputs agree, else a message about the first array that differs.
 
     `length`: the longest chain of updates of one element (None: estimated). `rounding`: by array, additional allowed
-    absolute differences per element (`Reference.rounding`); inf allows every value. `products`: the relative difference
-    allowed for products of lower precision (`Plan.rounded_products`); not used for integers. A NaN is wrong unless the
-    reference has one, too.
+    absolute differences per element (`generator.rounding.within`); inf allows every value. `products`: the relative
+    difference allowed for products of lower precision (`Plan.rounded_products`); not used for integers. A NaN is wrong
+    unless the reference has one, too.
     """
     return Comparison(subject, expected, length, rounding).difference(got, products)
 
@@ -100,7 +100,7 @@ def _difference(output: _Output, got: NDArray[Any], usual: float, tolerance: Tol
     first, count = min(wrong), sum(wrong.values())
     place = "".join(f"[{index}]" for index in np.unravel_index(first, output.array.extents))
     allowed = 0.0 if output.allowed is None else output.allowed[first]
-    rounding = f", {allowed:.1e} for rounding errors here" if allowed else ""
+    rounding = f", {abs(allowed):.1e} for rounding errors here" if allowed else ""
     rounding += f", absolute {tolerance.absolute:.1e}" if tolerance is not None else ""
     return (f"{output.array.name}{place} is {got[first]}, expected {output.expected[first]}; {count} of {got.size} "
             f"elements are wrong (relative tolerance {relative:.1e}{rounding})")
@@ -121,7 +121,7 @@ def _wrong(output: _Output, got: NDArray[Any], relative: float, tolerance: Toler
         else:
             wrong = _farther(want, have, tolerance)
         if wrong.any() and output.allowed is not None:
-            wrong &= ~_within(want, have, output.allowed[part])
+            wrong &= ~within(want, have, output.allowed[part])
         if count := int(np.count_nonzero(wrong)):
             found[begin + int(np.argmax(wrong))] = count
     return found
@@ -157,12 +157,3 @@ def _far(expected: NDArray[Any], got: NDArray[Any], relative: float, usual: floa
     finite = np.isfinite(have) & np.isfinite(want)
     wrong: NDArray[np.bool_] = ~(same | (near & finite))
     return wrong
-
-
-def _within(expected: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where |got - expected| is finite and at most `allowed`, or `allowed` is inf."""
-    want, have = expected.astype(np.float64), got.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = np.isfinite(have) & (np.abs(have - want) <= allowed)
-    result: NDArray[np.bool_] = (near & (allowed > 0)) | np.isposinf(allowed)
-    return result

@@ -208,10 +208,23 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
     } \
   } while (0)
 
+/* How much a is more than b; of integers that wrap, modulo 2^n. */
+#define ANTUNE_MORE(a, b) ((double)(a) - (double)(b))
+#define ANTUNE_MORE_INT(a, b) ((double)(int)((a) - (b)))
+#define ANTUNE_MORE_LONG(a, b) ((double)(long)((a) - (b)))
+
+/* The greatest change of each element that wraps, modulo 2^n, in all ways. */
+#define ANTUNE_AROUND(more, data, plain, around, count) do { \
+    for (size_t antune_i = 0; antune_i < (count); antune_i++) { \
+      const double antune_change = fabs(more((data)[antune_i], (plain)[antune_i])); \
+      if (antune_change > (around)[antune_i]) (around)[antune_i] = antune_change; \
+    } \
+  } while (0)
+
 /* What the groups add to each element, and what they take away, each alone; how many groups change it. */
-#define ANTUNE_GROUPED(number, data, plain, gained, lost, groups, count) do { \
+#define ANTUNE_GROUPED(more, number, data, plain, gained, lost, groups, count) do { \
     for (size_t antune_i = 0; ANTUNE_IN_GROUPS && antune_i < (count); antune_i++) { \
-      const double antune_more = (double)number((data)[antune_i]) - (double)number((plain)[antune_i]); \
+      const double antune_more = more(number((data)[antune_i]), number((plain)[antune_i])); \
       if (antune_more > 0) (gained)[antune_i] += antune_more; \
       if (antune_more < 0) (lost)[antune_i] -= antune_more; \
       (groups)[antune_i] += antune_more != 0; \

@@ -24,11 +24,12 @@ from generator.sequential.error_bounds import Bounded, ErrorBounds, is_jump
 
 HEAD = Path(__file__).with_name("jumps.h")
 ENDS = ("least", "most")
-BALANCED, GROUPS, APART = "balanced", "groups", "apart"
+BALANCED, GROUPS, APART, AROUND = "balanced", "groups", "apart", "around"
 FEW = "few_ways"
 """The file that says that there was no time for enough runs."""
 SAMPLED = "many_random_ways"
 """The file that says that there was time for many random ways."""
+_WRAPS = {"unsigned int": "ANTUNE_MORE_INT", "unsigned long": "ANTUNE_MORE_LONG"}
 _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
 
 
@@ -63,6 +64,8 @@ class Jumps:
             yield from (_new(error_type(array), f"{kind}_{array.name}", array) for kind in ("gained", "lost"))
             if array.type in REAL:
                 yield _new(error_type(array), f"{APART}_{array.name}", array)
+            if array.type in _WRAPS:
+                yield _new(error_type(array), f"{AROUND}_{array.name}", array)
             yield _new("unsigned char", f"{GROUPS}_{array.name}", array)
             if array.name in self._ended:
                 yield from (_new(array.type, f"{name}{array.name}", array) for name in (_LOW, _HIGH))
@@ -86,6 +89,8 @@ class Jumps:
                                 [(f"{end}_{a.name}", f"{end}_{a.name}", a.type) for end in ENDS], a)
             if a.type in REAL:
                 yield from _written("antune_ways", [(f"{APART}_{a.name}", f"{APART}_{a.name}", error_type(a))], a)
+            if a.type in _WRAPS:
+                yield from _written("antune_ways", [(f"{AROUND}_{a.name}", f"{AROUND}_{a.name}", error_type(a))], a)
             yield f"ANTUNE_BALANCE(gained_{a.name}, lost_{a.name}, {a.elements});"
             yield from _written("antune_grouped",
                                 [(f"{BALANCED}_{a.name}", f"gained_{a.name}", error_type(a)),
@@ -96,8 +101,11 @@ class Jumps:
         low, high = self.ends_of(a) or (a.name, a.name)
         number, name = _number(a), a.name
         yield f"ANTUNE_WIDEN({number}, {low}, {high}, plain_{name}, least_{name}, most_{name}, {a.elements});"
-        sums = f"gained_{name}, lost_{name}, {GROUPS}_{name}"
-        yield f"ANTUNE_GROUPED({number}, {name}, plain_{name}, {sums}, {a.elements});"
+        more, sums = _WRAPS.get(a.type, "ANTUNE_MORE"), f"gained_{name}, lost_{name}, {GROUPS}_{name}"
+        yield f"ANTUNE_GROUPED({more}, {number}, {name}, plain_{name}, {sums}, {a.elements});"
+        if a.type in _WRAPS:
+            yield from (f"ANTUNE_AROUND({more}, {end}, plain_{name}, {AROUND}_{name}, {a.elements});"
+                        for end in (low, high))
         if a.type in REAL:
             yield f"ANTUNE_APART({error_type(a)}, {number}, {name}, {_ERRORS}{name}, {APART}_{name}, {a.elements});"
 

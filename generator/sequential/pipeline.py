@@ -45,7 +45,7 @@ from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import Bounds, rounding_tolerance
 from generator.scratch import scratch_folder
 from generator.sequential.error_bounds import LOOP
-from generator.sequential.jumps import APART, BALANCED, ENDS, FEW, GROUPS, SAMPLED, Jumps, error_type
+from generator.sequential.jumps import APART, AROUND, BALANCED, ENDS, FEW, GROUPS, SAMPLED, Jumps, error_type
 from generator.sequential.jumps import HEAD as JUMPS_HEAD
 
 Statements: TypeAlias = Callable[[Instance], Iterator[str]]
@@ -327,9 +327,9 @@ def bounds_of(folder: Path, array: Array, result: NDArray[Any]) -> Bounds:
     ends = tuple(end for kind in ENDS if (end := found(kind, array.type)) is not None)
     if array.type in REAL and all(np.array_equal(end, result) for end in ends):
         ends = ()
-    return Bounds(ends, found(BALANCED, error_type(array)),
-                  found(GROUPS, "unsigned char"), found(APART, error_type(array)), (folder / FEW).exists(),
-                  (folder / SAMPLED).exists())
+    kind = error_type(array)
+    return Bounds(ends, found(BALANCED, kind), found(GROUPS, "unsigned char"), found(APART, kind), found(AROUND, kind),
+                  (folder / FEW).exists(), (folder / SAMPLED).exists())
 
 
 def _unknown(folder: Path, program: Program, times_ms: Sequence[float], failure: RunFailed | None) -> tuple[str, ...]:

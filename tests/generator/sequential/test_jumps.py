@@ -18,7 +18,7 @@ from generator.rounding import relative_tolerance
 from generator.sequential import pipeline as sequential
 from generator.sequential.pipeline import run_sequential
 from runners.check import compare
-from tests.support.undecided import MACHINES, contracted, elsewhere, image_of, read
+from tests.support.undecided import MACHINES, contracted, elsewhere, image_of, read, sign_of, undecided_signs
 
 x, y = hl.Var("x"), hl.Var("y")
 
@@ -232,3 +232,17 @@ def test_errors_of_doubles_beyond_floats() -> None:
         func[x] = hl.u8(hl.select(stage[x] * 3.0 > image[x, 0] * image[x, 1], 1, 0))
         _, ran = read(func, [data.shape[1]], image=data * factor)
         assert (ran.rounding["side"] >= 1).all()
+
+
+@pytest.mark.parametrize(("kind", "limit"), [(hl.UInt(32), 2**32), (hl.UInt(64), 2**64)])
+def test_an_undecided_unsigned_result_that_wraps(kind: hl.Type, limit: int) -> None:
+    """0 - 1 is the greatest number, and as near to 0 as 1 is; nothing else is permitted."""
+    data, _ = undecided_signs(1, 0)
+    image, func = image_of(hl.Float(32), data), hl.Func("less")
+    func[x] = hl.select(sign_of(image, x), hl.cast(kind, 0), hl.cast(kind, 1)) - hl.cast(kind, 1)
+    program, ran = read(func, [data.shape[1]], image=data)
+    result = ran.outputs["less"]
+    assert (result == limit - 1).all()
+    for number, permitted in ((0, True), (limit - 1, True), (5, False), (limit // 2, False), (limit - 2**20, False)):
+        got = {"less": np.full_like(result, number)}
+        assert (compare(program, ran.outputs, got, None, ran.rounding) is None) is permitted, number
