@@ -68,7 +68,8 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
     called = f"{name} ({', '.join(kernel.statements)})"
     if kernel.local_bytes > target.local_bytes:
         raise IllegalPlan(f"the shared copies of {called} need {kernel.local_bytes} bytes of local "
-                          f"memory; {target.name} has {target.local_bytes}")
+                          f"memory; {target.name} has {target.local_bytes}: use smaller tiles, or fewer arrays in "
+                          "blocks or shared copies")
     if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
         raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
     waits = any(node == Barrier("sub-group") or isinstance(node, Receive) for node in walk(kernel.body))
