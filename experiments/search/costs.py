@@ -72,7 +72,7 @@ def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKern
     stored, timed = cut.stored, cut.stored.timed
     group = Refused(stored.refusal) if stored.refusal else Group(
         timed.flow if timed else flow, stored.output, stored.members, frozenset(stored.inlined),
-        timed.boxes if timed else ())  # fmt: skip
+        timed.boxes if timed else (), stored.hosted)  # fmt: skip
     return PlannedKernel(
         stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers, cut.sums,
         timed.launches if timed else None)  # fmt: skip

@@ -28,10 +28,13 @@ from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.deep import is_deep
 from graph.reaching import NotOnOffer, Reachable, walk_to
+from graph.stage_costs import FILLING
 from graph.walk import Walk
 from metrics.costs.calibration import polymage_of, sioutas_of
 from metrics.costs.constants import Calibration
@@ -105,11 +108,20 @@ def _walk(space: Reachable, plan: Plan) -> Walk | None:
 
 def _sioutas(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
     device = cost_device(target)
-    return greedy_plans(dataflow(program), device, sioutas_of(calibration, device), count)
+    model = sioutas_of(calibration, device)
+    return greedy_plans(dataflow(program), device, model, count, launches=_launches(program, target))
 
 
 def _polymage(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
-    return dynamic_plans(dataflow(program), cost_device(target), polymage_of(calibration), count)
+    flow, device = dataflow(program), cost_device(target)
+    return dynamic_plans(flow, device, polymage_of(calibration), count, launches=_launches(program, target))
+
+
+def _launches(program: Program, target: Target) -> bool:
+    """Return whether plans for `target` run the outermost of more than three dimensions around launches, as start plans
+    for GPUs do: otherwise rows are loops inside a thread.
+    """
+    return not target.shares_host_cores and is_deep(computed_arrays(program), FILLING // 2)
 
 
 Maker: TypeAlias = Callable[[Program, Target, int, Calibration | None], Made]
@@ -123,7 +135,7 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
-    schedule = Stages(tuple(sorted(places.items())))
+    schedule = Stages(tuple(sorted(places.items())), launches=_launches(program, target))
     try:
         base = start_plans(program, target, schedule)[0]
         stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}

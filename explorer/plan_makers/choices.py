@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generator.nest import Level
 from metrics.costs.base import Cost
-from metrics.costs.groups import Group
+from metrics.costs.groups import AXES, Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,11 @@ class Made:
 
     groupings: tuple[Grouping, ...]
     left: tuple[Left, ...]
+
+
+def hosted(group: Group, launches: bool) -> Group:
+    """Return the kernel; if `launches`, with host loops over the dimensions beyond three, outermost first."""
+    return replace(group, hosted=max(0, len(group.extents) - AXES) if launches else 0)
 
 
 APART = 0.005

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from explorer.plan_makers.choices import Choice, Grouping, Left, Made, spaced
+from explorer.plan_makers.choices import Choice, Grouping, Left, Made, hosted, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
@@ -30,8 +30,13 @@ FIRST_LIMIT = 8
 """The limit of stages in a group in the first round, for programs with more than EXACT."""
 
 
-def dynamic_plans(flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True) -> Made:
-    """Return the `count` best groupings of the stages of `flow` on `device`."""
+def dynamic_plans(
+    flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True, launches: bool = False
+) -> Made:
+    """Return the `count` best groupings of the stages of `flow` on `device`.
+
+    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
+    """
     inlined = trivial(flow) if inline else frozenset[str]()
     judged = [node.array for node in flow.nodes if node.array not in inlined and not node.refusal]
     left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
@@ -41,7 +46,7 @@ def dynamic_plans(flow: Dataflow, device: CostDevice, model: PolyMage, count: in
         sum(1 << place[reader] if reader in place else outside for reader in {*readers_of(flow, array, inlined)})
         for array in judged
     ]
-    prices = _Prices(flow, inlined, judged, read_by, device, model)
+    prices = _Prices(flow, inlined, judged, read_by, device, model, launches)
     limit = EXACT if len(judged) <= EXACT else FIRST_LIMIT
     graph = [readers & ~outside for readers in read_by]
     found = fuse(graph, prices.best, 1, limit)
@@ -64,6 +69,7 @@ class _Prices:
     read_by: Sequence[int]
     device: CostDevice
     model: PolyMage
+    launches: bool
     _known: dict[int, list[Choice]] = field(default_factory=dict)
 
     def best(self, mask: int) -> list[tuple[float, Choice]]:
@@ -86,7 +92,8 @@ class _Prices:
         *others, output = [k for k in range(len(self.judged)) if mask >> k & 1]
         if not all(self._may_share(k, mask) for k in others):
             return None
-        return Group(self.flow, self.judged[output], tuple(self.judged[k] for k in others), self.inlined)
+        members = tuple(self.judged[k] for k in others)
+        return hosted(Group(self.flow, self.judged[output], members, self.inlined), self.launches)
 
     def _may_share(self, k: int, mask: int) -> bool:
         node = self.flow.node(self.judged[k])
@@ -94,9 +101,9 @@ class _Prices:
 
     def _cheapest(self, group: Group) -> list[Choice]:
         """Return tiles of blocks, and, if they differ, those of warps, with all fractions in registers."""
-        found = self._priced(group, candidates(group.extents, self.device), self.model)
+        found = self._priced(group, candidates(group.extents, self.device, group.hosted), self.model)
         if self.device.shuffles and self.model.level == "block" and can_split(group):
-            warps = split_candidates(group.extents, self.device)
+            warps = split_candidates(group.extents, self.device, group.hosted)
             found += self._priced(group, warps, replace(self.model, level="sub-group"))
         return sorted(found, key=lambda choice: choice.cost.number)[:TRIED]
 

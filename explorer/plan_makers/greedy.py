@@ -20,14 +20,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from explorer.plan_makers.choices import Choice, Grouping, Left, Made, combinations, spaced
+from explorer.plan_makers.choices import Choice, Grouping, Left, Made, combinations, hosted, spaced
 from explorer.plan_makers.nesting import between, nested
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group
 from metrics.costs.sioutas import Sioutas, cost_of
-from metrics.costs.tile_sizes import cut, tiles
+from metrics.costs.tile_sizes import cut, shared_out, tiles
 
 TRIED = 64
 """The number of tiles of a kernel for the next best plans."""
@@ -35,9 +35,15 @@ Groups = Mapping[str, tuple[str, ...]]
 """The members of each kernel, by its output."""
 
 
-def greedy_plans(flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1) -> Made:
-    """Return the schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings."""
-    scheduler = _Scheduler(flow, device, model or Sioutas())
+def greedy_plans(
+    flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1, launches: bool = False
+) -> Made:
+    """Return the schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings.
+    With nested stages it may be the last one.
+
+    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
+    """
+    scheduler = _Scheduler(flow, device, model or Sioutas(), launches)
     left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
     inlined = scheduler.inlined()
     stages = list(scheduler.fused(inlined))
@@ -45,8 +51,14 @@ def greedy_plans(flow: Dataflow, device: CostDevice, model: Sioutas | None = Non
     found = [*scheduler.tiled(final, inlined, count), *scheduler.nested(final, inlined)]
     for groups in reversed(stages[:-1]) if count > len(found) else ():
         found += scheduler.tiled(groups, inlined, 1)
+    return Made(kept(found, max(count, 1)), left)
+
+
+def kept(found: Iterable[Grouping], count: int) -> tuple[Grouping, ...]:
+    """Return the `count` cheapest groupings; of several, the last one is that with nested stages if it costs more."""
     best = sorted(dict.fromkeys(found), key=lambda one: one.cost)
-    return Made(tuple(best[: max(count, 1)]), left)
+    others = [one for one in best[count - 1 :] if one.note]
+    return tuple(best[: count - 1] + others[:1] if count > 1 and others else best[:count])
 
 
 @dataclass(slots=True)
@@ -56,6 +68,7 @@ class _Scheduler:
     flow: Dataflow
     device: CostDevice
     model: Sioutas
+    launches: bool
     _known: dict[tuple[Group, bool], list[Choice]] = field(default_factory=dict)
 
     def inlined(self) -> frozenset[str]:
@@ -120,8 +133,8 @@ class _Scheduler:
 
     def _won(self, array: str, output: str, groups: Groups, inlined: frozenset[str]) -> float:
         """Return the cost saved by computing `array` in the blocks of the kernel that stores `output`."""
-        both = self._best(Group(self.flow, output, self._merged(array, output, groups), inlined), False, 1)
-        apart = [self._best(Group(self.flow, one, groups[one], inlined), False, 1) for one in (array, output)]
+        both = self._best(self._group(output, self._merged(array, output, groups), inlined), False, 1)
+        apart = [self._best(self._group(one, groups[one], inlined), False, 1) for one in (array, output)]
         if not both or not all(apart):
             return 0.0
         return sum(best[0].cost.number for best in apart) - both[0].cost.number
@@ -129,7 +142,7 @@ class _Scheduler:
     def tiled(self, groups: Groups, inlined: frozenset[str], count: int) -> list[Grouping]:
         """Return the `count` best ways to tile the kernels (step 4)."""
         many = TRIED if count > 1 else 1
-        options = [self._best(Group(self.flow, output, members, inlined), True, many)
+        options = [self._best(self._group(output, members, inlined), True, many)
                    for output, members in groups.items()]  # fmt: skip
         best = sum(one[0].cost.number for one in options if one)
         options = [spaced(one, best) for one in options]
@@ -140,7 +153,7 @@ class _Scheduler:
         """
         options, moved = [], []
         for output, members in groups.items():
-            best = self._best(Group(self.flow, output, members, inlined), True, 1)
+            best = self._best(self._group(output, members, inlined), True, 1)
             group = nested(best[0], self.model) if best else None
             if group is not None and fits(self.flow, group.inlined):
                 moved += [name for name in members if name not in group.members]
@@ -153,6 +166,9 @@ class _Scheduler:
         said = f"; {', '.join(stay)} in blocks, as no plan has them in an outer loop of threads" if stay else ""
         return [Grouping(kernels, f"{', '.join(moved)} in the threads that read {_them(moved)}{said}")]
 
+    def _group(self, output: str, members: tuple[str, ...], inlined: frozenset[str]) -> Group:
+        return hosted(Group(self.flow, output, members, inlined), self.launches)
+
     def _best(self, group: Group, final: bool, count: int) -> list[Choice]:
         """Return the kernel with its best tiles; empty if it is impossible."""
         known = self._known.get((group, final))
@@ -161,9 +177,10 @@ class _Scheduler:
         return known[:count]
 
     def _searched(self, group: Group, final: bool, count: int) -> list[Choice]:
-        sizes = tiles(group.extents, self.device)
-        shared_out = cut(group.extents) if not self.device.host else ()
-        threads = np.prod([sizes[d] for d in shared_out], axis=0) if shared_out else np.ones(sizes.shape[1])
+        sizes = tiles(group.extents, self.device, group.hosted)
+        along = shared_out(len(group.extents), self.device, group.hosted)
+        apart = () if self.device.host else cut(group.extents, along)
+        threads = np.prod([sizes[d] for d in apart], axis=0) if apart else np.ones(sizes.shape[1])
         found = replace(self.model, final=final).evaluate(group, sizes, self.device, threads)
         fine = found.possible
         if not fine.any() and not group.members:
@@ -173,7 +190,7 @@ class _Scheduler:
             Choice(
                 group,
                 tuple(map(int, sizes[:, k])),
-                tuple(int(sizes[d, k]) if d in shared_out else 1 for d in range(len(sizes))),
+                tuple(int(sizes[d, k]) if d in apart else 1 for d in range(len(sizes))),
                 cost_of(found, k),
             )
             for k in map(int, order)

@@ -83,9 +83,16 @@ class PlannedKernel:
                 assert_never(self.level)
 
     @property
+    def launched_tile(self) -> tuple[int, ...]:
+        """The points that a block of one launch computes: of dimensions that host loops run, one at a time."""
+        hosted = 0 if isinstance(self.group, Refused) else self.group.hosted
+        return (1,) * hosted + self.tile[hosted:]
+
+    @property
     def shared_tile(self) -> tuple[int, ...]:
-        """The points that a team computes."""
-        return tuple(min(t, -(-t // b) * n) for t, b, n in zip(self.tile, self.block, self.team, strict=True))
+        """The points that a team computes in a launch."""
+        sizes = zip(self.launched_tile, self.block, self.team, strict=True)
+        return tuple(min(t, -(-t // b) * n) for t, b, n in sizes)
 
     @property
     def kept(self) -> tuple[int, ...]:

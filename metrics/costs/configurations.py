@@ -12,6 +12,7 @@ from generator.decisions.fractions import TENTHS, in_registers, sub_group
 from generator.target import LANES
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Numbers
+from metrics.costs.tile_sizes import shared_out
 
 _TILE_POINTS = 16384
 """The most points of a block's tile on GPUs; on CPUs four times that."""
@@ -34,17 +35,21 @@ class Configurations:
 
 
 @lru_cache(maxsize=64)
-def candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
-    """Return the configurations to compare.
+def candidates(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) -> Configurations:
+    """Return the configurations to compare; one point along the `hosted` dimensions, which host loops run.
 
     Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, at least 16 threads
     along x, up to 512 in all, in whole warps if the extents allow it. Of dimensions beyond the innermost two, a thread
-    computes up to 4 points, or all up to 16 of short ones. On CPUs: one thread, rows of up to 2048 points.
+    computes up to 4 points, or all up to 16 of short ones. On CPUs: one thread, rows of up to 2048 points. If blocks
+    of a GPU do not share out x, a thread computes whole rows, and the next dimension has the most threads.
     """
     found: list[tuple[tuple[int, int], ...]] = [()]
-    for d in range(len(extents)):
-        place = len(extents) - 1 - d
-        found = [(*one, pair) for one in found for pair in _pairs(extents[d], place, device)]
+    parallel = shared_out(len(extents), device, hosted)
+    for d, extent in enumerate(extents):
+        pairs = [(1, 1)] if d < hosted else [(extent, 1)]
+        if d in parallel:
+            pairs = _pairs(extent, parallel[-1] - d, device)
+        found = [(*one, pair) for one in found for pair in pairs]
     most = 4 * _TILE_POINTS if device.host else _TILE_POINTS
     threads = min(512, device.block_threads)
     small = [one for one in found if prod(p * b for p, b in one) <= most and _threads(one) <= threads]
@@ -55,12 +60,12 @@ def candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
 
 
 @lru_cache(maxsize=64)
-def split_candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
+def split_candidates(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) -> Configurations:
     """Return those of `candidates` whose blocks are whole warps, each with the fractions in registers that differ.
 
     Without fractions if the threads of a warp are not neighbours in x, and not known to be in rows either.
     """
-    given, kept, tenths = candidates(extents, device), list[int](), list[int]()
+    given, kept, tenths = candidates(extents, device, hosted), list[int](), list[int]()
     for k in range(given.block.shape[1]):
         block = tuple(map(int, given.block[:, k]))
         lanes = sub_group(block)

@@ -21,13 +21,24 @@ from generator.facts import Operations
 
 Numbers: TypeAlias = NDArray[np.float64]
 """One per tile size; with several dimensions, the first axis is the dimension."""
+AXES = 3
+"""The dimensions of a launch."""
+
+
+def parallel_dimensions(count: int, hosted: int = 0) -> range:
+    """Return which of `count` dimensions blocks and threads share out.
+
+    Those before them (`hosted`) are host loops around launches, those after them loops inside a thread.
+    """
+    return range(hosted, min(hosted + AXES, count))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """A kernel: it stores `output`, its blocks compute `members` (each after its reads), its threads `inlined`.
 
-    `boxes`: members of which each overwrites the previous one; all others have separate places.
+    `boxes`: members of which each overwrites the previous one; all others have separate places. `hosted`: how many of
+    the output's dimensions, outermost first, host loops run around launches.
     """
 
     flow: Dataflow
@@ -35,6 +46,18 @@ class Group:
     members: tuple[str, ...] = ()
     inlined: frozenset[str] = frozenset()
     boxes: tuple[tuple[str, ...], ...] = ()
+    hosted: int = 0
+
+    @property
+    def launches(self) -> int:
+        """The number of launches."""
+        return prod(self.extents[: self.hosted])
+
+    @property
+    def lanes_along_x(self) -> bool:
+        """Whether threads share out rows; rows of arrays with four dimensions may be loops inside a thread."""
+        count = len(self.extents)
+        return count - 1 in parallel_dimensions(count, self.hosted)
 
     @property
     def places(self) -> tuple[tuple[str, ...], ...]:
@@ -205,6 +228,14 @@ class TileWork:
         for d, (follows, scale) in enumerate(zip(self.along[array], self.scale[array], strict=True)):
             total *= self.extents[array][d] if follows < 0 else tiles[follows] * scale
         return total
+
+
+def computed_again(group: Group, work: TileWork, tiles: Numbers) -> Numbers:
+    """Return the elements of members that a tile computes beyond its own, per point of its output."""
+    nodes = ((member, group.flow.node(member)) for member in group.members)
+    computed = (member for member, node in nodes if node is not None and node.statements)
+    again = sum((work.points[m] - work.needed(m, tiles) for m in computed), np.zeros_like(work.points[group.output]))
+    return np.maximum(again, 0.0) / work.points[group.output]
 
 
 def column(numbers: Sequence[float]) -> Numbers:

@@ -37,7 +37,7 @@ from generator.target import LANES
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.configurations import Configurations
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
+from metrics.costs.groups import Group, Numbers, TileWork, column, computed_again, flat, kept_bytes, tile_work
 from metrics.costs.split import split_room, wrongs_of
 
 TERMS = (
@@ -118,7 +118,7 @@ class PolyMage:
             given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
         else:
             block = column(kernel.block)
-            given = Configurations(np.maximum(column(kernel.tile) / block, 1.0), block)
+            given = Configurations(np.maximum(column(kernel.launched_tile) / block, 1.0), block)
             if kernel.in_registers:
                 given = replace(given, tenths=np.array([float(kernel.in_registers)]))
         model = replace(self, level=kernel.level)
@@ -145,26 +145,24 @@ class PolyMage:
         whole tiles).
         """
         team = self._team(given.block)
-        threads, members = given.block.prod(axis=0), group.members
+        threads = given.block.prod(axis=0)
         extents = np.array(group.extents, dtype=float)[:, None]
         tile = np.minimum(given.points * team, extents)
-        work, volume, nothing = tile_work(group, tile, device.row_start), tile.prod(axis=0), np.zeros_like(threads)
+        work = tile_work(group, tile, device.row_start)
         teams = np.ceil(given.block / team).prod(axis=0)
         shared = teams * kept_bytes(group, kept or work)
-        computed = (m for m in members if (node := group.flow.node(m)) is not None and node.statements)
-        again = sum((work.points[m] - work.needed(m, tile) for m in computed), nothing)
-        registers, more = np.full_like(volume, float(_registers(group))), tuple[Wrong, ...]()
+        registers, more = np.full_like(threads, float(_registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
             split = split_room(group, work, team, given.points[-1], given.tenths)
             shared, registers = teams * split.bytes, registers + split.words
             more = () if self.published else wrongs_of(group, split.words, given.tenths, team)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
-        overlap, wave = np.maximum(again, 0.0) / volume, np.ceil(extents / given.tile).prod(axis=0) / device.units
+        overlap, blocks = computed_again(group, work, tile), np.ceil(extents / given.tile).prod(axis=0) / group.launches
         moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)
         held = registers * device.unit_warps * device.warp * occupancy / device.registers
         terms = (moved / (1.0 if self.published else given.points.prod(axis=0)), 1.0 - occupancy, ratio,
                  1.0 - np.minimum(shared * resident / device.unit_shared, 1.0), 1.0 - np.minimum(held, 1.0), overlap,
-                 np.mod(np.ceil(wave), np.maximum(resident, 1.0)))  # fmt: skip
+                 np.mod(np.ceil(blocks / device.units), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
         wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy), *more)
@@ -200,17 +198,17 @@ class PolyMage:
 
     def _transactions(self, group: Group, work: TileWork, tile: Numbers, device: CostDevice, lanes: int) -> Numbers:
         """Return transactions of a team for its tile: loads of a warp from the same segments are one."""
-        total = np.zeros(tile.shape[1])
+        total, along_x = np.zeros(tile.shape[1]), lanes if group.lanes_along_x or device.host else 1
         for stage in group.stages:
             iterations = work.effort[stage] / lanes
-            across = np.minimum(work.extents[stage][-1] if len(work.extents[stage]) else np.ones_like(total), lanes)
+            across = np.minimum(work.extents[stage][-1] if len(work.extents[stage]) else np.ones_like(total), along_x)
             for read in flat(group.flow, stage, group.inlined).reads:
                 if read.array not in group.members:
                     element = group.flow.array(read.array).element
                     total += iterations * _segments(read, across, lanes, element, device.transaction)
         if self.published:
             return total
-        across = np.minimum(tile[-1] if len(tile) else np.ones_like(total), lanes)
+        across = np.minimum(tile[-1] if len(tile) else np.ones_like(total), along_x)
         rows = work.points[group.output] / across
         return total + rows * np.ceil(across * group.flow.array(group.output).element / device.transaction)
 

@@ -13,6 +13,9 @@ threads, too; before, traffic has a higher weight, which favours fusion. A kerne
 bytes of shared memory, with an occupancy below 0.1 (0.2 with fewer than three stages), with fewer blocks than the
 device has compute units, or, in the final phase, with blocks that are not whole warps.
 
+Rows of arrays with four dimensions may be loops inside a thread (an extension): on a GPU, nothing is coalesced then if
+they are longer than 64 bytes.
+
 The paper's block has as many threads as the largest region of a stage, in every dimension. Blocks of antune's kernels
 compute the needed part of a stage in rounds, so a block may be as large as its tile: `evaluate` takes its threads, if
 they are known.
@@ -32,7 +35,17 @@ from numpy.typing import NDArray
 
 from metrics.costs.base import STEPS_UNKNOWN, Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
+from metrics.costs.groups import (
+    Group,
+    Numbers,
+    TileWork,
+    column,
+    computed_again,
+    flat,
+    kept_bytes,
+    parallel_dimensions,
+    tile_work,
+)
 from metrics.costs.tile_sizes import cut
 from metrics.nvidia import KIB
 
@@ -71,6 +84,7 @@ class Evaluated:
     threads: Numbers
     shared: Numbers
     tiles: Numbers
+    overlap: Numbers
     wrongs: tuple[Wrong, ...]
     work: TileWork
 
@@ -121,7 +135,8 @@ class Sioutas:
         threads, launched = _threads(group, work, tiles)
         if block is not None:
             threads, launched = {stage: np.minimum(teams * kept.points[stage], block) for stage in group.stages}, block
-        of = {stage: self.occupied(threads[stage], shared, count / teams, device) for stage in group.stages}
+        blocks = count / (teams * group.launches)
+        of = {stage: self.occupied(threads[stage], shared, blocks, device) for stage in group.stages}
         arithmetic = sum((_arithmetic(group, stage, work, of[stage]) for stage in of), np.zeros_like(count))
         occupancy, active, units = (np.min([one[k] for one in of.values()], axis=0) for k in range(3))
         memory = self._memory(group, work, tiles, device)
@@ -137,6 +152,7 @@ class Sioutas:
             launched,
             shared,
             count,
+            computed_again(group, work, tiles),
             self._impossible(group, launched, shared, occupancy, units, device),
             work,
         )
@@ -165,6 +181,8 @@ class Sioutas:
             region = work.points[array] * element
             moved = region if loaded is None else loaded
             run = np.minimum(inner, constants.coalesced_bytes / element)
+            if not group.lanes_along_x and not device.host:
+                run = np.where(inner * element > constants.coalesced_bytes, 1.0, run)
             if array != group.output:
                 run = np.minimum(run, float(([*group.flow.array(array).extents] or [1])[-1]))
             first, again = _ramp(_whole(group, array), constants), _ramp(region, constants)
@@ -218,6 +236,7 @@ def cost_of(found: Evaluated, k: int) -> Cost:
         Term("active units", float(found.active_units[k])),
         Term("threads", float(found.threads[k]), "per block"),
         Term("shared memory", float(found.shared[k]), "bytes"),
+        Term("computed again", 100.0 * float(found.overlap[k]), "%"),
         Term("tiles", float(found.tiles[k])),
     )
     return Cost(float(found.cost[k]), terms)
@@ -231,7 +250,7 @@ def _arithmetic(group: Group, stage: str, work: TileWork, occupied: tuple[Number
 
 def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Numbers], Numbers]:
     """Return the threads of each stage, and the launched ones: the largest region in every dimension that is cut."""
-    shared_out = cut(group.extents)
+    shared_out = cut(group.extents, parallel_dimensions(len(group.extents), group.hosted))
     ones = np.ones(tiles.shape[1])
     block = dict.fromkeys(shared_out, ones)
     threads = {}

@@ -28,7 +28,7 @@ class Split:
 
 def can_split(group: Group) -> bool:
     """Return whether lanes can hold its stages for each other with some block."""
-    return bool(group.members) and alone_along(group) is not None
+    return bool(group.members) and group.lanes_along_x and alone_along(group) is not None
 
 
 def alone_along(group: Group) -> frozenset[int] | None:

@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Numbers
+from metrics.costs.groups import Numbers, parallel_dimensions
 
 FEW = (64, 16, 8)
 LONG, MOST_CUT = 1024, 3
@@ -26,17 +26,28 @@ WIDEST = 2048
 """The maximum for tiles on CPUs."""
 
 
-def cut(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the dimensions to cut, at most three: those with enough iterations, and always the innermost one."""
+def shared_out(count: int, device: CostDevice, hosted: int = 0) -> range:
+    """Return which of `count` dimensions tiles may cut: on GPUs those of blocks and threads; on CPUs, where a thread
+    runs whole tiles, all of them.
+    """
+    return range(count) if device.host else parallel_dimensions(count, hosted)
+
+
+def cut(extents: tuple[int, ...], among: range | None = None) -> tuple[int, ...]:
+    """Return the dimensions to cut, at most three: those with enough iterations, and always the innermost one.
+
+    `among`: those that may be cut (None: all).
+    """
+    among = range(len(extents)) if among is None else among
     for least in FEW:
-        found = [d for d, extent in enumerate(extents) if extent >= least]
+        found = [d for d in among if extents[d] >= least]
         if found:
             break
     else:
-        found = [max(range(len(extents)), key=lambda d: extents[d])] if extents else []
+        found = [max(among, key=lambda d: extents[d])] if extents else []
     inner = len(extents) - 1
     largest = sorted(found, key=lambda d: (d != inner, -extents[d], -d))[:MOST_CUT]
-    return tuple(sorted({*largest, *([inner] if extents and extents[inner] >= FEW[-1] else [])}))[-MOST_CUT:]
+    return tuple(sorted({*largest, *([inner] if inner in among and extents[inner] >= FEW[-1] else [])}))[-MOST_CUT:]
 
 
 def bounds(extent: int, cut_dimensions: int) -> tuple[int, int]:
@@ -51,11 +62,11 @@ def bounds(extent: int, cut_dimensions: int) -> tuple[int, int]:
     return least, extent // 2
 
 
-def tiles(extents: tuple[int, ...], device: CostDevice) -> Numbers:
-    """Return all tiles to try: `[d, k]` is the extent of the k-th one along dimension d."""
-    chosen = cut(extents)
+def tiles(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) -> Numbers:
+    """Return all tiles to try: `[d, k]` is the extent of the k-th one along dimension d; 1 along the `hosted` ones."""
+    chosen = cut(extents, shared_out(len(extents), device, hosted))
     sizes = [
-        _sizes(extent, d == len(extents) - 1, len(chosen), device) if d in chosen else [extent]
+        _sizes(extent, d == len(extents) - 1, len(chosen), device) if d in chosen else [1 if d < hosted else extent]
         for d, extent in enumerate(extents)
     ]
     found = list(product(*sizes))

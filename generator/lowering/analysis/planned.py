@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from generator.dataflow import Dataflow
 from generator.decisions.walk import walked
@@ -23,8 +24,9 @@ from generator.schedules.time_tiles import TimeTiles
 class Stored:
     """A kernel of a schedule: it stores `output`, computes `members` in its blocks and `inlined` in its threads.
 
-    `axes`: the dimension of `output` of each of its parallel dimensions (before a plan orders them). `timed`: its
-    launch, if it runs several time steps. `refusal`: why it is not such a kernel; then only `statements` is meaningful.
+    `axes`: the dimension of `output` of each of its parallel dimensions (before a plan orders them). `hosted`: how many
+    dimensions of `output`, outermost first, host loops run around its launches. `timed`: its launch, if it runs several
+    time steps. `refusal`: why it is not such a kernel; then only `statements` is meaningful.
     """
 
     statements: tuple[str, ...]
@@ -34,6 +36,7 @@ class Stored:
     axes: tuple[int, ...] = ()
     refusal: str = ""
     timed: TimeFlow | None = None
+    hosted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
         return Stored(kernel.statements, refusal=node.refusal)
     if not set(node.statements) <= set(names):
         return Stored(kernel.statements, refusal=f"several kernels compute `{node.array}`")
-    axes = _axes(kernel, node.array)
+    axes = _axes(kernel, node.array, [dimension.member for dimension in kernel.part.parallel])
     if isinstance(axes, str):
         return Stored(kernel.statements, refusal=axes)
     computed = reached(program, names)
@@ -94,16 +97,23 @@ def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
         tuple(a for a, where in places.items() if where == "block"),
         tuple(a for a, where in places.items() if where == "inline"),
         axes,
+        hosted=_hosted(kernel, node.array),
     )
 
 
-def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
-    """Return the dimension of the output along each parallel dimension; or why there is none."""
+def _hosted(kernel: SectionKernel, output: str) -> int:
+    """Return how many dimensions of the output host loops run; 0 if they are not the outermost ones, in order."""
+    around = _axes(kernel, output, kernel.part.prefix)
+    return len(around) if around == tuple(range(len(around))) else 0
+
+
+def _axes(kernel: SectionKernel, output: str, members: Iterable[Any]) -> tuple[int, ...] | str:
+    """Return the dimension of the output along each of a kernel's loops; or why there is none."""
     program, part = kernel.section.program, kernel.part
     index = {name: program.statement(name).body.target.index for name in part.statements}
     found: list[int] = []
-    for dimension in part.parallel:
-        iterator = iterator_of(dimension.member, program)
+    for member in members:
+        iterator = iterator_of(member, program)
         along = {
             d
             for name, subscripts in index.items()

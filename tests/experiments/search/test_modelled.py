@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.search import modelled
-from experiments.search.costs import find_model, predicted
+from experiments.search.costs import find_model, planned, predicted
 from experiments.search.foretold import ForetoldSpace, Judge
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
 from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
@@ -29,7 +29,8 @@ from graph.foretelling import foresight_of, foretelling_of
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_graph import stage_graph_of
 from metrics.costs.base import Cost, Judgement, PlannedKernel
-from metrics.costs.device import CostDevice
+from metrics.costs.device import CostDevice, cost_device
+from metrics.costs.groups import Group
 from metrics.costs.sioutas import Sioutas
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -88,6 +89,26 @@ def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: 
     walks = list(walks_of_models([found], space))
     assert walks and walks[0].plan == found.plans[0]
     assert any(places_of(plan).values() for plan in found.plans) and found.reasons
+
+
+@pytest.mark.parametrize(("name", "maker"), [("bilateral_grid", "sioutas"), ("conv_layer", "polymage-dp")])
+def test_plans_for_gpus_cost_what_their_makers_say(name: str, maker: str) -> None:
+    """Arrays of four dimensions have launches of three, in which neighbouring threads are neighbours along rows."""
+    program, device = pipeline_program(name, "medium"), cost_device(CUDA)
+    [said, *_] = MAKERS[maker](program, CUDA, 1, None).groupings
+    plan = model_plans(program, CUDA, maker, 1).plans[0]
+    assert isinstance(plan.schedule, Stages) and plan.schedule.launches
+    costs = {kernel.group.output: kernel.cost.number for kernel in said.kernels}
+    shared = {kernel.statements: kernel.local_bytes for kernel in lower(program, plan, CUDA).kernels}
+    model, deep = find_model(maker.removesuffix("-dp"), CUDA), 0
+    for one in planned(program, plan):
+        if isinstance(one.group, Group):
+            judged = model.judge(one, device)
+            assert isinstance(judged, Cost) and judged.number == pytest.approx(costs[one.group.output])
+            terms = {term.name: term.value for term in judged.terms}
+            assert terms["shared memory"] == shared[one.statements] or one.sums
+            deep += one.group.hosted
+    assert deep, "some array has four dimensions"
 
 
 def test_plans_for_devices_with_shuffles_have_fractions_in_registers() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from antune import halide as hl
-from explorer.plan_makers.choices import Choice
-from explorer.plan_makers.greedy import greedy_plans
+from explorer.plan_makers.choices import Choice, Grouping
+from explorer.plan_makers.greedy import greedy_plans, kept
 from explorer.plan_makers.nesting import between, nested, severe
 from explorer.plan_makers.trivial import trivial
 from generator.dataflow import Dataflow
@@ -123,14 +123,29 @@ def test_a_place_in_an_outer_loop_of_threads_is_said_to_be_impossible() -> None:
     assert between(Group(flow(rows), "rows", ("columns",))) == ("columns",)
 
 
-def test_both_ways_to_schedule_come_out_where_they_differ() -> None:
-    """A wide stage, of which a point needs all channels: too large for the block to keep many tiles of."""
-    wide, total, out = hl.Func("wide"), hl.Func("total"), hl.Func("out")
-    wide[x, y, c] = hl.sin(IMAGE[x, y] * hl.f32(c)) * hl.exp(IMAGE[x, y + 1])
-    total[x, y] = sum((wide[x, y, k] * float(k) for k in range(24)), hl.Expr(0.0))
-    out[x, y] = total[x, y] + total[x, y + 1] + total[x, y + 2]
-    data = flow(out)
-    group = Group(data, "out", ("wide", "total"))
-    assert nested(kernel(group, shared=40000), Sioutas()) is not None
-    made = greedy_plans(data, RTX_2080_TI, count=40).groupings
-    assert made and {one.note for one in made} >= {""}
+def summed_per_point() -> Dataflow:
+    """Sums of five elements, each for one point of the output: a reduction, which the greedy steps do not inline."""
+    total, out, r = hl.Func("total"), hl.Func("out"), hl.RDom([(0, 5)], "r")
+    total[x, y] = 0.0
+    total[x, y] += IMAGE[x + r.x, y]
+    out[x, y] = hl.sqrt(total[x, y]) + IMAGE[x, y]
+    return flow(out)
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_the_schedule_comes_with_overlapped_tiles_and_with_nested_stages(count: int) -> None:
+    made = greedy_plans(summed_per_point(), RTX_2080_TI, count=count).groupings
+    [nested_one] = [one for one in made if one.note]
+    assert nested_one.note == "total in the threads that read it"
+    assert [one.group.inlined for one in nested_one.kernels] == [{"total"}]
+    overlapped = [one for one in made if not one.note]
+    assert overlapped and all(one.group.members == ("total",) for one in overlapped[0].kernels)
+
+
+def test_nested_stages_are_among_the_plans_although_all_others_cost_less() -> None:
+    group = Group(summed_per_point(), "out", ("total",))
+    cheap = [Grouping((Choice(group, (8, n), (8, n), Cost(float(n), ())),)) for n in (8, 16, 32)]
+    dear = Grouping((Choice(group, (8, 64), (8, 64), Cost(64.0, ())),), "nested")
+    assert kept([*cheap, dear], 3) == (*cheap[:2], dear)
+    assert kept([dear, *cheap], 4) == (*cheap, dear) and kept([*cheap, dear], 1) == (cheap[0],)
+    assert kept(cheap, 2) == tuple(cheap[:2])

@@ -7,6 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from antune import halide as hl
+from generator.frontend_py.problem import program_of
+from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.groups import Group, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import bounds, cut, tiles
@@ -50,6 +53,27 @@ def test_short_dimensions_are_not_cut_unless_all_are_short() -> None:
     assert cut((12, 24, 40)) == (1, 2) and cut((3, 4)) == (1,)
     assert cut((100, 200, 300, 400)) == (1, 2, 3)
     assert cut((5000, 9)) == (0, 1), "the innermost dimension is, for coalescing"
+
+
+def test_a_gpu_cuts_three_dimensions_at_most_and_one_point_of_those_that_host_loops_run() -> None:
+    shape = (7, 80, 96, 128)
+    rows_inside, launched = tiles(shape, RTX_2080_TI), tiles(shape, RTX_2080_TI, hosted=1)
+    assert {*rows_inside[3]} == {128}, "rows are loops inside a thread"
+    assert {*rows_inside[0]} == {7} and {*rows_inside[2]} == {8, 16, 32}
+    assert {*launched[0]} == {1} and {*launched[3]} == {8, 16, 32, 64}
+    assert len({*tiles(shape, CPU)[3]}) > 1
+
+
+@pytest.mark.parametrize(("hosted", "coalesced"), [(0, 1), (1, 16)])
+def test_nothing_is_coalesced_if_rows_are_loops_inside_a_thread(hosted: int, coalesced: int) -> None:
+    x, y, c, n = (hl.Var(name) for name in ("x", "y", "c", "n"))
+    image, out = hl.ImageParam(hl.Float(32), 4, "image"), hl.Func("out")
+    out[x, y, c, n] = image[x, y, c, n] + 1.0
+    group = Group(dataflow(program_of([out], (64, 64, 64, 2), "four")), "out", hosted=hosted)
+    found = Sioutas(final=False).evaluate(group, tile(1.0, 8.0, 8.0, 64.0), RTX_2080_TI)
+    region = 8 * 8 * 64 * 4
+    assert found.memory[0] == pytest.approx(128 * 2 * region * (200 + 1 + region * 200 / 65536) / coalesced)
+    assert group.launches == 1 + hosted
 
 
 def test_tiles_are_whole_where_they_are_not_cut() -> None:
