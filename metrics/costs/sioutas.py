@@ -142,20 +142,9 @@ class Sioutas:
         memory = self._memory(group, work, tiles, device)
         if self.final:
             memory = memory / np.maximum(occupancy * active, 1e-9)
-        return Evaluated(
-            count * (arithmetic + memory),
-            count * arithmetic,
-            count * memory,
-            occupancy,
-            active,
-            units,
-            launched,
-            shared,
-            count,
-            computed_again(group, work, tiles),
-            self._impossible(group, launched, shared, occupancy, units, device),
-            work,
-        )
+        impossible = self._impossible(group, launched, shared, occupancy, units, device)
+        return Evaluated(count * (arithmetic + memory), count * arithmetic, count * memory, occupancy, active, units,
+                         launched, shared, count, computed_again(group, work, tiles), impossible, work)  # fmt: skip
 
     def _constants(self, device: CostDevice) -> SioutasConstants:
         return self.constants or (HOST if device.host else GPU)
