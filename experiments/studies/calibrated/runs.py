@@ -13,7 +13,7 @@ from experiments.ceilings.stage_times import stage_times
 from experiments.run import tune
 from experiments.search.costs import planned
 from experiments.store import is_run, read_store
-from experiments.suites.image_pipelines import SizeName, pipeline
+from experiments.suites.image_pipelines import PIPELINES, SizeName, pipeline
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Result, RunInfo
 from explorer.registry import PLAN_MAKERS
@@ -67,8 +67,12 @@ def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
     """Return the directories of the runs; existing ones are not made again.
 
     Half of the plans are those of the models and their neighbours, the others are random, because the constants have to
-    separate good plans from bad ones.
+    separate good plans from bad ones. Raises InputError for an unknown pipeline or device, before anything is measured.
     """
+    names = [one.name for one in PIPELINES]
+    if unknown := [name for name in wanted.programs if name not in names]:
+        raise InputError(f"--programs: there is no pipeline {unknown[0]!r} in the suite; use {', '.join(names)}")
+    find_device(wanted.device)
     found = []
     for name in wanted.programs:
         one = pipeline(name)

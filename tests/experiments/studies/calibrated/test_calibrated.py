@@ -122,3 +122,14 @@ def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> N
         measured_plans(read_runs(runs[:2]), {})
     with pytest.raises(InputError, match="the runs are of 0 devices"):
         read_runs([])
+
+
+@pytest.mark.parametrize(("programs", "device", "message"), [
+    (("blur", "oracle"), "deterministic", "--programs: there is no pipeline 'oracle' in the suite; use blur"),
+    (("blur",), "nowhere", "no device is called 'nowhere'")])
+def test_unknown_pipelines_and_devices_are_refused_before_anything_is_measured(
+        programs: tuple[str, ...], device: str, message: str, tmp_path: Path) -> None:
+    told = list[str]()
+    with pytest.raises(InputError, match=message):
+        make_runs(Wanted(programs, device, 2, tmp_path), told.append)
+    assert not told and not list(tmp_path.iterdir())
