@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from generator.emit.row_starts import from_row_start
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 _PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "<": 10, "<=": 10, ">": 10,
@@ -33,7 +34,8 @@ class Printer:
     Arrays not in `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and `max`.
     `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures`: for arrays that are textures, the
     function that reads an element and its number of coordinates, one (linear) or two (the last index; the others,
-    linear). `symbols`, `reals`: the texts of arrays and real numbers that have other names in the text.
+    linear). `symbols`, `reals`: the texts of arrays and real numbers that have other names in the text. `row_starts`:
+    other arrays are addressed as `row_starts.py` says.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -43,6 +45,7 @@ class Printer:
     symbols: Mapping[str, str] = field(default_factory=dict)
     reals: Mapping[str, str] = field(default_factory=dict)
     stride_suffix: str = ""
+    row_starts: bool = False
 
     def text(self, expr: Expr, outer: int = 0) -> str:
         """Return the C text of `expr`, in parentheses if its precedence is less than `outer`."""
@@ -86,6 +89,8 @@ class Printer:
         if not index:
             return self.scalars.get(array, array)
         if array not in self.shapes:
+            if self.row_starts and len(index) == 1 and (split := from_row_start(index[0])) is not None:
+                return f"({array} + {self.text(split[0], 12)})[{self.text(split[1])}]"
             return array + "".join(f"[{self.text(i)}]" for i in index)
         extents = self.shapes[array]
         name = self.symbols.get(array, array)

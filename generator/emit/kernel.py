@@ -72,7 +72,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     names = _names(kernel, arguments, found)
     singly = frozenset() if in_rows else frozenset(kernel.streamed)
     needs = _needs(found, placements, words, alone, bool(singly))
-    printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target.long_strides)
+    printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target, alone)
     dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
     elements = {array.name: ELEMENT_BYTES[array.type] for array in kernel.shared}
     placed = frozenset(one.array for one in placements)
@@ -103,9 +103,9 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
 
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,
-             long_strides: bool) -> Printer:
-    """Return the printer of the kernel's expressions. `called`: renamed arrays and scalars. `long_strides`: as in
-    Target.
+             target: Target, alone: bool) -> Printer:
+    """Return the printer of the kernel's expressions. `called`: renamed arrays and scalars. `alone`: a block is one
+    thread.
     """
     def call(function: str, arguments: list[str]) -> str:
         one = words.function(function)
@@ -115,7 +115,8 @@ def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mappin
     scalars = {array.name: f"{called.get(array.name, array.name)}[0]" for array in kernel.arrays if not array.extents}
     scalars |= {array.name: called[array.name] for array in kernel.scalars if array.name in called}
     textures = {t.array: (fetch_name(t), len(t.shape)) for t in placements if isinstance(t, Texture)}
-    return Printer(shapes, scalars, call, textures, called, words.reals, "L" if long_strides else "")
+    return Printer(shapes, scalars, call, textures, called, words.reals,
+                   "L" if target.long_strides else "", alone and target.intel_cpu)
 
 
 def _comment(kernel: LoweredKernel) -> str:
