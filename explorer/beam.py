@@ -17,6 +17,7 @@ from explorer.beam_pass import COARSE, BeamOptions, Blessed, Pass
 from explorer.colony import Starts
 from explorer.hindsight import Hindsight
 from explorer.stepwise import Openings, ask_each
+from explorer.threads import one_thread
 from explorer.unseen import UnseenWalks
 from graph.guiding import Guide, Prefix, guide_of
 from graph.optimization_graph import OptimizationGraph
@@ -49,6 +50,7 @@ class Searched:
         return max(1, self.end.decisions if self.end is not None else self.deepest)
 
 
+@one_thread()
 def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator) -> Searched:
     """Run a beam search in passes: with `freezing`, a coarse one that fixes less important decisions, then the others.
     """
@@ -69,6 +71,7 @@ def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Gene
                     max((run.deepest for run in done), default=0))
 
 
+@one_thread()
 def greedy(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator, length: int) -> Prefix | None:
     """Run a greedy search with dropout. `length`: the approximate number of decisions of a walk. Raises DeadEnd."""
     alone = replace(options, beam=1, passes=1)

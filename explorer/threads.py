@@ -1,8 +1,8 @@
 """Linear algebra in one thread: the models' matrices are small.
 
 Threads of BLAS spin while they wait for work, which disturbs measurements, and starting them costs more than the
-computation: on two busy cores, a colony needed three times the processor time per `ask`. With several threads, results
-would also depend on the machine's number of cores.
+computation: on two busy cores, a colony needed three times the processor time per `ask`, a beam search by the learned
+cost model two and a half times. With several threads, results would also depend on the machine's number of cores.
 """
 
 from __future__ import annotations

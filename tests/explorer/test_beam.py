@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
@@ -50,6 +51,17 @@ class Sums:
         return self
 
 
+@dataclass
+class Threads(Sums):
+    """A guide that notes how many threads linear algebra has."""
+
+    seen: set[int] = field(default_factory=set)
+
+    def costs(self, prefixes: Sequence[Prefix]) -> list[float]:
+        self.seen |= {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        return super().costs(prefixes)
+
+
 BEST = (3, 0, 7, 5)
 SPACE = FlatSpace((8, 8, 8, 8))
 
@@ -62,6 +74,14 @@ def options_of(end: Prefix | None) -> list[Option]:
 def test_without_sampling_it_finds_what_is_best() -> None:
     found = search(SPACE, Sums(BEST), BeamOptions(sampling=False), np.random.default_rng(0))
     assert options_of(found.end) == list(BEST)
+
+
+def test_guides_compute_in_one_thread() -> None:
+    guide = Threads(BEST)
+    with threadpool_limits(2):
+        search(SPACE, guide, BeamOptions(passes=1), np.random.default_rng(0))
+        greedy(SPACE, guide, BeamOptions(), np.random.default_rng(0), 4)
+    assert guide.seen == {1}
 
 
 def test_sampling_judges_less_and_comes_close() -> None:

@@ -125,7 +125,8 @@ class Tables:
             alike.setdefault(way.level, []).append(k)
         for some in alike.values():
             made = layout(group, self.device, sizes([found[k] for k in some], axes, extents))
-            costs[some] = np.where(_possible(made), self.scorer.score(made), np.inf)
+            possible = _possible(made)
+            costs[some] = np.where(possible, self.scorer.score(made), np.inf) if possible.any() else np.inf
         return Table(axes, found, costs)
 
 
