@@ -19,7 +19,7 @@ from experiments.search.coming import Coming
 from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
-from experiments.search.parts import PARTS, Parts, check_models
+from experiments.search.parts import PARTS, Parts, check_guided, check_models
 from experiments.search.places import limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
 from experiments.search.reuse import check_runs, known_results
@@ -103,6 +103,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
     check_models(options)
+    check_guided(options)
     place = options.place if options.place == HERE else parts.check_place(options.place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))

@@ -57,6 +57,10 @@ EXPLORERS = tuple(_MAKERS)
 """The names of antune's own explorers, the default first."""
 PLAN_MAKERS = ("sioutas", "polymage-dp")
 """Explorers that first try the plans that a cost model of the program's stages chose; then they search locally."""
+FORETOLD = ("colony", "genetic", "portfolio")
+"""antune's own explorers that choose plans by the costs that a space predicts (graph.foretelling)."""
+FORESEEN = ("colony", "portfolio", "coding-ants-base", "coding-ants-metrics", "coding-ants", *ANT_SYSTEMS)
+"""antune's own explorers whose ants prefer options with low predicted costs."""
 SEARCHES = tuple(name for name in EXPLORERS if name not in PLAN_MAKERS)
 """Explorers that work on any space."""
 

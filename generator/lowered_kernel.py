@@ -39,7 +39,8 @@ class LoweredKernel:
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
     and `iterators` (of host loops) are those that it uses. `block` and `grid` are x first. `columns`: as in KernelPlan.
     `linear_grid`: all blocks are numbered along the device's x, because there are more along y or z than it allows.
-    `streamed`: arrays that it writes past the caches; it reads nothing of them.
+    `streamed`: arrays that it writes past the caches; it reads nothing of them. `thread_bytes`: the boxes that each
+    thread keeps for itself, in registers on GPUs.
     """
 
     statements: tuple[str, ...]
@@ -54,6 +55,7 @@ class LoweredKernel:
     columns: bool = False
     linear_grid: bool = False
     streamed: tuple[str, ...] = ()
+    thread_bytes: int = 0
 
     @property
     def local_bytes(self) -> int:

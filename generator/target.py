@@ -11,6 +11,8 @@ from generator.precision import LEAST_CAPABILITY, Products
 Dialect: TypeAlias = Literal["opencl", "cuda", "hip"]
 LANES = 32
 """Threads that exchange values by shuffles: a warp, or half a wavefront of 64."""
+MOST_THREAD_BYTES = 4 * 255
+"""The registers of a thread on GPUs (CUDA C++ Programming Guide, specifications per compute capability)."""
 MAX_CONSTANT_ARRAYS = 8
 """The maximum number of arrays in constant memory: OpenCL guarantees so many arguments (CL_DEVICE_MAX_CONSTANT_ARGS).
 """

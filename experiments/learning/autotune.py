@@ -19,7 +19,7 @@ import numpy as np
 
 from experiments.learning.collect import problem_of
 from experiments.learning.database import Database, MeasuredPlan
-from experiments.learning.dataset import Pipeline, pipeline_of
+from experiments.learning.dataset import FEWEST, Pipeline, pipeline_of
 from experiments.learning.folder import Tell, TuningJob, claim, keep_model, rounds_done
 from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
@@ -137,7 +137,11 @@ def autotune(base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
     for number in range(done + 1, wanted.rounds + 1):
         for one in found:
             tell(f"round {number}: {_round(base, tuned(one, device, Learned(model)), wanted, number, device)}")
-        model = trained(base, found, wanted, device, start.training, model, number)
+        before, model = model, trained(base, found, wanted, device, start.training, model, number)
+        if model is before:
+            tell(f"round {number}: the model stays as it was: it learns from programs with {FEWEST} measured plans "
+                 f"or more, and none has so many; use more rounds, or --samples {FEWEST} or more "
+                 "with another --out")
         keep_model(wanted.out, number, model)
     return found
 

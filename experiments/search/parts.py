@@ -258,6 +258,16 @@ def check_models(options: RunOptions) -> None:
                          f"the space `{options.space}`; use --space pipeline")
 
 
+def check_guided(options: RunOptions) -> None:
+    """Raise InputError if one of antune's own explorers is to use predictions of a model, but uses none."""
+    from explorer.registry import EXPLORERS, FORESEEN, FORETOLD
+
+    for option, model, using in (("--foretell", options.foretell, FORETOLD), ("--foresee", options.foresee, FORESEEN)):
+        if model is not None and options.explorer in EXPLORERS and options.explorer not in using:
+            raise InputError(f"{option}: the explorer `{options.explorer}` does not use it; leave it out, or use one "
+                             f"of the explorers {', '.join(using)}")
+
+
 def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[str]:
     """Return notes on products in a lower precision, on the models' choice of plans and on arrays that the models leave
     out.

@@ -78,6 +78,10 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, r
     (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),
     (("--foretell", "polymage"), "use --space pipeline"),
+    (("--foretell", "sioutas", "--space", "pipeline", "--explorer", "random"),
+     "--foretell: the explorer `random` does not use it; leave it out, or use one of the explorers colony, genetic, "),
+    (("--foresee", "sioutas", "--space", "pipeline", "--explorer", "genetic"),
+     "--foresee: the explorer `genetic` does not use it; leave it out, or use one of the explorers colony, portfolio"),
     (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),
     (("--explorer", "sioutas", "--space", "pipeline"), "can judge: it computes no array between others; use another"),
     (("--models", "oracle"), "--models: there is no plan maker 'oracle'; use one of sioutas, polymage-dp")])

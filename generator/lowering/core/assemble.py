@@ -22,7 +22,7 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.precision import LEAST_CAPABILITY
 from generator.program import Array, Program
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import LANES, Dialect, Target
+from generator.target import LANES, MOST_THREAD_BYTES, Dialect, Target
 from generator.variant import HostOp, Kernel, Variant, kernel_name
 
 
@@ -70,6 +70,10 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
         raise IllegalPlan(f"the shared copies of {called} need {kernel.local_bytes} bytes of local "
                           f"memory; {target.name} has {target.local_bytes}: use smaller tiles, or fewer arrays in "
                           "blocks or shared copies")
+    if kernel.thread_bytes > MOST_THREAD_BYTES and not target.shares_host_cores:
+        raise IllegalPlan(f"the stages and copies that a thread of {called} keeps need {kernel.thread_bytes} bytes of "
+                          f"registers; a thread of {target.name} has at most {MOST_THREAD_BYTES}: use smaller tiles, "
+                          "more threads, or the level `block`")
     if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
         raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
     waits = any(node == Barrier("sub-group") or isinstance(node, Receive) for node in walk(kernel.body))

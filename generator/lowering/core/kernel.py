@@ -328,7 +328,8 @@ def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel,
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
                            tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
                            teams.grid(made.tiles), body, shared, plan.columns,
-                           streamed=streamed_arrays(program, plan, body))
+                           streamed=streamed_arrays(program, plan, body),
+                           thread_bytes=sum(box.bytes for box in made.boxes) if team.level == "thread" else 0)
     return countable(kernel, LANGUAGES[dialect].most_blocks)
 
 

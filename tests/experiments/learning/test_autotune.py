@@ -129,6 +129,14 @@ def _falls_back(out: Path, start: Trained) -> None:
     assert np.array_equal(model.members[0]["trunk"], read_model(out / "model-1.json").members[0]["trunk"])
 
 
+def test_a_round_with_too_few_plans_says_that_the_model_learned_nothing(tmp_path: Path, start: Trained) -> None:
+    said = list[str]()
+    with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
+        autotune(base, Wanted((BLUR,), tmp_path, samples=2, rounds=1, epochs=1), DEVICE, start, said.append)
+    assert len(said) == 2 and said[1].startswith("round 1: the model stays as it was: it learns from programs with 8 ")
+    assert np.array_equal(read_model(tmp_path / "model-1.json").members[0]["trunk"], start.members[0]["trunk"])
+
+
 def test_models_without_a_job_are_nobodys(tmp_path: Path, start: Trained) -> None:
     keep_model(tmp_path, 3, start)
     job = TuningJob((), 1, 1, 0, "")

@@ -24,7 +24,7 @@ from generator.target import Target
 from tests.support.lanes import split_plan, three_stages
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
-from tests.support.targets import HOPPER
+from tests.support.targets import CPU, HOPPER
 from tests.support.teams import time_problem
 
 PRODUCT = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k < {n}; k++) A[i][j] += B[i][k] * C[k][j];"
@@ -251,3 +251,13 @@ def test_besides_names_fields_that_are_not_the_default() -> None:
     assert plan.besides() == ("walk", "unroll", "level")
     assert plan.besides("unroll", "level") == ("walk",)
     assert decide(Known(shape_of(product(), ScheduleChoice()), HOPPER, True), lambda q: q.options[0]).besides() == ()
+
+
+def test_a_thread_of_a_gpu_keeps_no_more_than_its_registers() -> None:
+    """Three columns of a thread need rows of four floats of the stage, and three rows more. CPUs have no such limit."""
+    program = stencil()
+    fits, too_large = (Plan(ONE, (KernelPlan(shape_of(program, ONE).statements, (rows, 96), (1, 32), level="thread"),))
+                       for rows in (60, 61))  # fmt: skip
+    assert lower(program, fits, HOPPER).kernels and lower(program, too_large, CPU).kernels
+    with pytest.raises(IllegalPlan, match=r"keeps need 1024 bytes of registers; a thread of .* has at most 1020"):
+        lower(program, too_large, HOPPER)
