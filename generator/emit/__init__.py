@@ -11,4 +11,5 @@ odd elements in one iteration) and `arms.py` (both values of a choice), `streams
 `folds.py` (values computed by loops with data-dependent bounds), `contraction.py` (where fused multiply-adds are
 forbidden), `borders.py` (loops split where clamps take effect), `atomics.py`, `images.py`, `inlined.py`, `half.py` and
 `later.py` (functions that kernels call), `tensor_cores.py` (fragments), `opencl.py`, `cuda.py` and `hip.py` (the words
-of each dialect, found by `dialects.py`), `names.py` (reserved names). A new dialect is a new table. """
+of each dialect, found by `dialects.py`), `names.py` (reserved names). A new dialect is a new table.
+"""

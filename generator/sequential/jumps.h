@@ -16,7 +16,7 @@
 #define ANTUNE_FIRST_RANDOM (ANTUNE_FIRST_GROUP + ANTUNE_GROUPS)
 #define ANTUNE_WAYS (ANTUNE_FIRST_RANDOM + 24)
 #define ANTUNE_LEAST_WAYS 3
-#define ANTUNE_MANY_RANDOM 16 /* so many random ways miss hardly any combination */
+#define ANTUNE_MANY_RANDOM 16 /* so many random ways miss hardly any combination of two or three */
 #define ANTUNE_MOST_WAYS_MS 10000.0 /* of processor time, for all ways */
 #define ANTUNE_MOST_GROUPS_MS 4000.0 /* with more than two groups, */
 #define ANTUNE_MOST_RANDOM_MS 2000.0 /* with random ways */

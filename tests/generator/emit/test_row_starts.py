@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antune import halide as hl
 from generator.emit.row_starts import LEAST, from_row_start
-from generator.expr import Binary, Expr, Int, Name, Unary, evaluate
+from generator.expr import Binary, Cast, Expr, Int, Load, Name, Unary, evaluate
 from generator.frontend_py.problem import program_of
 from generator.lowering import lower
 from generator.plan import KernelPlan, Plan
@@ -54,6 +54,14 @@ def test_the_element_is_the_same(length: int, terms: list[Expr], minus: bool, i:
 @pytest.mark.parametrize("index", [J, times(J, 512), plus(J, times(I, 512)), plus(times(I, LEAST // 2), J)])
 def test_others_stay_as_they_are(index: Expr) -> None:
     assert from_row_start(index) is None
+
+
+@pytest.mark.parametrize("part", [Load("b", (I, J)), Name("u", "unsigned int"), Cast("unsigned int", J)],
+                         ids=["an element", "a scalar", "converted"])
+def test_what_may_be_unsigned_wraps_as_a_whole(part: Expr) -> None:
+    """`(a + i * 32)[j - u]` is beyond the row where `a[i * 32 + j - u]` is in it."""
+    assert from_row_start(Binary("-", plus(times(I, 32), J), part)) is None
+    assert from_row_start(plus(times(part, 32), J)) is None
 
 
 def blurred() -> Program:
