@@ -69,7 +69,7 @@ def is_tuple(value: Any) -> bool:
     """
     if isinstance(value, tuple):
         return True
-    if isinstance(value, str | list | Image | np.ndarray | np.generic) or not hasattr(value, "__len__"):
+    if isinstance(value, str | list | dict | Image | np.ndarray | np.generic) or not hasattr(value, "__len__"):
         return False
     values: Any = value
     return hasattr(value, "__getitem__") and not isinstance(value, RDom) and (

@@ -283,8 +283,8 @@ class Func(Described):
     def bound(self, var: Var, low: Any, extent: Any) -> Func:
         """Promise that only these coordinates of an output are wanted: numbers, or expressions of sizes of inputs."""
         self._check_var(var)
-        given = (b if isinstance(b, Expr) else Const(Int(64), int(b)) for b in (low, extent))
-        self.bounds_[var.key] = (as_expr(next(given)), as_expr(next(given)))
+        first, count = (as_expr(b if isinstance(b, Expr) else Const(Int(64), int(b))) for b in (low, extent))
+        self.bounds_[var.key] = (first, count)
         return self
 
     def _check_var(self, var: Var) -> None:
