@@ -132,7 +132,7 @@ class PolyMage:
         move during its start (an extension: several time steps per launch save this).
         """
         teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / self._team(given.block))
-        points = 1.0 if self.published else float(given.points.prod())
+        points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
         term = self.weights.values[0] * meanwhile / points
         terms = (Term("launch", term), Term("launches", float(launches)))
@@ -147,6 +147,7 @@ class PolyMage:
         team = self._team(given.block)
         threads = given.block.prod(axis=0)
         extents = np.array(group.extents, dtype=float)[:, None]
+        points = self._points(group, given).prod(axis=0)
         tile = np.minimum(given.points * team, extents)
         work = tile_work(group, tile, device.row_start)
         teams = np.ceil(given.block / team).prod(axis=0)
@@ -160,13 +161,17 @@ class PolyMage:
         overlap, blocks = computed_again(group, work, tile), np.ceil(extents / given.tile).prod(axis=0) / group.launches
         moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)
         held = registers * device.unit_warps * device.warp * occupancy / device.registers
-        terms = (moved / (1.0 if self.published else given.points.prod(axis=0)), 1.0 - occupancy, ratio,
+        terms = (moved / (1.0 if self.published else points), 1.0 - occupancy, ratio,
                  1.0 - np.minimum(shared * resident / device.unit_shared, 1.0), 1.0 - np.minimum(held, 1.0), overlap,
                  np.mod(np.ceil(blocks / device.units), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
         wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy), *more)
         return Weighed(np.sum(terms, axis=0), terms, occupancy, shared, registers, overlap, wrongs)
+
+    def _points(self, group: Group, given: Configurations) -> Numbers:
+        """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""
+        return np.minimum(given.points, column(group.extents) / self._team(given.block))
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip

@@ -51,6 +51,16 @@ def test_16_points_per_thread_take_16448_bytes_and_leave_62_percent_occupancy() 
     assert found.terms[3][0] == pytest.approx(20 * (1 - 5 * 16448 / (96 * 1024)))
 
 
+@pytest.mark.parametrize(("oversized", "points"), [((4, 1, 8), (3, 1, 8)), ((3, 1, 128), (3, 1, 64))])
+def test_points_beyond_the_extents_make_no_tile_cheaper(
+    oversized: tuple[int, int, int], points: tuple[int, int, int]
+) -> None:
+    """Of three colours and rows of 4094 points, a thread computes those that there are."""
+    large, fitting = (weighed(PolyMage(WEIGHTS), one, (1, 4, 64)) for one in (oversized, points))
+    assert large.terms[0][0] == pytest.approx(fitting.terms[0][0], rel=1e-3)
+    assert large.cost[0] == pytest.approx(fitting.cost[0], rel=1e-3)
+
+
 def test_half_of_the_tile_in_registers_leaves_full_occupancy() -> None:
     """8 of 16 sub-tiles: 8 x (8 x 32 + 2) elements of 4 bytes for the warps of a block, and 8 registers of a lane."""
     whole, half = (weighed(PUBLISHED, (1, 1, 16), (1, 4, 64), tenths) for tenths in (0, 5))
