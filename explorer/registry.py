@@ -57,6 +57,8 @@ EXPLORERS = tuple(_MAKERS)
 """The names of antune's own explorers, the default first."""
 PLAN_MAKERS = ("sioutas", "polymage-dp")
 """Explorers that first try the plans that a cost model of the program's stages chose; then they search locally."""
+STARTED = ("colony", "genetic", "halide-ga", "beam", "local", "portfolio", *PLAN_MAKERS)
+"""antune's own explorers that begin with start walks (`halide-ga` only if the space has no stages)."""
 FORETOLD = ("colony", "genetic", "portfolio")
 """antune's own explorers that choose plans by the costs that a space predicts (graph.foretelling)."""
 FORESEEN = ("colony", "portfolio", "coding-ants-base", "coding-ants-metrics", "coding-ants", *ANT_SYSTEMS)

@@ -259,11 +259,12 @@ def check_models(options: RunOptions) -> None:
 
 
 def check_guided(options: RunOptions) -> None:
-    """Raise InputError if one of antune's own explorers is to use predictions of a model, but uses none."""
-    from explorer.registry import EXPLORERS, FORESEEN, FORETOLD
+    """Raise InputError if one of antune's own explorers is to use plans or predictions of a model, but uses none."""
+    from explorer.registry import EXPLORERS, FORESEEN, FORETOLD, STARTED
 
-    for option, model, using in (("--foretell", options.foretell, FORETOLD), ("--foresee", options.foresee, FORESEEN)):
-        if model is not None and options.explorer in EXPLORERS and options.explorer not in using:
+    for option, model, using in (("--models", options.models, STARTED), ("--foretell", options.foretell, FORETOLD),
+                                 ("--foresee", options.foresee, FORESEEN)):
+        if model and options.explorer in EXPLORERS and options.explorer not in using:
             raise InputError(f"{option}: the explorer `{options.explorer}` does not use it; leave it out, or use one "
                              f"of the explorers {', '.join(using)}")
 

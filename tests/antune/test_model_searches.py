@@ -78,6 +78,8 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, r
     (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),
     (("--foretell", "polymage"), "use --space pipeline"),
+    (("--models", "sioutas", "--space", "pipeline", "--explorer", "random"),
+     "--models: the explorer `random` does not use it; leave it out, or use one of the explorers colony, genetic, "),
     (("--foretell", "sioutas", "--space", "pipeline", "--explorer", "random"),
      "--foretell: the explorer `random` does not use it; leave it out, or use one of the explorers colony, genetic, "),
     (("--foresee", "sioutas", "--space", "pipeline", "--explorer", "genetic"),

@@ -12,6 +12,7 @@ import numpy as np
 from experiments.ceilings.stage_times import stage_times
 from experiments.run import tune
 from experiments.search.costs import planned
+from experiments.search.places import find_device as device_for_runs
 from experiments.store import is_run, read_store
 from experiments.suites.image_pipelines import PIPELINES, SizeName, pipeline
 from experiments.values.options import Budget, RunOptions
@@ -72,7 +73,7 @@ def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
     names = [one.name for one in PIPELINES]
     if unknown := [name for name in wanted.programs if name not in names]:
         raise InputError(f"--programs: there is no pipeline {unknown[0]!r} in the suite; use {', '.join(names)}")
-    find_device(wanted.device)
+    device_for_runs(wanted.device)
     found = []
     for name in wanted.programs:
         one = pipeline(name)

@@ -15,12 +15,12 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.slow import few
-from tests.support.suite import TARGET
+from tests.support.targets import CPU
 from tests.support.teams import chain, chain_plan
 
 
 def text_of(plan: Plan) -> str:
-    return lower(chain(), plan, TARGET).source
+    return lower(chain(), plan, CPU).source
 
 
 @pytest.mark.parametrize(("level", "tile", "padding"), few(

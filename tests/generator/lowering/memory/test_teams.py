@@ -220,7 +220,7 @@ def test_smaller_tiles_compute_more_twice() -> None:
     (TARGET, {"block", "thread"}),
     (HOPPER, {"block", "sub-group", "thread"}),
 ], 1))
-@pytest.mark.parametrize("count", few([25, 60], 1))
+@pytest.mark.parametrize("count", few([40, 60], 1))
 def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level],
                                                                  count: int) -> None:
     """All that is offered can be lowered; kernels without stages inside are not asked."""
