@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,9 +114,10 @@ def test_lost_workers_cost_time_only(cluster: TestCluster, source: Path, tmp_pat
 
     def kill_under_nanny() -> None:  # the nanny starts another one
         for pid in marked(cluster.mark):
-            parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == cluster.processes[1].pid and b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
+            with suppress(OSError):  # another process that has ended meanwhile
+                parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                if parent == cluster.processes[1].pid and b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
 
     log = Does({4: lambda: cluster.end(victim), 9: kill_under_nanny})
     tune(toy_options(source, device=PAUSED, cluster=cluster.file), tmp_path / "there", log, parts())
