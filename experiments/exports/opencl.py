@@ -27,8 +27,7 @@ LOADED = (
 )
 PINNED = (
     "With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one "
-    "core "
-    "only."
+    "core only."
 )
 
 
