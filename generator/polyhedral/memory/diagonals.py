@@ -215,7 +215,7 @@ def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: M
     Its parameters: the host loops `prefix`, blocks, the number of the `diagonal`, and places along rows with the names
     in `inside`. Without remainders: row = size of a tile * its number + place in it.
     """
-    rows = [f"row_{number}" for number in range(len(part.sizes))]
+    rows = [f"antune_row{number}" for number in range(len(part.sizes))]  # no loop has this name
     tiles = ["", *[""] * len(part.parallel)]
     for k, name in enumerate(block_names(len(part.parallel))):
         tiles[1 + (part.order[k] if part.order else k)] = f"({name} + {part.parallel[k].low})"

@@ -28,8 +28,10 @@ from generator.polyhedral.memory.mapping import MappedKernel, block_names, step_
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import indices
 
-STEP = "w"
-"""The name of the step number in a block that walks."""
+STEP = "antune_step"
+"""The name of the step number in a block that walks. Like the names below, it is one that no loop has (`emit/names.py`):
+a box's corner may have the names of host loops beside them.
+"""
 
 Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
 """By statement and fill point (its pseudo statement): the isl Map from instances to the numbers around the point."""
@@ -37,12 +39,12 @@ Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 def host_numbers(count: int) -> tuple[str, ...]:
     """Return names of the numbers of launches, in boxes of stages: one per host loop."""
-    return tuple(f"h{d}" for d in range(count))
+    return tuple(f"antune_host{d}" for d in range(count))
 
 
 def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
     """Return names of the numbers of the steps and tiles around a fill point."""
-    return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
+    return (STEP,) if walk else tuple(f"antune_tile{d}" for d in range(len(point.tiled)))
 
 
 def tile_numbers(part: KernelPart, point: FillPoint, tile: tuple[int, ...], inner_tile: InnerTiles,

@@ -128,6 +128,25 @@ def test_kernels_of_three_dimensions_walk_along_y() -> None:
         check(program, plan(program, tile, block, 2, schedule))
 
 
+@pytest.mark.parametrize("name", ["w", "antune_step", "q0", "h0", "b0"])
+def test_a_loop_around_launches_may_have_any_name(name: str) -> None:
+    """Corners of boxes have its number beside those of the steps, or of the tiles of a sum."""
+    launch, r = hl.Var(name), hl.RDom([(0, 8)], "r")
+    source, one, near, out = hl.ImageParam(hl.UInt(8), 4, "image"), hl.Func("one"), hl.Func("near"), hl.Func("out")
+    one[x, y, c, launch] = hl.u16(source[x, y, c, launch]) * 3
+    near[x, y, c, launch] = one[x, y, c, launch] + one[x, y + 1, c, launch]
+    out[x, y, c, launch] = hl.u16(0)
+    out[x, y, c, launch] += near[x + r, y, c, launch] * hl.u16(r + 1)
+    program, tile, block = pipeline_program([out], [9, 6, 2, 3]), (2, 4, 8), (1, 2, 4)
+    steps, tiles = KernelPlan((), tile, block, walk=2), KernelPlan((), tile, block, inner_tile=4)
+    for inside, sizes in (("one", steps), ("near", tiles)):
+        schedule = Stages(((inside, "block"),), launches=True)
+        found = Plan(schedule, tuple(replace(sizes, statements=k.statements) for k in kernels_of(program, schedule)))
+        lowered = lower(program, found, TARGET)
+        assert any(kernel.iterators for kernel in lowered.kernels) and f"{inside}_here[" in lowered.source
+        check(program, found)
+
+
 REFUSED = {
     "registers": (replace(KernelPlan((), (8, 16), (1, 1), walk=1), registers=True), "for a whole tile at once"),
     "copies": (replace(KernelPlan((), (8, 16), (1, 1), walk=1), shared=True), "for a whole tile at once"),
