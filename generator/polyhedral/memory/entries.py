@@ -29,8 +29,8 @@ from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import indices
 
 STEP = "antune_step"
-"""The name of the step number in a block that walks. Like the names below, it is one that no loop has (`emit/names.py`):
-a box's corner may have the names of host loops beside them.
+"""The name of the step number in a block that walks. Like the names below, it is one that no loop has
+(`emit/names.py`): a box's corner may have the names of host loops beside them.
 """
 
 Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
