@@ -21,8 +21,9 @@ Budget = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Plans
                                      "twice.")]
 Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the new runs.")]
 Stages = Annotated[bool, typer.Option("--stages", help="Also measure the time per element of each stage in one "
-                                                       "thread, which the model `polymage` otherwise estimates; half "
-                                                       "a second per stage, once per device.")]
+                                                       "thread, and on CUDA its registers, which the model `polymage` "
+                                                       "otherwise estimates; half a second per stage, once per "
+                                                       "device.")]
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, for --calibration.")]
 
 
@@ -49,16 +50,16 @@ def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "",
         Wanted,
         make_runs,
         measured_plans,
-        measured_stages,
         read_runs,
+        usual_constants,
     )
 
     for path in (out, json_file):
         check_place(path)
     named = tuple(filter(None, map(str.strip, programs.split(",")))) or PROGRAMS
     found = read_runs(runs or make_runs(Wanted(named, device, budget, kept), _say))
-    times = measured_stages(found, _say) if stages else {}
-    results = calibrated(found.device, measured_plans(found, times), times)
+    usual = usual_constants(found, stages, _say)
+    results = calibrated(usual, measured_plans(found, usual))
     write_calibration(out, results.calibration)
     _print(results, out)
     if json_file:
@@ -83,4 +84,6 @@ def _print(results: Results, out: Path) -> None:
     print(f"polymage: {weights}")
     if found.stages:
         print(f"polymage: times of {len(found.stages)} stages")
+    if found.registers:
+        print(f"polymage: registers of {len(found.registers)} stages")
     print(f"written to {out}; `antune tune --calibration {out}` uses it")

@@ -6,17 +6,21 @@ Functions load the driver, so that importing a Backend does not load it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from generator.problem import Problem
 from generator.target import LANGUAGES, Dialect, Target
+from generator.variant import Variant
+from metrics.resources import Resources
 from runners.base import DeviceInfo
 from runners.calls import Caller, Code
 from runners.driver import Compiler, Device
 
 UNTESTED = "untested on hardware"
+Reporter: TypeAlias = Callable[[Variant], Mapping[str, Resources]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,9 @@ class Backend:
     the problem, a folder for compiled kernels and whether its code travels; `open_device` key and problem (see
     `backends`). `open_caller` makes code a function of the caller's process (`calls`).
 
+    `open_reporter` takes a target and returns a function that compiles a variant and returns the resources of its
+    kernels, also without the device; None: the compiler does not report them, or only on the device.
+
     `check_compiler` raises InputError if there is no compiler; None: the driver contains it. Otherwise the compiler can
     make code for devices of other machines, too. `check_tensor_cores` raises InputError if the compiler lacks something
     that code for tensor cores needs; None: there is no such code. `tools` are the packages that contain it. `nsight`:
@@ -63,6 +70,7 @@ class Backend:
     required: bool = False
     check_compiler: Callable[[], None] | None = None
     check_tensor_cores: Callable[[], None] | None = None
+    open_reporter: Callable[[Target], Reporter] | None = None
     tools: tuple[str, ...] = ()
     nsight: bool = False
     tested: bool = True

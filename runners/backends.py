@@ -8,7 +8,7 @@ from pathlib import Path
 from generator.errors import InputError
 from generator.problem import Problem
 from generator.target import Dialect, Target
-from runners.backend import Backend
+from runners.backend import Backend, Reporter
 from runners.calls import Caller, Code
 from runners.cuda.backend import CUDA
 from runners.driver import BuildError, Compiler, Device, LaunchError
@@ -58,6 +58,16 @@ def open_device(key: str, problem: Problem) -> Device:
         LaunchError: the arrays do not fit.
     """
     return backend_of(key).open_device(key, problem)
+
+
+def open_reporter(target: Target) -> Reporter | None:
+    """Return a function that compiles a variant for `target`, a device that need not be here, and returns the resources
+    of its kernels; None if the compiler does not report them.
+
+    Raises InputError if the compiler is missing, or makes no code for such a device.
+    """
+    backend = backend_named(target.dialect)
+    return backend.open_reporter(target) if backend is not None and backend.open_reporter is not None else None
 
 
 def open_caller(code: Code, target: Target) -> Caller:

@@ -3,7 +3,8 @@
 This is TimePerIter of PolyMage-GPU (Jangda & Guha 2020, section 5.3): one block of one thread computes ROW elements of
 the stage repeatedly. Loads from arrays become loads from shared memory with the same distances along x as in the
 program, and an iteration of a reduction loop reads the next element. Other subscripts cost nothing here. On CPUs, rows
-may be vectorised, as in the kernels of plans.
+may be vectorised, as in the kernels of plans. On GPUs, compilers must not unroll loops over rows: they took up to 255
+registers for that, and spilled more, whereas the registers of a stage (`stage_registers`) are those of an element.
 
 The data are ones, and the probe's output does not depend on what the stage computes, but compilers cannot know that.
 """
@@ -90,6 +91,7 @@ class _Writer:
 
     program: Program
     array: str
+    rolled: bool
     _numbers: dict[str, dict[tuple[Expr, ...], int]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
 
@@ -114,7 +116,7 @@ class _Writer:
             nodes = (If(here(guard), nodes),)
         for k, (_, low, high) in reversed(list(enumerate(step.loops))):
             nodes = (For(f"l{k}", Int(low), Binary("<=", Name(f"l{k}"), Int(high)), 1, nodes),)
-        return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1, nodes)
+        return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1, nodes, rolled=self.rolled)
 
     def _guards(self, step: Step) -> Iterator[Expr]:
         yield from (one for one in (step.statement.body.guard, step.condition) if one is not None)
@@ -165,18 +167,21 @@ def rounds(arithmetic: float) -> int:
     return max(1, int(WORK / (ROW * max(arithmetic, 1.0))))
 
 
-def probe_kernel(program: Program, array: str) -> LoweredKernel:
-    """Return the probe of the stage `array` of `program`. Raises Unmeasurable."""
+def probe_kernel(program: Program, array: str, rolled: bool = False) -> LoweredKernel:
+    """Return the probe of the stage `array` of `program`; `rolled`: loops over rows must not be unrolled. Raises
+    Unmeasurable.
+    """
     steps, node = steps_by_array(program).get(array), dataflow(program).node(array)
     if steps is None or node is None:
         raise Unmeasurable("it is not computed element by element")
-    writer = _Writer(program, array)
+    writer = _Writer(program, array, rolled)
     loops = tuple(writer.step(step) for step in steps)
     rows = [SharedRow(_row_name(k), program.array(name).type, (room,))
             for k, (name, room) in enumerate(writer.rows.items())]
     one = Load(_ONES, (Binary("%", _X, Int(ROW)),))
     fill = tuple(
-        For(_X.name, Int(0), Binary("<", _X, Int(row.sizes[0])), 1, (Assign(Load(row.name, (_X,)), "", one),))
+        For(_X.name, Int(0), Binary("<", _X, Int(row.sizes[0])), 1, (Assign(Load(row.name, (_X,)), "", one),),
+            rolled=rolled)
         for row in rows
     )
     changed = Binary("%", _ROUND, Int(ROW))
@@ -184,20 +189,20 @@ def probe_kernel(program: Program, array: str) -> LoweredKernel:
     often = For(_ROUND.name, Int(0), Binary("<", _ROUND, Int(rounds(node.arithmetic))), 1, (*again, *loops))
     result = SharedRow(_RESULT, program.array(array).type, (ROW,))
     arrays = _arrays()
-    return LoweredKernel(("S0",), (f"{array}, alone",), arrays, (), (), (1,), (1,), (*fill, _cleared(), often, _told()),
-                         (*rows, result))
+    return LoweredKernel(("S0",), (f"{array}, alone",), arrays, (), (), (1,), (1,),
+                         (*fill, _cleared(rolled), often, _told(rolled)), (*rows, result))
 
 
-def _cleared() -> Node:
+def _cleared(rolled: bool) -> Node:
     """Return a loop that sets the results of an update to ones."""
     return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1,
-               (Assign(Load(_RESULT, (_X,)), "", Load(_ONES, (_X,))),))
+               (Assign(Load(_RESULT, (_X,)), "", Load(_ONES, (_X,))),), rolled=rolled)
 
 
-def _told() -> Node:
+def _told(rolled: bool) -> Node:
     """Return a loop that writes ones to the output; compilers must assume that it may write the results."""
     found = Select(Binary(">", Load(_ONES, (Int(0),)), Real("2.0f")), Load(_RESULT, (_X,)), Load(_ONES, (_X,)))
-    return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1, (Assign(Load(_OUT, (_X,)), "", found),))
+    return For(_X.name, Int(0), Binary("<", _X, Int(ROW)), 1, (Assign(Load(_OUT, (_X,)), "", found),), rolled=rolled)
 
 
 def _arrays() -> tuple[Array, ...]:
@@ -229,7 +234,8 @@ class LowerStage:
 
     def __call__(self, program: Program, plan: Plan, target: Target) -> Variant:
         """Return the kernel for a Plan of `probe_plan`. Raises Unmeasurable."""
-        kernel = probe_kernel(self.program, str(dict(plan.parameters)["stage"]))
+        array = str(dict(plan.parameters)["stage"])
+        kernel = probe_kernel(self.program, array, rolled=not target.shares_host_cores)
         code = printed(kernel, (), target)
         types = {row.type for row in kernel.shared}
         header = preamble(self.program if "double" in types else program, code.needs, target.dialect)

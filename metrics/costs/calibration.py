@@ -44,10 +44,11 @@ def sioutas_of(calibration: Calibration | None, device: CostDevice) -> Sioutas:
 
 
 def polymage_of(calibration: Calibration | None) -> PolyMage:
-    """Return PolyMage-GPU's model with these weights and times of stages (None: the defaults)."""
+    """Return PolyMage-GPU's model with these weights, times and registers of stages (None: the defaults)."""
     if calibration is None:
         return PolyMage()
-    return PolyMage(weights_of(calibration.weights), measured=MappingProxyType(dict(calibration.stages)))
+    return PolyMage(weights_of(calibration.weights), measured=MappingProxyType(dict(calibration.stages)),
+                    registers=MappingProxyType(dict(calibration.registers)))  # fmt: skip
 
 
 def usual_calibration(device: CostDevice, name: str) -> Calibration:

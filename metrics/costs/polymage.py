@@ -21,7 +21,7 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
@@ -97,7 +97,7 @@ class Weighed:
 @dataclass(frozen=True, slots=True)
 class PolyMage:
     """The model. `level`: which threads share a tile. `measured`: nanoseconds of one thread per element of a stage, by
-    its digest, if known.
+    its digest, and `registers` that it needs, if known.
     """
 
     weights: Weights = TESLA_V100
@@ -105,6 +105,7 @@ class PolyMage:
     published: bool = False
     least_occupancy: float = 0.2
     measured: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    registers: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     name: str = "polymage"
 
     def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
@@ -152,7 +153,7 @@ class PolyMage:
         work = tile_work(group, tile, device.row_start)
         teams = np.ceil(given.block / team).prod(axis=0)
         shared = teams * kept_bytes(group, kept or work)
-        registers, more = np.full_like(threads, float(_registers(group))), tuple[Wrong, ...]()
+        registers, more = np.full_like(threads, float(self._registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
             split = split_room(group, work, team, given.points[-1], given.tenths)
             shared, registers = teams * split.bytes, registers + split.words
@@ -230,12 +231,33 @@ class PolyMage:
         It is measured if that is known for all of them, else estimated.
         """
         found = flat(group.flow, stage, group.inlined)
-        computed = [(group.flow.node(array), n) for array, n in ((stage, 1.0), *found.within)]
-        known = [self.measured[node.digest] * n for node, n in computed if node and node.digest in self.measured]
-        if len(known) == len(computed):
-            return sum(known) * 1e-9
+        known = [self.measured.get(digest) for digest in _digests(group, stage)]
+        if None not in known:
+            times = (1.0, *(n for _, n in found.within))
+            return sum(ns * n for ns, n in zip(known, times, strict=True) if ns is not None) * 1e-9
         loads = sum(read.loads for read in found.reads)
         return (_clocks(found.operations) + _LOAD * loads) / device.hertz
+
+    def _registers(self, group: Group) -> int:
+        """Return RegUsage, summed over all stages as in the paper."""
+        return _BASE_REGISTERS + sum(self._stage_registers(group, stage) for stage in group.stages)
+
+    def _stage_registers(self, group: Group, stage: str) -> int:
+        """Return the registers of a stage with those inlined in it, whose result takes one more: as reported if that is
+        known for all of them, else estimated.
+        """
+        own, *inlined = (self.registers.get(digest) for digest in _digests(group, stage))
+        if own is None or None in inlined:
+            return flat(group.flow, stage, group.inlined).registers
+        return max((own, *(count + 1 for count in inlined if count is not None)))
+
+
+def _digests(group: Group, stage: str) -> Iterator[str]:
+    """Yield the digests of a stage and of those inlined in it."""
+    for array in (stage, *(name for name, _ in flat(group.flow, stage, group.inlined).within)):
+        node = group.flow.node(array)
+        assert node is not None
+        yield node.digest
 
 
 def refusal(group: Group) -> str:
@@ -286,11 +308,6 @@ def _segments(read: Read, across: Numbers, lanes: int, element: int, transaction
 
 def _clocks(operations: Operations) -> float:
     return sum(clocks * float(getattr(operations, kind)) for kind, clocks in LATENCIES.items())
-
-
-def _registers(group: Group) -> int:
-    """Return RegUsage, summed over all stages as in the paper."""
-    return _BASE_REGISTERS + sum(flat(group.flow, stage, group.inlined).registers for stage in group.stages)
 
 
 def _most_points(flow: Dataflow) -> int:

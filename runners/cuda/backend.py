@@ -9,7 +9,7 @@ from pathlib import Path
 from generator.problem import Problem
 from generator.target import Target
 from generator.user_cache import user_cache
-from runners.backend import Backend, Found
+from runners.backend import Backend, Found, Reporter
 from runners.calls import Caller, Code, code_folder
 from runners.driver import Compiler, Device
 
@@ -62,8 +62,14 @@ def _caller(code: Code, target: Target) -> Caller:
     return GpuCaller(open_api(foreign_streams=True), code, cuda_compiler(target, code_folder(user_cache())))
 
 
+def _reporter(target: Target) -> Reporter:
+    from runners.cuda.compiler import cuda_reporter
+
+    return cuda_reporter(target)
+
+
 CUDA = Backend("cuda", "NVIDIA", _present, ABSENT, _find, _compiler, _device, _caller, check_compiler=_check_compiler,
-               check_tensor_cores=_check_headers, nsight=True,
+               check_tensor_cores=_check_headers, open_reporter=_reporter, nsight=True,
                tools=("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings", "nvidia-cuda-runtime", "nvidia-cuda-crt",
                       "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12"),
                imports=("runners.cuda.compiler", "runners.cuda.probe", "runners.gpu.device"))

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -15,8 +16,9 @@ from generator.errors import InputError
 from generator.target import Target
 from generator.variant import Variant
 from metrics.device_model import device_model
+from metrics.resources import Resources
 from runners.cuda import headers
-from runners.cuda.bounds import translate
+from runners.cuda.bounds import Translated, translate
 from runners.cuda.headers import header_folders, needs_headers
 from runners.driver import MESSAGE_CHARS, BuildError
 from runners.gpu.units import Binary, UnitCompiler
@@ -223,14 +225,29 @@ def cuda_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
     Raises:
         InputError: no compiler is installed, or none for this architecture.
     """
-    if target.capability is None:
-        raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
-    translator = open_translator()
-    capability, model = best_capability(translator, target.capability), device_model(target)
+    compiled = _compiled_for(target)
 
     def translated(unit: Variant) -> Binary:
-        found = translate(lambda text: translator.translate(text, capability), unit, model)
+        found = compiled(unit)
         needs = found.needs.get(unit.kernels[0].name)
         return Binary(found.cubin, needs.spills if needs else None)
 
     return UnitCompiler(target, translated, folder)
+
+
+def cuda_reporter(target: Target) -> Callable[[Variant], Mapping[str, Resources]]:
+    """Return a function that compiles a variant for `target`, and returns the resources of its kernels.
+
+    Raises:
+        InputError: as `cuda_compiler`.
+    """
+    compiled = _compiled_for(target)
+    return lambda variant: compiled(variant).needs
+
+
+def _compiled_for(target: Target) -> Callable[[Variant], Translated]:
+    if target.capability is None:
+        raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
+    translator, model = open_translator(), device_model(target)
+    capability = best_capability(translator, target.capability)
+    return lambda variant: translate(lambda text: translator.translate(text, capability), variant, model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,9 @@ from metrics.costs.calibration import (
     polymage_regret,
     sioutas_rank,
     sioutas_regret,
-    usual_calibration,
 )
 from metrics.costs.constants import Calibration
-from metrics.costs.device import cost_device
 from metrics.costs.polymage import TERMS
-from runners.base import DeviceInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,12 @@ class Results:
         return {"calibration": asdict(self.calibration), "terms": TERMS, "rows": [asdict(row) for row in self.rows]}
 
 
-def calibrated(device: DeviceInfo, programs: Sequence[Measured], stages: Mapping[str, float]) -> Results:
-    """Fit the constants to the plans of `programs`; for each program, also fit them to all others.
+def calibrated(usual: Calibration, programs: Sequence[Measured]) -> Results:
+    """Fit the constants to the plans of `programs`, from the default ones; for each program, also fit them to all
+    others.
 
-    Several sizes of a program are left out together. `stages`: the time of an element of each stage (`Calibration`).
+    Several sizes of a program are left out together.
     """
-    usual = replace(usual_calibration(cost_device(device.target), device.key), stages=tuple(sorted(stages.items())))
     rows = []
     for left_out in programs:
         others = fitted([one for one in programs if one.program != left_out.program], usual)
@@ -110,7 +107,8 @@ def read_calibration(file: Path) -> Calibration:
         raise InputError(f"--calibration {file} cannot be read: {error}; `antune suite calibrate` writes one") from None
     try:
         found = from_json(text, Calibration)
-        numbers = (found.load_cost, found.cached_bytes, *found.weights, *(ns for _, ns in found.stages))
+        stages = (*found.stages, *found.registers)
+        numbers = (found.load_cost, found.cached_bytes, *found.weights, *(number for _, number in stages))
         good = isinstance(found.device, str) and len(found.weights) == len(TERMS) and all(
             isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) and n >= 0 for n in numbers
         )

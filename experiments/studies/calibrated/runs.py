@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from experiments.ceilings.stage_registers import stage_registers
 from experiments.ceilings.stage_times import stage_times
 from experiments.run import tune
 from experiments.search.costs import planned
@@ -23,7 +24,8 @@ from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from generator.program import Program
 from metrics.costs.base import Cost, PlannedKernel
-from metrics.costs.calibration import FEWEST, PAIRS, Measured, weights_of
+from metrics.costs.calibration import FEWEST, PAIRS, Measured, polymage_of, usual_calibration
+from metrics.costs.constants import Calibration
 from metrics.costs.device import CostDevice, cost_device
 from metrics.costs.polymage import TERMS, PolyMage
 from metrics.costs.sioutas import GPU, HOST, Sioutas
@@ -125,8 +127,22 @@ def read_runs(directories: Sequence[Path]) -> Runs:
     return Runs(device, tuple((program, tuple(plans)) for program, plans in programs.values()))
 
 
-def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]:
-    """Return the times of an element of each stage on the runs' device. Raises InputError if the device is not here."""
+def usual_constants(runs: Runs, stages: bool, tell: Callable[[str], None]) -> Calibration:
+    """Return the default constants for the runs' device; with `stages`, the times and registers of their stages, too.
+
+    Raises InputError if stages are to be measured, and the device or its compiler is not here.
+    """
+    usual = usual_calibration(cost_device(runs.device.target), runs.device.key)
+    if not stages:
+        return usual
+    times, registers = _measured_stages(runs, tell), dict[str, int]()
+    for program, _ in runs.programs:
+        registers |= stage_registers(program, runs.device.target, tell)
+    return replace(usual, stages=tuple(sorted(times.items())), registers=tuple(sorted(registers.items())))
+
+
+def _measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]:
+    """Return the times of an element of each stage on the runs' device."""
     try:
         device, found = find_device(runs.device.key), dict[str, float]()
     except InputError as error:
@@ -137,11 +153,10 @@ def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]
         return found
 
 
-def measured_plans(runs: Runs, stages: Mapping[str, float]) -> list[Measured]:
+def measured_plans(runs: Runs, usual: Calibration) -> list[Measured]:
     """Return the plans of each program that both models can judge. Raises InputError if they are too few."""
-    known = cost_device(runs.device.target)
     found = [one for program, plans in runs.programs
-             if len((one := _measured(program, plans, known, stages)).times_ms) >= FEWEST]  # fmt: skip
+             if len((one := _measured(program, plans, cost_device(runs.device.target), usual)).times_ms) >= FEWEST]
     names = {one.program for one in found}
     if len(names) < 2:
         raise InputError(
@@ -152,14 +167,15 @@ def measured_plans(runs: Runs, stages: Mapping[str, float]) -> list[Measured]:
 
 
 def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: CostDevice,
-              stages: Mapping[str, float]) -> Measured:  # fmt: skip
+              usual: Calibration) -> Measured:  # fmt: skip
     costs, terms, times = [], [], []
+    model = polymage_of(replace(usual, weights=(1.0,) * len(TERMS)))
     for plan, ms in dict(plans).items():
         try:
             kernels = planned(program, plan)
         except IllegalPlan:
             continue
-        ours, theirs = _costs(kernels, device), _terms(kernels, device, stages)
+        ours, theirs = _costs(kernels, device), _terms(kernels, device, model)
         if ours is not None and theirs is not None:
             costs.append(ours)
             terms.append(theirs)
@@ -180,9 +196,9 @@ def _costs(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] 
     return found
 
 
-def _terms(kernels: Sequence[PlannedKernel], device: CostDevice, stages: Mapping[str, float]) -> list[float] | None:
-    """Return PolyMage-GPU's terms of a plan, each with weight 1; None if the plan is refused."""
-    model, total = PolyMage(weights_of((1.0,) * len(TERMS)), measured=stages), np.zeros(len(TERMS))
+def _terms(kernels: Sequence[PlannedKernel], device: CostDevice, model: PolyMage) -> list[float] | None:
+    """Return PolyMage-GPU's terms of a plan, weighted by `model`; None if the plan is refused."""
+    total = np.zeros(len(TERMS))
     for kernel in kernels:
         judged = model.judge(kernel, device)
         if not isinstance(judged, Cost):

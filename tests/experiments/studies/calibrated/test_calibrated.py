@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments.studies.calibrated.results import calibrated, read_calibration, write_calibration
-from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, measured_stages, read_runs
+from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, read_runs, usual_constants
 from generator.errors import InputError
 from metrics.costs.constants import Calibration
 from tests.support.cli import Antune, antune_command
@@ -32,10 +33,12 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
 
 def test_every_program_is_judged_by_constants_that_were_fitted_to_the_others(runs: list[Path]) -> None:
     read = read_runs(runs)
-    programs = measured_plans(read, {})
+    usual = usual_constants(read, False, lambda text: None)
+    programs = measured_plans(read, usual)
     assert read.device.key == "deterministic" and [one.program for one in programs] == ["blur", "unsharp"]
-    found = calibrated(read.device, programs, {"1234": 0.5})
-    assert found.calibration.stages == (("1234", 0.5),)
+    assert usual.stages == usual.registers == ()
+    found = calibrated(replace(usual, stages=(("1234", 0.5),), registers=(("1234", 9),)), programs)
+    assert (found.calibration.stages, found.calibration.registers) == ((("1234", 0.5),), (("1234", 9),))
     assert [row.program for row in found.rows] == ["blur", "unsharp"]
     for row in found.rows:
         assert row.plans >= 8 and [one.model for one in row.models] == ["sioutas", "polymage"]
@@ -100,6 +103,7 @@ def as_text(**changed: object) -> str:
         as_text(device=["x"]),
         as_text(stages=[["a"]]),
         as_text(stages=[["a", -1.0]]),
+        as_text(registers=[["a", -1]]),
         "[" * 50_000,
         "1" * 5000,
     ],
@@ -114,12 +118,12 @@ def test_files_without_constants_are_refused(text: str, tmp_path: Path) -> None:
 
 def test_stages_are_measured_on_the_device_of_the_runs_only(runs: list[Path]) -> None:
     with pytest.raises(InputError, match="--stages measures on the device of the runs, `deterministic`: no device is"):
-        measured_stages(read_runs(runs), lambda text: None)
+        usual_constants(read_runs(runs), True, lambda text: None)
 
 
 def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> None:
     with pytest.raises(InputError, match=r"1 program\(s\) with 8 timed plans"):
-        measured_plans(read_runs(runs[:2]), {})
+        measured_plans(read_runs(runs[:2]), FOUND)
     with pytest.raises(InputError, match="the runs are of 0 devices"):
         read_runs([])
 
