@@ -117,10 +117,10 @@ def _plans(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start
     for origin in wanted.origins:
         space = tuned(given(origin, device), device, Learned(model))
         if mode is Mode.one_shot:
-            sample = one_shot(space, wanted)
+            sample = one_shot(space, wanted, device, _say)
             yield origin.source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted"
         else:
-            plan, ms = top(base, space, wanted, device)
+            plan, ms = top(base, space, wanted, device, _say)
             yield origin.source, plan, f"{ms:.3g} ms"
 
 

@@ -129,6 +129,17 @@ Outcome: TypeAlias = Timed | Failed
 
 
 @dataclass(frozen=True, slots=True)
+class Compilation:
+    """A variant that was compiled, but not run.
+
+    `spills`: the bytes per thread that did not fit into registers, of all kernels together; None if the compiler does
+    not report them.
+    """
+
+    spills: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The metrics of a variant's kernels that a profiler measured (`metrics.measured`), and the profiler.
 

@@ -37,6 +37,12 @@ def imports_of(key: str) -> tuple[str, ...]:
     return backend.imports if backend else ()
 
 
+def reports_spills(key: str) -> bool:
+    """Return whether the compiler of the device `key` tells what kernels spill; False if no backend fits."""
+    backend = backend_named(key.split("/")[0])
+    return backend is not None and backend.open_reporter is not None
+
+
 def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
                   travels: bool = True) -> Compiler:
     """Return a Compiler for the device `key`; `problem` is only read if compiling takes launches.

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from generator.plan import Plan
 from generator.target import Target
-from metrics.outcome import NoProfile, Outcome, Profile
+from metrics.outcome import Compilation, Failed, NoProfile, Outcome, Profile
 
 CacheState: TypeAlias = Literal["warm", "cold"]
 """The device's caches before a timed run: as the previous run left them (warm), or without the program's data (cold).
@@ -131,6 +131,14 @@ class AnnouncedRunner(Protocol):
 
     def announce(self, jobs: Sequence[Job]) -> None:
         """Tell which jobs the call of `evaluate` after the next one will have; idle compilers begin with them."""
+
+
+@runtime_checkable
+class CompilingRunner(Protocol):
+    """A Runner that can compile plans without running them."""
+
+    def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
+        """Yield (job number, what the compiler reports about the plan, or how it failed), in the order of `jobs`."""
 
 
 @runtime_checkable

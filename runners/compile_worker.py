@@ -113,4 +113,5 @@ class CompileWorker:
             return CompileFailed(str(error), Durations(compile_s=time.perf_counter() - start))
         except LaunchError as error:
             return LaunchFailed(str(error), Durations(compile_s=time.perf_counter() - start))
-        return Compiled(variant, time.perf_counter() - start if built.compiled else 0.0, built.codes)
+        seconds = time.perf_counter() - start if built.compiled else 0.0
+        return Compiled(variant, seconds, built.codes, built.spills)

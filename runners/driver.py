@@ -114,11 +114,13 @@ class Device(Protocol):
 class Built:
     """The device code of each kernel of a Variant (or a placeholder, for code that stays on this machine).
 
-    `compiled`: whether a kernel had to be compiled, and was not in the cache.
+    `compiled`: whether a kernel had to be compiled, and was not in the cache. `spills`: the bytes per thread that did
+    not fit into registers, of all kernels together; None if the compiler does not report them.
     """
 
     codes: tuple[bytes, ...]
     compiled: bool
+    spills: int | None = None
 
 
 class Compiler(Protocol):

@@ -17,7 +17,7 @@ from generator.target import Target
 from generator.templates.template import Template
 from generator.templates.variants import VariantMaker
 from generator.variant import Variant
-from metrics.outcome import NoProfile, Outcome, Profile
+from metrics.outcome import Compilation, Failed, NoProfile, Outcome, Profile
 from runners.backends import imports_of
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
 from runners.batch import Batch
@@ -152,6 +152,17 @@ class PoolRunner:
         with self._alone():
             self._give_up()
             yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).run(jobs, sitting)
+
+    def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
+        """Compile `jobs` without running them; see `CompilingRunner.compiled`.
+
+        Raises:
+            AntuneError: the worker processes cannot start.
+            RuntimeError: the runner is closed, or another evaluation of it has not ended.
+        """
+        with self._alone():
+            self._give_up()
+            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).compiled(jobs)
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
         """Run `jobs` under a profiler; see `ProfilingRunner.profile`.

@@ -12,16 +12,17 @@ from typing import assert_never
 from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import (
+    Compilation,
     CompileFailed,
     Crashed,
     Durations,
+    Failed,
     Illegal,
     LaunchFailed,
     NoProfile,
     Outcome,
     Phase,
     Profile,
-    Timed,
     TimedOut,
     WrongResult,
 )
@@ -34,7 +35,7 @@ NOTHING = Durations()
 
 
 class Rematch:
-    """One call of `Runner.remeasure` or `ProfilingRunner.profile`.
+    """One call of `Runner.remeasure`, `ProfilingRunner.profile` or `CompilingRunner.compiled`.
 
     `ready` maps plan digests to device code, and is shared by all sittings of a runner.
     """
@@ -72,6 +73,17 @@ class Rematch:
             self._compilers.cancel()
             self._devices.cancel()
 
+    def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
+        """Yield (job number, what the compiler reports, or how it failed), in the order of `jobs`; nothing runs."""
+        try:
+            failed = self._compile([job for job in jobs if job.plan.digest not in self._ready])
+            for job in jobs:
+                outcome = failed.get(job.plan.digest)
+                yield job.number, outcome or Compilation(self._ready[job.plan.digest].spills)
+        finally:
+            self._compilers.cancel()
+            self._devices.cancel()
+
     def refusal(self, variant: Variant) -> str | None:
         """Return why `variant` cannot be compiled and run; None if it can, regardless of its results."""
         try:
@@ -85,11 +97,11 @@ class Rematch:
             self._compilers.cancel()
             self._devices.cancel()
 
-    def _compile(self, jobs: Sequence[Job]) -> dict[str, Outcome]:
+    def _compile(self, jobs: Sequence[Job]) -> dict[str, Failed]:
         """Compile the plans of `jobs` into `ready`; return the failures by digest."""
         plans = {job.plan.digest: job.plan for job in jobs}
         digests, limit_s = list(plans), self._limits.compile_s
-        failed: dict[str, Outcome] = {}
+        failed: dict[str, Failed] = {}
         tasks = [self._first_task(key, plans[digest]) for key, digest in enumerate(digests)]
         for key, answer in self._answers(self._compilers, tasks):
             if isinstance(answer, Generated):
@@ -98,7 +110,7 @@ class Rematch:
             elif isinstance(answer, Compiled):
                 self._ready[digests[key]] = answer
             else:
-                failed[digests[key]] = _outcome(answer)
+                failed[digests[key]] = _failure(answer)
         return failed
 
     def _first_task(self, key: int, plan: Plan) -> Task:
@@ -114,7 +126,7 @@ class Rematch:
         if isinstance(answer, Interleaved):
             yield from zip((job.number for job in jobs), answer.outcomes, strict=True)
         elif len(jobs) == 1:
-            yield jobs[0].number, _outcome(answer)
+            yield jobs[0].number, _failure(answer)
         else:
             for job in jobs:
                 yield from self._sit([job], sitting)
@@ -144,11 +156,10 @@ class Rematch:
 
 
 def _message(answer: object) -> str:
-    outcome = _outcome(answer)
-    return "" if isinstance(outcome, Timed) else outcome.message
+    return _failure(answer).message
 
 
-def _outcome(answer: object) -> Outcome:
-    if isinstance(answer, Timed | Illegal | CompileFailed | LaunchFailed | TimedOut | Crashed | WrongResult):
+def _failure(answer: object) -> Failed:
+    if isinstance(answer, Illegal | CompileFailed | LaunchFailed | TimedOut | Crashed | WrongResult):
         return answer
     raise TypeError(f"a worker answered {answer!r}")

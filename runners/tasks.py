@@ -150,13 +150,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A Variant whose kernels were built and launched once, the seconds for it (0 if all were cached), and the device
-    code of each kernel.
+    """A Variant whose kernels were built and launched once, the seconds for it (0 if all were cached), the device code
+    of each kernel, and `driver.Built.spills`.
     """
 
     variant: Variant
     seconds: float
     codes: tuple[bytes, ...] = field(repr=False)
+    spills: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

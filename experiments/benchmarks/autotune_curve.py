@@ -95,7 +95,7 @@ def jobs_of(folder: Path) -> tuple[Wanted, ...]:
 def row(base: Database, wanted: Wanted, rounds: Sequence[int], device: DeviceInfo, limits: Limits = LIMITS) -> Row:
     """Measure the one-shot plans of a pipeline, and the fastest plan of its tuning. Raises InputError."""
     one = given(wanted.origins[0], device)
-    shots = {n: one_shot(tuned(one, device, model_of(wanted.out, n)), wanted).plan for n in rounds}
+    shots = {n: one_shot(tuned(one, device, model_of(wanted.out, n)), wanted, device, print).plan for n in rounds}
     plans = tuple(dict.fromkeys((*shots.values(), best_of(base, one).plan)))
     times = times_of(one, plans, device, wanted.seed, limits)
     best = min(times.values())

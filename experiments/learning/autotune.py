@@ -1,9 +1,9 @@
 """Rounds of samples, measurement and training on given pipelines (Anderson et al. 2021, sections 5 and 6.1).
 
 A *batch* is the plan of a beam search and greedy samples with dropout. One-shot takes the plan with the lowest
-predicted time, top-5 measures the five lowest; autotune measures whole batches, trains on all measurements, and
-repeats. All measurements are in one database per device, and each round stores its model (`folder`), so that stopping
-loses at most one plan: the same command continues.
+predicted time, top-5 measures the five lowest, both without plans that spill registers (`spilling`); autotune measures
+whole batches, trains on all measurements, and repeats. All measurements are in one database per device, and each round
+stores its model (`folder`), so that stopping loses at most one plan: the same command continues.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from experiments.learning.dataset import FEWEST, Pipeline, pipeline_of
 from experiments.learning.folder import Tell, TuningJob, claim, keep_model, rounds_done
 from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
+from experiments.learning.spilling import Compiling, likely_fastest
 from experiments.search.guides.guided import GuidedSpace
 from generator.errors import InputError
 from generator.plan import Plan
@@ -92,12 +93,19 @@ def tuned(one: Given, device: DeviceInfo, model: Learned) -> Tuned:
     return Tuned(one, space_of(program, one.series.origin.source, device.target, model))
 
 
-def one_shot(one: Tuned, wanted: Wanted) -> Sample:
-    """Return the plan of a batch with the lowest predicted time. Raises InputError if there is none."""
+def one_shot(one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Tell) -> Sample:
+    """Return the plan of a batch with the lowest predicted time (see `spilling`). Raises InputError if there is none.
+    """
+    return _likely(one, 1, wanted, device, tell)[0]
+
+
+def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Tell) -> tuple[Sample, ...]:
+    """Return the plans of a batch with the lowest predicted times. Raises InputError if there is none."""
     found = batch(one.space, wanted.samples, (wanted.seed, 0))
     if not found:
         raise InputError(f"no plan of {one.given.name} is legal")
-    return min(found, key=lambda sample: sample.predicted_ms)
+    where = Compiling(one.given.problem, one.given.name, device, wanted.limits, tell)
+    return likely_fastest(found, count, where)
 
 
 def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, device: DeviceInfo,
@@ -114,9 +122,11 @@ def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, dev
     return {plan.digest: ms for plan in plans if (ms := known[plan.digest]) is not None}
 
 
-def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo) -> tuple[Plan, float]:
-    """Return the fastest of the plans with the lowest predicted times. Raises InputError if all of them fail."""
-    found = sorted(batch(one.space, wanted.samples, (wanted.seed, 0)), key=lambda sample: sample.predicted_ms)[:FEW]
+def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Tell) -> tuple[Plan, float]:
+    """Return the fastest of the plans with the lowest predicted times (see `spilling`). Raises InputError if all of
+    them fail.
+    """
+    found = _likely(one, FEW, wanted, device, tell)
     times = measured(base, one.given, [sample.plan for sample in found], 0, device, wanted.limits)
     if not times:
         raise InputError(f"none of the {len(found)} plans of {one.given.name} can be run; see `antune doctor`")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,12 @@ def unpacked(packed: bytes) -> Binary:
     return Binary(code, json.loads(spills))
 
 
+def _spills(found: Sequence[int | None]) -> int | None:
+    """Return the bytes that kernels spill together; None if they are not known of one of them."""
+    known = [spills for spills in found if spills is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
 class UnitCompiler:
     """`driver.Compiler`: needs the GPU's architecture, not the GPU."""
 
@@ -53,7 +59,8 @@ class UnitCompiler:
                 begin()
                 with errors_name(variant.kernels[number], unit):
                     codes[number] = self._translated(unit)
-        return Built(tuple(code for code in codes if code is not None), compiled)
+        found = tuple(code for code in codes if code is not None)
+        return Built(found, compiled, _spills([unpacked(code).spills for code in found]))
 
     def _translated(self, unit: Variant) -> bytes:
         code = self._translate(unit).packed()

@@ -20,6 +20,7 @@ LONG = (
     "generator/polyhedral/schedules/test_hyperplanes.py", "whole/test_generated_code.py", "whole/test_random_plans.py",
     "whole/test_stages_on_devices.py", "whole/test_steps_on_devices.py", "whole/test_teams_on_devices.py",
     "explorer/test_genetic.py", "explorer/test_halide_ga.py", "antune/test_cli.py",
+    "experiments/learning/test_spilling.py",
 )
 """Files that take 10 s or more, the longest first (`pytest --durations=40` names their tests)."""
 RANKS = {TESTS / name: rank for rank, name in enumerate(LONG)}

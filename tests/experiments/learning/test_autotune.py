@@ -49,7 +49,7 @@ def test_batches_are_different_plans_that_the_seed_decides(start: Trained) -> No
     assert all(sample.predicted_ms > 0 for sample in found)
     assert batch(tuned(given(BLUR, DEVICE), DEVICE, Learned(start)).space, 5, (1, 0), QUICK) == found
     wanted = Wanted((BLUR,), Path(), samples=5, seed=1)
-    assert one_shot(one, wanted) == min(found, key=lambda sample: sample.predicted_ms)
+    assert one_shot(one, wanted, DEVICE, pytest.fail) == min(found, key=lambda sample: sample.predicted_ms)
 
 
 class Stopped(Exception):
@@ -100,7 +100,7 @@ def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: T
         second, timed = read_model(tmp_path / "model-2.json"), sum(p.ms is not None for p in base.plans(one.series))
         assert second.training.plans == start.training.plans + timed, "each plan counts once"
         assert second.training.pipelines == start.training.pipelines + 1
-        _, ms = top(base, tuned(one, DEVICE, Learned(first)), wanted, DEVICE)
+        _, ms = top(base, tuned(one, DEVICE, Learned(first)), wanted, DEVICE, pytest.fail)
         assert ms >= 0.999 * (best_of(base, one).ms or 0.0)
     _refuses_other_jobs(wanted, start)
     _falls_back(tmp_path, start)
