@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from generator.dataflow import Read
-from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children
+from generator.dataflow import Reach, Read
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.program import Program, Step
 
 OPERATORS = (
@@ -51,18 +51,30 @@ def histogram(program: Program, array: str, steps: Sequence[Step], reads: Sequen
             visit(part)
 
     for step in steps:
-        body = step.statement.body
+        body, own, kinds = step.statement.body, type_of(Load(array), types), access_kinds(_own_element(array, step))
         for value in body.computed:
             visit(value)
         if body.op:
-            count(_BINARY.get(body.op, "call"), type_of(Load(array), types))
-            count("self", type_of(Load(array), types))
-        for kind in ("pointwise", "transpose", "broadcast", "slice"):
-            count(f"{kind} store", type_of(Load(array), types))
+            count(_BINARY.get(body.op, "call"), own)
+            count("self", own)
+        if body.op or any(load.array == array for value in body.computed for load in loads_of(value)):
+            for kind in kinds:
+                count(f"{kind} self", own)
+        for kind in kinds:
+            count(f"{kind} store", own)
     for read in reads:
         for kind in access_kinds(read) if read.elements else ():
             count(f"{kind} {'image' if read.array in inputs else 'stage'}", type_of(Load(read.array), types))
     return tuple(counts)
+
+
+def _own_element(array: str, step: Step) -> Read:
+    """Return the access of a step to the element that it computes, in terms of all loops around it, with those of a
+    sum.
+    """
+    loops = range(len(step.statement.iterators))
+    slopes = (tuple(float(loop == position) for loop in loops) for position, _ in step.dims)
+    return Read(array, tuple(Reach(one, 0.0, 0.0) for one in slopes), 1, 1.0, 1.0, False)
 
 
 def _row(expr: Expr, own: str, inputs: set[str]) -> str | None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from math import ceil, prod
 from typing import TypeAlias
 
@@ -199,16 +199,20 @@ def check(program: Program, plan: Plan) -> None:
 def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[object, ...], dict[int, int]],
                  threads: int, clamped: bool) -> None:
     executions = sum(len(lanes) for lanes in warps.values())
-    # Deep sequential nests are sampled coarsely.
-    assert access.executions * threads == pytest.approx(executions, rel=0.1 if block == (1,) else 0.01), access
+    # Deep sequential nests, and partial tiles of inner loops, are sampled coarsely.
+    assert access.executions * threads == pytest.approx(executions, rel=0.1 if block == (1,) else 0.03), access
     affine = []
     for lanes in warps.values():
         starts = {element - offset(access, block, lane) - access.origin for lane, element in lanes.items()}
         if len(starts) == 1:  # threads outside of a partial tile may repeat what its last thread does
             affine.append(list(lanes.values()))
             start, = starts
-            assert start % access.spacing == 0 if access.spacing else start == 0, (access, lanes)
-    assert clamped or len(affine) == len(warps), access
+            if not access.elements and in_every_iteration(access):
+                assert start % access.spacing == 0 if access.spacing else start == 0, (access, lanes)
+    if access.elements:  # those of one iteration: a swizzled row has another order in the next one
+        assert affine, access
+    else:
+        assert clamped or len(affine) == len(warps), access
     whole = [elements for elements in affine if len(elements) == WARP]
     if whole and access.space == "global" and prod(block) % WARP == 0:
         per_sector = SECTOR // access.element_bytes
@@ -216,6 +220,11 @@ def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[objec
         expected = traffic(access, block, WARP, SECTOR).touched / SECTOR / (prod(block) / WARP)
         # All alignments are taken to be equally frequent; in so small programs they are not quite.
         assert counted == pytest.approx(expected, rel=0.12), access
+
+
+def in_every_iteration(access: Access) -> bool:
+    """Facts are those of the middle of each loop, which may not be in the branch for its last iterations."""
+    return all(inner.entries == pytest.approx(outer.entries * outer.trips) for outer, inner in pairwise(access.loops))
 
 
 def offset(access: Access, block: tuple[int, ...], lane: int) -> int:

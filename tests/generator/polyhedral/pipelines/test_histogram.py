@@ -56,4 +56,18 @@ def test_sums_count_their_updates_once() -> None:
     assert found["add"] == {"32 bits": 1}
     assert found["self"] == {"32 bits": 1}
     assert found["image"] == {"8 bits": 1}
-    assert found["pointwise store"] == {"32 bits": 2}
+    assert found["broadcast store"] == {"32 bits": 2}
+    assert found["pointwise store"] == found["slice store"] == {"32 bits": 1}, "no index follows the loop of the sum"
+    assert found["broadcast self"] == {"32 bits": 1}
+    assert "pointwise self" not in found and "slice self" not in found
+
+
+def test_an_update_without_a_sum_reads_and_stores_the_same_element() -> None:
+    x, y, image, out = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("out")
+    out[x, y] = image[x, y]
+    out[x, y] = hl.select(out[x, y] > 0.5, out[x, y] * 2.0, image[y, x])
+    found = counts(dataflow(program_of([out], (16, 16), "updated")), "out")
+    assert found["self"] == {"float": 2}
+    assert found["pointwise self"] == found["transpose self"] == {"float": 1}
+    assert found["broadcast self"] == found["slice self"] == {"float": 1}
+    assert found["pointwise store"] == {"float": 2}
