@@ -207,12 +207,10 @@ def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[objec
         if len(starts) == 1:  # threads outside of a partial tile may repeat what its last thread does
             affine.append(list(lanes.values()))
             start, = starts
-            if not access.elements and in_every_iteration(access):
-                assert start % access.spacing == 0 if access.spacing else start == 0, (access, lanes)
-    if access.elements:  # those of one iteration: a swizzled row has another order in the next one
-        assert affine, access
-    else:
-        assert clamped or len(affine) == len(warps), access
+            rare = access.elements or not in_every_iteration(access)
+            assert rare or (start % access.spacing == 0 if access.spacing else start == 0), (access, lanes)
+    # `elements` are those of one iteration: a swizzled row has another order in the next one.
+    assert affine if access.elements else clamped or len(affine) == len(warps), access
     whole = [elements for elements in affine if len(elements) == WARP]
     if whole and access.space == "global" and prod(block) % WARP == 0:
         per_sector = SECTOR // access.element_bytes
