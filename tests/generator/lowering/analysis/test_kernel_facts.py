@@ -159,8 +159,7 @@ def test_random_plans_against_every_lane(name: str, count: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_many_random_plans_against_every_lane(name: str) -> None:
-    program = problem(name, SMALL[name]).program
-    for plan in plans_of(program, 40, 6):
+    for plan in plans_of(program := problem(name, SMALL[name]).program, 40, 6):
         check(program, plan)
 
 
@@ -221,7 +220,7 @@ def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[objec
 
 
 def in_every_iteration(access: Access) -> bool:
-    """Facts are those of the middle of each loop, which may not be in the branch for its last iterations."""
+    """Facts are of the middle of each loop, which may not be in the branch for its last iterations."""
     return all(inner.entries == pytest.approx(outer.entries * outer.trips) for outer, inner in pairwise(access.loops))
 
 
