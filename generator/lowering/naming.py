@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from generator.emit.names import free_name
+from generator.polyhedral.kit.affine import isl_word
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.members import iterator_of
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, statements_of
@@ -83,8 +84,11 @@ def loop_keys(tree: Tree, domain: Any, program: Program, depth: int = 0) -> dict
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
-    """Return `name`, extended if it is in `taken` or reserved (generator.emit.names); it is added to `taken`."""
-    free = free_name(name, taken)
+    """Return `name`, extended if it is in `taken` or reserved (generator.emit.names); it is added to `taken`.
+
+    Reserved words of isl are extended, too: loops around a kernel are parameters in isl's texts.
+    """
+    free = free_name(f"{name}_" if isl_word(name) else name, taken)
     taken.add(free)
     return free
 

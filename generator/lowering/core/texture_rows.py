@@ -69,9 +69,13 @@ def _names(kernel: LoweredKernel) -> set[str]:
 
 @lru_cache(maxsize=256)
 def _renamed(kernel: LoweredKernel, padded: Padded) -> LoweredKernel:
-    """Return the kernel with the arrays of `padded` in place of the stages. Cached, as texts of kernels are."""
-    arrays = dict(padded)
-    if arrays.keys().isdisjoint(array.name for array in kernel.arrays):
+    """Return the kernel with the arrays of `padded` in place of the stages. Cached, as texts of kernels are.
+
+    A kernel without such an array may have a variable of that name.
+    """
+    own = {array.name for array in kernel.arrays}
+    arrays = {name: array for name, array in padded if name in own}
+    if not arrays:
         return kernel
 
     def changed(expr: Expr) -> Expr:

@@ -39,29 +39,14 @@ class Relation:
     exact: tuple[bool, ...]
 
 
-# Reserved words of isl's texts, in upper and lower case; found by experiment.
-_ISL_WORDS = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "exists",
-        "implies",
-        "min",
-        "max",
-        "mod",
-        "floor",
-        "ceil",
-        "floord",
-        "ceild",
-        "infty",
-        "infinity",
-        "nan",
-        "rat",
-        "true",
-        "false",
-    ]
-)
+_ISL_WORDS = frozenset("""and or not exists implies min max mod floor ceil floord ceild infty infinity nan rat true
+false""".split())
+"""Reserved words of isl's texts, in upper and lower case; found by experiment."""
+
+
+def isl_word(name: str) -> bool:
+    """Return whether isl cannot parse texts in which a dimension or parameter has this name."""
+    return name.lower() in _ISL_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +61,7 @@ class Iteration:
         depth = len(self.iterators)
         taken = {self.domain.get_dim_name(isl.dim_type.set, dim) for dim in range(depth)}
         name = iterator
-        while name in taken or name.lower() in _ISL_WORDS:  # isl cannot parse texts with such names
+        while name in taken or isl_word(name):
             name += "_"
         domain = self.domain.add_dims(isl.dim_type.set, 1).set_dim_name(isl.dim_type.set, depth, name)
         return Iteration((*self.iterators, iterator), domain)

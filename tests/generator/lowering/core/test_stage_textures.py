@@ -112,6 +112,24 @@ def test_rows_of_the_stage_are_those_of_a_texture_of_two_dimensions(dialect: Dia
         assert not any("gray" in kernel.arrays for kernel in there.kernels) or name == "gray"
 
 
+def test_a_variable_of_another_kernel_may_have_the_name_of_a_stage_with_longer_rows() -> None:
+    """The second element of the inline stage `gray` is in a variable called like the stage `gray_1`."""
+    x, y, source = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    gray, stage, other, out = (hl.Func(name) for name in ("gray", "gray_1", "other", "out"))
+    gray[x, y] = hl.sqrt(source[x, y])
+    stage[x, y] = source[x, y] * 3
+    other[x, y] = gray[x, y] * gray[x + 1, y] + gray[x + 1, y]
+    out[x, y] = stage[x, y] + stage[x + 1, y] + other[x, y + 1] - other[x, y]
+    program = program_of([out], [37, 19])
+    plan = default_plan(program, GPU, choice=Stages((("gray", "inline"),)))
+    there = lower(program, replace(plan, placement=(("gray_1", "texture2d"), ("other", "texture2d"))), GPU)
+    assert there.in_place == {"gray_1_rows", "other_rows"}
+    (computes,) = (kernel for kernel in there.kernels if "other_rows" in kernel.arrays and not kernel.placements)
+    assert "float gray_1;" in computes.source and "gray_1_rows" not in computes.source
+    readers = [kernel for kernel in there.kernels if kernel.placements]
+    assert readers and all("antune_texel_float_2d(gray_1_rows, " in kernel.source for kernel in readers)
+
+
 @pytest.mark.parametrize(("array", "computed", "target", "memory", "essence"), [
     ("harris", (), GPU, "texture", "not only read"),
     ("harris", (), GPU, "texture2d", "not only read"),

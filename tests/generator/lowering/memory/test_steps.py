@@ -128,9 +128,9 @@ def test_kernels_of_three_dimensions_walk_along_y() -> None:
         check(program, plan(program, tile, block, 2, schedule))
 
 
-@pytest.mark.parametrize("name", ["w", "antune_step", "q0", "h0", "b0"])
+@pytest.mark.parametrize("name", ["w", "antune_step", "q0", "h0", "b0", "implies", "Exists"])
 def test_a_loop_around_launches_may_have_any_name(name: str) -> None:
-    """Corners of boxes have its number beside those of the steps, or of the tiles of a sum."""
+    """Corners of boxes have its number beside those of the steps, or of the tiles of a sum; so have isl's texts."""
     launch, r = hl.Var(name), hl.RDom([(0, 8)], "r")
     source, one, near, out = hl.ImageParam(hl.UInt(8), 4, "image"), hl.Func("one"), hl.Func("near"), hl.Func("out")
     one[x, y, c, launch] = hl.u16(source[x, y, c, launch]) * 3
