@@ -39,8 +39,8 @@ class Relation:
     exact: tuple[bool, ...]
 
 
-_ISL_WORDS = frozenset("""and or not exists implies min max mod floor ceil floord ceild infty infinity nan rat true
-false""".split())
+_ISL_WORDS = frozenset(["and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord",
+                        "ceild", "infty", "infinity", "nan", "rat", "true", "false"])
 """Reserved words of isl's texts, in upper and lower case; found by experiment."""
 
 
