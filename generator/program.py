@@ -86,6 +86,10 @@ class Statement:
     text: str
     line: int
 
+    def __hash__(self) -> int:
+        """Without expressions, which may be large: a Statement is a key of caches."""
+        return hash((self.name, self.domain, self.text, self.line))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step:
@@ -180,9 +184,17 @@ class Program:
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        """Computed once, and equal in every process: a Program is a key of many caches and may be large."""
+        """Computed once, and equal in every process: a Program is a key of many caches and may be large.
+
+        Expressions do not count. The search makes many parts of a program, and printing them would take longest.
+        """
         if not self._hash:
-            found = hashlib.sha256(f"{self!r}{self.stages!r}".encode()).digest()
+            steps = (step for stage in self.stages for step in stage.steps)
+            parts = [self.name, self.file, self.schedule, repr(self.arrays), repr(self.parameters),
+                     *(f"{stage.array} {stage.where}" for stage in self.stages)]
+            for statement in (*self.statements, *(step.statement for step in steps)):
+                parts += [statement.domain, statement.text, *(access.relation for access in statement.accesses)]
+            found = hashlib.sha256("\n".join(parts).encode()).digest()
             object.__setattr__(self, "_hash", int.from_bytes(found[:7], "big") + 1)
         return self._hash
 

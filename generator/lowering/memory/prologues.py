@@ -73,9 +73,7 @@ class _Operations:
 
     def around(self, statement: Statement, access: int) -> Iterator[Expr]:
         """Yield those around one access, the innermost first."""
-        body = statement.body
-        values = (*body.computed, *(() if body.guard is None else (body.guard,)))
-        path = next(filter(None, (_path(value, access) for value in values)), ())
+        path = _paths(statement).get(access, ())
         element = path[-1] if path else None
         for outside, node in _outwards(path):
             if not isinstance(element, Load) or not self._is_plain(node, element.index):
@@ -108,14 +106,23 @@ def _outwards(path: tuple[Expr, ...]) -> Iterator[tuple[Expr | None, Expr]]:
         yield (path[place - 1] if place else None), path[place]
 
 
-def _path(expr: Expr, access: int) -> tuple[Expr, ...]:
-    """Return the expressions from `expr` to an access, which is the last; () if it is not in `expr`."""
-    if isinstance(expr, Load) and expr.access == access:
-        return (expr,)
-    for child in children(expr):
-        if path := _path(child, access):
-            return (expr, *path)
-    return ()
+@lru_cache(maxsize=1024)
+def _paths(statement: Statement) -> Mapping[int, tuple[Expr, ...]]:
+    """Return the expressions around the first occurrence of each access that a statement computes with; the access is
+    the last.
+    """
+    body, found, seen = statement.body, dict[int, tuple[Expr, ...]](), set[int]()
+    waiting: list[tuple[Expr, ...]] = [(value,) for value in (*body.computed, *((body.guard,) if body.guard else ()))]
+    waiting.reverse()
+    while waiting:
+        path = waiting.pop()
+        if id(path[-1]) in seen:  # shared by several expressions
+            continue
+        seen.add(id(path[-1]))
+        if isinstance(path[-1], Load) and path[-1].access >= 0:
+            found.setdefault(path[-1].access, path)
+        waiting += [(*path, child) for child in reversed(children(path[-1]))]
+    return found
 
 
 def _is_rounded(expr: Expr, around: Expr | None) -> bool:

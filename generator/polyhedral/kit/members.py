@@ -42,6 +42,18 @@ def mixes(member: Any) -> bool:
     return any(len(involved) > 1 for _, _, involved in _parts(member))
 
 
+def step_of(member: Any, domain: Any) -> tuple[int, int] | None:
+    """Return position and constant of a member `iterator + constant` on an isl Set; None for other functions."""
+    value = member.extract_pw_aff(domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)).gist(domain)
+    if not value.isa_aff():
+        return None
+    affine = value.as_aff()
+    factors = [affine.get_coefficient_val(isl.dim_type.in_, d).to_python() for d in range(affine.dim(isl.dim_type.in_))]
+    if affine.dim(isl.dim_type.div) or sorted(factors) != [0] * (len(factors) - 1) + [1]:
+        return None
+    return factors.index(1), int(affine.get_constant_val().to_python())
+
+
 def _parts(member: Any) -> Iterator[tuple[str, Any, list[int]]]:
     """Yield, for each statement, its name, `member` as an isl PwAff, and the iterators in it by number."""
     parts = member.get_pw_aff_list()

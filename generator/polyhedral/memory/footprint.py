@@ -19,13 +19,14 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from generator.decisions.size_lists import InnerTiles, Sizes
-from generator.polyhedral.kit.members import value_range
+from generator.polyhedral.kit.members import ends, step_of, value_range
 from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.kit.plain import plain_subscripts
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, multi, statements_of
 from generator.polyhedral.memory.loops_around import Path, paths, tiled_members
 from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
-from generator.program import Program, Statement
+from generator.program import Access, Program, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,8 @@ def _arrays(program: Program, part: KernelPart, path: Path, tiled: tuple[Dimensi
         if not program.array(name).extents:
             continue
         counts = len(host), len(part.parallel), len(tiled)
-        rows = {(s.name, number): _rows(access.relation, loops[s.name], counts)
+        rows = {(s.name, number): _plain_rows(s, access, loops[s.name], counts)
+                or _rows(access.relation, loops[s.name], counts)
                 for s in statements for number, access in enumerate(s.accesses) if access.array == name}
         parts = _alike(rows)
         for alike in parts:
@@ -205,10 +207,24 @@ def _arrays(program: Program, part: KernelPart, path: Path, tiled: tuple[Dimensi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loops:
-    """The instances of a statement (isl Set), and the isl UnionMap to them from the values of the loops around them."""
+    """The instances of a statement (isl Set), and the isl UnionMap to them from the values of the loops around them.
+
+    `plain`: the loops of a box of instances if each follows another iterator; else ().
+    """
 
     instances: Any
     order: Any
+    plain: tuple[_Plain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A loop `iterator + constant`: the number of the iterator, and its least and greatest value."""
+
+    position: int
+    constant: int
+    low: int
+    high: int
 
 
 def _loops(statement: Statement, part: KernelPart, path: Path, tiled: tuple[Dimension, ...],
@@ -218,7 +234,39 @@ def _loops(statement: Statement, part: KernelPart, path: Path, tiled: tuple[Dime
     outer = [*host, *(d.member for d in (*part.parallel, *tiled))]
     loops = outer + _deeper(path.tree, space, len(tiled) - len(path.outer))
     order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in loops]))
-    return _Loops(instances, order.reverse())
+    return _Loops(instances, order.reverse(), tuple(_plain(instances, loops)))
+
+
+def _plain(instances: Any, loops: list[Any]) -> list[_Plain]:
+    """Return `_Loops.plain`. An iterator with one value does not count: isl replaces it by that value."""
+    ranges = ends(instances) if instances.is_box() else ()
+    found = list[_Plain]()
+    for member in loops if all(low < high for low, high in ranges) else ():
+        at = step_of(member, instances) if ranges else None
+        if at is None or any(one.position == at[0] for one in found):
+            return []
+        found.append(_Plain(*at, *ranges[at[0]]))
+    return found
+
+
+def _plain_rows(statement: Statement, access: Access, loops: _Loops,
+                counts: tuple[int, int, int]) -> tuple[Extent, ...] | None:
+    """Return the same as `_rows`, without isl, if loops and subscripts are plain; None otherwise."""
+    index = plain_subscripts(access.relation, statement.domain) if loops.plain else None
+    if index is None:
+        return None
+    prefix, parallel, outer = counts[0], counts[0] + counts[1], sum(counts)
+    followed = {one.position for one in loops.plain}
+    result = []
+    for constant, factors in index:
+        if any(factor and position not in followed for position, factor in enumerate(factors)):
+            return None
+        moves = tuple(factors[one.position] for one in loops.plain[:outer])
+        rest = constant - sum(a * one.constant for a, one in zip(moves, loops.plain[:outer], strict=True))
+        inside = [(factors[one.position] * one.low, factors[one.position] * one.high) for one in loops.plain[outer:]]
+        result.append(Extent(moves[prefix:parallel], moves[parallel:], rest + sum(map(min, inside)),
+                             rest + sum(map(max, inside)), moves[:prefix]))
+    return tuple(result)
 
 
 def _rows(access: str, loops: _Loops, counts: tuple[int, int, int]) -> tuple[Extent, ...] | None:

@@ -7,23 +7,21 @@ interval arithmetic, and a box may be too long by an element or two. Kernels who
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
 
-import islpy as isl
-
 from generator.decisions.size_lists import InnerTiles
 from generator.decisions.walk import walked
 from generator.expr import Binary, Expr, Int, Name, Select, Unary
-from generator.polyhedral.kit.members import ends
+from generator.polyhedral.kit.members import ends, step_of
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.memory.boxes import fixes_launch, ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
-from generator.polyhedral.pipelines.stages import reached, read_subscripts
+from generator.polyhedral.pipelines.stages import loads_in, reached
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import ELEMENT_BYTES, Program, Stage, Statement, Step
 
@@ -42,13 +40,11 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     `boxes.py`. Of the stages `whole`, the box of the whole tile.
     """
     total = tile_bytes(program, part, tile, padding, whole) if whole else 0
-    launch = fixes_launch(part, tile)
+    launch, lines = fixes_launch(part, tile), {stage.array: stage.lines for stage in program.stages} if walk else {}
     for number, point in enumerate(fill_points(program, part)):
         sizes = _sizes(program, part, step_tile(tile, walk), inner_tile, number, launch) if point.computed else ()
-        found = dict(sizes)
-        found = {array: box for array, box in found.items() if array not in (*whole, *around)}
+        found = {array: box for array, box in sizes if array not in (*whole, *around)}
         if walk and found:
-            lines = {stage.array: stage.lines for stage in program.stages}
             later = _later(program, part, tile, inner_tile, number, walk, found)
             found = {array: _with_ring(step, later[array], lines[array]) for array, step in found.items()}
         total += _room(program, found, padding)
@@ -154,21 +150,31 @@ def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loo
 
 def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
     """Return position and constant of a loop `iterator + constant`, with its range; None for others."""
-    value = dim.member.extract_pw_aff(domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)).gist(domain)
-    if not value.isa_aff():
-        return None
-    affine = value.as_aff()
-    factors = [affine.get_coefficient_val(isl.dim_type.in_, d).to_python() for d in range(affine.dim(isl.dim_type.in_))]
-    if affine.dim(isl.dim_type.div) or sorted(factors) != [0] * (len(factors) - 1) + [1]:
-        return None
-    return factors.index(1), int(affine.get_constant_val().to_python()), dim.low, dim.high
+    found = step_of(dim.member, domain)
+    return (*found, dim.low, dim.high) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Along:
+    """Subscripts of a dimension: iterators with the least and the greatest constant added to them, and others."""
+
+    moves: tuple[tuple[str, int, int], ...]
+    others: tuple[Expr, ...]
+
+    def ranges(self, names: Mapping[str, Range], extent: int) -> Iterator[Range]:
+        """Yield the values of the subscripts; of those that depend on data, all."""
+        for name, least, greatest in self.moves:
+            at = names.get(name)
+            yield (0, extent - 1) if at is None else (at[0] + least, at[1] + greatest)
+        for index in self.others:
+            yield _interval(index, names) or (0, extent - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """How a statement of a block, or the `step` of a `stage`, reads an array: distinct subscripts by dimension."""
+    """How a statement of a block, or the `step` of a `stage`, reads an array: subscripts by dimension."""
 
-    subscripts: tuple[tuple[Expr, ...], ...]
+    subscripts: tuple[_Along, ...]
     statement: Statement
     stage: Stage | None = None
     step: Step | None = None
@@ -187,10 +193,10 @@ def _reads(program: Program, blocks: tuple[str, ...]) -> Mapping[str, tuple[_Rea
         others = [(stage, step) for stage in computed if stage.arrays != arrays for step in stage.steps]
         found[own.array] = tuple(
             read for array in arrays for read in (
-                *(_Read(_subscripts(program, name, array), program.statement(name)) for name in blocks),
-                *(_Read(_subscripts(program, step.statement.name, array), step.statement, stage, step)
+                *(_Read(_subscripts(one).get(array, ()), one) for one in map(program.statement, blocks)),
+                *(_Read(_subscripts(step.statement).get(array, ()), step.statement, stage, step)
                   for stage, step in others))
-            if any(read.subscripts))
+            if read.subscripts)
     return found
 
 
@@ -205,15 +211,13 @@ class _Finder:
     def read(self, stage: Stage) -> list[Range]:
         """Return the elements of a stage that are read."""
         if stage.array not in self.known:
-            extents = self.program.array(stage.array).extents
-            along: list[list[Range]] = [[] for _ in extents]
-            for one in self.reads[stage.array]:
-                names = self._iterators(one)
-                for ranges, different, n in zip(along, one.subscripts, extents, strict=True):
-                    ranges += (_interval(index, names) or (0, n - 1) for index in different)
-            for d in stage.lines:
-                along[d] = [(0, extents[d] - 1)]
-            self.known[stage.array] = [_hull(ranges, n) for ranges, n in zip(along, extents, strict=True)]
+            extents, lines = self.program.array(stage.array).extents, stage.lines
+            reads = [(one.subscripts, self._iterators(one)) for one in self.reads[stage.array]]
+            self.known[stage.array] = [
+                (0, n - 1) if d in lines else
+                _hull([found for subscripts, names in reads for found in subscripts[d].ranges(names, n)], n)
+                for d, n in enumerate(extents)
+            ]
         return self.known[stage.array]
 
     def _iterators(self, one: _Read) -> Mapping[str, Range]:
@@ -223,19 +227,45 @@ class _Finder:
         return _iterators(one.step, self.read(one.stage))
 
 
-@lru_cache(maxsize=16384)
-def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ...], ...]:
-    """Return the distinct subscripts, dimension by dimension, with which a statement reads `array`; none if it does
-    not.
-    """
-    found = list(read_subscripts(program.statement(name), array))
-    return tuple(tuple(dict.fromkeys(along)) for along in zip(*found, strict=True))
+@lru_cache(maxsize=4096)
+def _subscripts(statement: Statement) -> Mapping[str, tuple[_Along, ...]]:
+    """Return, for each array that a statement reads, its subscripts by dimension."""
+    found: dict[str, list[tuple[Expr, ...]]] = {}
+    for load in loads_in(statement):
+        found.setdefault(load.array, []).append(load.index)
+    return {array: tuple(_along(dict.fromkeys(same)) for same in zip(*read, strict=True))
+            for array, read in found.items()}
+
+
+def _along(subscripts: Iterable[Expr]) -> _Along:
+    """Of sums of an iterator and constants, only the least and the greatest count for a range."""
+    moves, others = dict[str, tuple[int, int]](), list[Expr]()
+    for index in subscripts:
+        if (at := _distance(index)) is None:
+            others.append(index)
+        else:
+            least, greatest = moves.get(at[0], (at[1], at[1]))
+            moves[at[0]] = min(least, at[1]), max(greatest, at[1])
+    return _Along(tuple((name, *ends) for name, ends in moves.items()), tuple(others))
+
+
+def _distance(index: Expr) -> tuple[str, int] | None:
+    """Return iterator and constant of `iterator + constant`; None for other subscripts."""
+    match index:
+        case Name(name):
+            return name, 0
+        case Binary("+", Name(name), Int(value)):
+            return name, value
+        case Binary("-", Name(name), Int(value)):
+            return name, -value
+        case _:
+            return None
 
 
 def _hull(ranges: Sequence[Range], extent: int) -> Range:
     """Return the range from the least value to the greatest, within the array."""
-    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
-    return min(max(low, 0), extent - 1), max(min(high, extent - 1), 0)
+    lows, highs = zip(*ranges, strict=True)
+    return min(max(min(lows), 0), extent - 1), max(min(max(highs), extent - 1), 0)
 
 
 def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:

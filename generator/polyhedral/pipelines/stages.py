@@ -16,7 +16,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Any
 
-from generator.expr import Expr, loads_of
+from generator.expr import Expr, Load, loads_of
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.pipelines.joint import instances_by_element, joint_steps
 from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
@@ -59,10 +59,15 @@ def _read_there(program: Program, group: Group, steps: tuple[Step, ...]) -> froz
 
 
 def read_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
-    """Yield the subscripts of all loads of `array` in a statement: in its value, its target's subscripts, its guard."""
+    """Yield the subscripts of all loads of `array` in a statement."""
+    yield from (load.index for load in loads_in(statement) if load.array == array)
+
+
+def loads_in(statement: Statement) -> Iterator[Load]:
+    """Yield all loads in a statement: in its value, its target's subscripts, its guard."""
     body = statement.body
     for expr in (*body.computed, *body.target.index, *((body.guard,) if body.guard else ())):
-        yield from (load.index for load in loads_of(expr) if load.array == array)
+        yield from loads_of(expr)
 
 
 def reads_by_element(step: Step, number: int, array: str = "") -> Any:
