@@ -22,6 +22,7 @@ from generator.dataflow import Dataflow
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.decisions.size_lists import cover
+from generator.decisions.walk import walked
 from generator.errors import IllegalPlan, InputError
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
@@ -146,7 +147,11 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
     kernels = (_kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
                for shape in shapes)
     known = (Known(shape, target, True) for shape in shapes)
-    return replace(base, kernels=tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True)))
+    found = tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True))
+    chosen_steps = {stored[kernel.statements].output: kernel.walk for kernel in found}
+    if any(one.step is not None and chosen_steps[one.group.output] != one.step[1] for one in grouping.kernels):
+        return None  # no plan walks so
+    return replace(base, kernels=found)
 
 
 def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape,
@@ -160,6 +165,9 @@ def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shap
     block = tuple(min(cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
     inside = shape.steps_on(target) and prod(tile) > prod(block)
     kernel = KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
+    if choice.step is not None:
+        return replace(kernel, walk=choice.step[1] if axes[walked(len(axes))] == choice.step[0] else 0,
+                       whole=choice.whole)
     if choice.level == "block":
         return kernel
     return replace(kernel, level=choice.level, in_registers=choice.in_registers, registers=False, points_inside=False)

@@ -15,7 +15,9 @@ from metrics.costs.groups import AXES, Group
 class Choice:
     """A kernel: `tile` points and `block` threads per dimension of its output, and its cost by a model.
 
-    `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers.
+    `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers. `step`: the dimension
+    along which blocks walk, and the points of a step (None: no walk); they compute the members in `whole` for their
+    whole tiles before.
     """
 
     group: Group
@@ -24,6 +26,8 @@ class Choice:
     cost: Cost
     level: Level = "block"
     in_registers: int = 0
+    step: tuple[int, int] | None = None
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

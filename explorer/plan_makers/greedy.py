@@ -6,7 +6,7 @@
 3. Of all stages that only one other kernel reads, fuse the one that saves most with that kernel, each kernel with its
    best tile, until none saves anything. Impossible kernels are not fused.
 4. Give each kernel the best tile by the stricter cost of the final phase.
-5. In kernels with high resource usage, compute stages in threads if nothing is computed twice (`nesting`).
+5. In kernels with high resource usage, compute stages in loops of threads if nothing is computed twice (`nesting`).
 
 Of ties, the stage that comes first in the program is chosen, and steps without a gain are not done (the artifact
 chooses the last one, and does steps without a gain). If a stage of few elements can have no kernel with enough blocks,
@@ -21,11 +21,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from explorer.plan_makers.choices import Choice, Grouping, Left, Made, combinations, hosted, spaced
-from explorer.plan_makers.nesting import between, nested
+from explorer.plan_makers.nesting import Nested, nested
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
+from generator.decisions.walk import STEPS
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group
+from metrics.costs.groups import Group, kept_in_steps, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import cut, shared_out, tiles
 
@@ -48,7 +49,9 @@ def greedy_plans(
     inlined = scheduler.inlined()
     stages = list(scheduler.fused(inlined))
     final = stages[-1]
-    found = [*scheduler.tiled(final, inlined, count), *scheduler.nested(final, inlined)]
+    found = scheduler.tiled(final, inlined, count)
+    for rows in (True, False):
+        found += scheduler.nested(final, inlined, rows)
     for groups in reversed(stages[:-1]) if count > len(found) else ():
         found += scheduler.tiled(groups, inlined, 1)
     return Made(kept(found, max(count, 1)), left)
@@ -148,23 +151,30 @@ class _Scheduler:
         options = [spaced(one, best) for one in options]
         return [Grouping(kernels) for kernels in combinations(options, count)]
 
-    def nested(self, groups: Groups, inlined: frozenset[str]) -> list[Grouping]:
-        """Return the kernels with the stages that may be computed in threads there (step 5); empty if nothing changes.
+    def nested(self, groups: Groups, inlined: frozenset[str], rows: bool) -> list[Grouping]:
+        """Return the kernels with the stages that may be computed in thread loops there (step 5), or only in the
+        innermost ones unless `rows`; empty if nothing changes.
         """
-        options, moved = [], []
+        options, moved, in_rows = [], list[str](), list[str]()
         for output, members in groups.items():
             best = self._best(self._group(output, members, inlined), True, 1)
-            group = nested(best[0], self.model) if best else None
-            if group is not None and fits(self.flow, group.inlined):
-                moved += [name for name in members if name not in group.members]
-                best = self._best(group, True, 1)
+            found = nested(best[0], rows) if best else None
+            if found is not None and fits(self.flow, found.group.inlined) and (inside := self._inside(found)):
+                moved += found.moved
+                in_rows += found.in_rows
+                best = [inside]
             options.append(best)
-        if not moved or not all(options):
+        if not (moved or in_rows) or not all(options):
             return []
-        kernels = tuple(one[0] for one in options)
-        stay = [name for kernel in kernels for name in between(kernel.group)]
-        said = f"; {', '.join(stay)} in blocks, as no plan has them in an outer loop of threads" if stay else ""
-        return [Grouping(kernels, f"{', '.join(moved)} in the threads that read {_them(moved)}{said}")]
+        return [Grouping(tuple(one[0] for one in options), _said(moved, in_rows))]
+
+    def _inside(self, found: Nested) -> Choice | None:
+        """Return a kernel with stages in thread loops with its best tile and step; None if it is impossible."""
+        if not found.in_rows:
+            return next(iter(self._best(found.group, True, 1)), None)
+        ways = (((found.walked, rows), whole) for rows in STEPS for whole in found.wholes)
+        best = (one for step, whole in ways for one in self._searched(found.group, True, 1, step, whole))
+        return min(best, key=lambda one: one.cost.number, default=None)
 
     def _group(self, output: str, members: tuple[str, ...], inlined: frozenset[str]) -> Group:
         return hosted(Group(self.flow, output, members, inlined), self.launches)
@@ -176,12 +186,21 @@ class _Scheduler:
             known = self._known[group, final] = self._searched(group, final, count)
         return known[:count]
 
-    def _searched(self, group: Group, final: bool, count: int) -> list[Choice]:
+    def _searched(self, group: Group, final: bool, count: int, step: tuple[int, int] | None = None,
+                  whole: tuple[str, ...] = ()) -> list[Choice]:  # fmt: skip
+        """Return the kernel with its best tiles, in blocks that walk if there is a `step`, with members `whole`."""
         sizes = tiles(group.extents, self.device, group.hosted)
         along = shared_out(len(group.extents), self.device, group.hosted)
         apart = () if self.device.host else cut(group.extents, along)
-        threads = np.prod([sizes[d] for d in apart], axis=0) if apart else np.ones(sizes.shape[1])
-        found = replace(self.model, final=final).evaluate(group, sizes, self.device, threads)
+        kept = None
+        taken = sizes
+        if step is not None:
+            sizes = sizes[:, sizes[step[0]] > step[1]]
+            taken = sizes.copy()
+            taken[step[0]] = step[1]
+            kept = kept_in_steps(tile_work(group, sizes), tile_work(group, taken), whole)
+        threads = np.prod([taken[d] for d in apart], axis=0) if apart else np.ones(sizes.shape[1])
+        found = replace(self.model, final=final).evaluate(group, sizes, self.device, threads, kept)
         fine = found.possible
         if not fine.any() and not group.members:
             fine = ~np.any([wrong.are for wrong in found.wrongs if not wrong.runs], axis=0)
@@ -190,12 +209,21 @@ class _Scheduler:
             Choice(
                 group,
                 tuple(map(int, sizes[:, k])),
-                tuple(int(sizes[d, k]) if d in apart else 1 for d in range(len(sizes))),
+                tuple(int(taken[d, k]) if d in apart else 1 for d in range(len(sizes))),
                 cost_of(found, k),
+                step=step,
+                whole=whole,
             )
             for k in map(int, order)
             if fine[k]
         ]
+
+
+def _said(moved: list[str], in_rows: list[str]) -> str:
+    """Return where the plan computes nested stages."""
+    in_threads = f"{', '.join(moved)} in the threads that read {_them(moved)}" if moved else ""
+    of_rows = f"{', '.join(in_rows)} in the loop over rows of the threads that read {_them(in_rows)}" if in_rows else ""
+    return "; ".join(filter(None, (in_threads, of_rows)))
 
 
 def _them(names: list[str]) -> str:

@@ -1,29 +1,48 @@
 """Stages inside the thread loops of their readers (Sioutas et al. 2020, section 4.4, listing 2).
 
 For kernels with high resource usage: over 32 KiB of shared memory, an occupancy below 0.3, or over 900 active threads.
-A stage s is moved into its reader c if no two elements of c need the same element of s: no tile of 2 points in each
-dimension shares elements of s with the next tile along any dimension. Then s is computed in c's innermost loop, by the
-thread that needs it, in registers: this is `inline` in plans.
+The place of a stage s with the only reader c depends on the dimensions along which points of c share elements of s: a
+tile of 2 points in each dimension needs elements of s that the next tile along such a dimension needs, too.
 
-The paper has an intermediate place: if tiles share elements along some dimensions, s moves one loop outside the
-outermost of these, which may be a thread loop of c. Plans cannot express that, so s stays with the block (`between`
-returns the stages that it would move). So does a stage that several stages of the kernel read, since no loop of c
-contains the others.
+- None: s is computed in c's innermost loop, by the thread that needs it, in registers. This is `inline` in plans.
+- Some, but neither y nor a dimension outside y: s is computed in c's loop over y, for all points along x at once. In
+  plans, blocks walk down their tiles (`walk`): a thread's loop over steps is its loop over points along y.
+- Others: s stays with the block. In blocks that walk these stages are sliding windows, or computed for the whole tile
+  before (`whole`) if no stage in steps is needed for that; the cheapest of these ways is chosen.
+
+In c's loops, dimensions of few iterations, which no threads share out, are inside x. A stage that several stages of the
+kernel read stays with the block, since no loop of c contains the others.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from explorer.plan_makers.choices import Choice
 from generator.dataflow import Read
-from metrics.costs.groups import Group, flat
-from metrics.costs.sioutas import Sioutas
+from metrics.costs.groups import Group, flat, parallel_dimensions, tile_work
+from metrics.costs.tile_sizes import cut
 from metrics.nvidia import KIB
 
 SHARED_BYTES, OCCUPANCY, ACTIVE_THREADS, TILE = 32 * KIB, 30.0, 900, 2
 """The artifact's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A kernel with stages in thread loops: `moved` are inlined in `group`, `in_rows` are in the loop over `walked`, a
+    dimension of the output (-1: there is no such stage). `wholes`: the sets of members that blocks may compute for
+    their whole tiles before that loop, at least the empty one.
+    """
+
+    group: Group
+    moved: tuple[str, ...]
+    in_rows: tuple[str, ...] = ()
+    walked: int = -1
+    wholes: tuple[tuple[str, ...], ...] = ((),)
 
 
 def severe(choice: Choice) -> bool:
@@ -36,25 +55,52 @@ def severe(choice: Choice) -> bool:
     )
 
 
-def nested(choice: Choice, model: Sioutas) -> Group | None:
-    """Return the kernel with all possible stages in threads; None if there are none."""
-    group = choice.group
-    moved = {member for member in group.members if _reader(group, member) and not _shared(group, member)}
-    if not severe(choice) or not moved:
+def nested(choice: Choice, rows: bool = True) -> Nested | None:
+    """Return the kernel with all possible stages in thread loops, or only in the innermost ones unless `rows`; None if
+    there are none.
+    """
+    if not severe(choice):
         return None
-    members = tuple(member for member in group.members if member not in moved)
-    return replace(group, members=members, inlined=group.inlined | moved)
+    group = choice.group
+    moved = tuple(member for member in group.members if _reader(group, member) and not _shared(group, member))
+    left = replace(group, members=tuple(member for member in group.members if member not in moved),
+                   inlined=group.inlined | {*moved})  # fmt: skip
+    found = Nested(left, moved, *_in_rows(group, left)) if rows else Nested(left, moved)
+    return found if moved or found.in_rows else None
 
 
-def between(group: Group) -> tuple[str, ...]:
-    """Return the members that the paper would put inside a thread loop, but not the innermost one."""
+def _in_rows(group: Group, left: Group) -> tuple[tuple[str, ...], int, tuple[tuple[str, ...], ...]]:
+    """Return the members of `left` in the loop over y, the number of y, and the sets that may be whole; `group` is the
+    kernel before other members were inlined.
+    """
+    parallel = parallel_dimensions(len(group.extents), group.hosted)
+    y = parallel[-2] if len(parallel) > 1 else -1
+    loops = cut(group.extents, parallel)
+    if y not in loops:
+        return (), -1, ((),)
+    around = {d for d in loops if d <= y}
+    along = tile_work(group, np.full((len(group.extents), 1), float(TILE))).along
     found = []
-    for member in group.members:
+    for member in left.members:
         reader = _reader(group, member)
-        along = _shared(group, member) if reader else ()
-        if along and along[0] > 0:  # dimensions are loops, outermost first
+        shared = {along[reader][d] for d in _shared(group, member)} if reader else around
+        if reader and y in along[reader] and not shared & around:
             found.append(member)
-    return tuple(found)
+    if not found:
+        return (), -1, ((),)
+    wholes = (made for member in left.members if not (made := _made_from(left, member)) & {*found})
+    return tuple(found), y, ((), *dict.fromkeys(tuple(sorted(made)) for made in wholes))
+
+
+def _made_from(group: Group, member: str) -> frozenset[str]:
+    """Return a member with those that it is computed from."""
+    found, waiting = {member}, [member]
+    while waiting:
+        for read in flat(group.flow, waiting.pop(), group.inlined).reads:
+            if read.array in group.members and read.array not in found:
+                found.add(read.array)
+                waiting.append(read.array)
+    return frozenset(found)
 
 
 def _reader(group: Group, member: str) -> str:

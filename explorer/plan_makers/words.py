@@ -49,6 +49,10 @@ def _figures(kernel: Choice, host: bool) -> str:
     terms = {term.name: term.value for term in kernel.cost.terms}
     terms["shared memory"] /= 1024
     tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
+    if kernel.step is not None:
+        tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
+    if kernel.whole:
+        tile += f", {_listed(kernel.whole)} for the whole tile"
     if kernel.level == "sub-group":
         tile += f" shared out to warps, {kernel.in_registers} tenths in registers"
     return ", ".join(

@@ -13,7 +13,7 @@ from generator.decisions.fractions import sub_group
 from generator.facts import KernelFacts
 from generator.nest import Level
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group
+from metrics.costs.groups import Group, TileWork, column, kept_in_steps, tile_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class PlannedKernel:
     that is not cut. `level`: which threads share a tile. `step`: for blocks that walk along their tiles, the dimension
     and the points of it per step (None: the whole tile). `facts` are those of its generated text, if there is one.
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches` of a
-    kernel that runs several time steps (None for other kernels).
+    kernel that runs several time steps (None for other kernels). `whole`: the members that a block that walks computes
+    for its whole tile before.
     """
 
     statements: tuple[str, ...]
@@ -68,6 +69,7 @@ class PlannedKernel:
     in_registers: int = 0
     sums: bool = False
     launches: int | None = None
+    whole: tuple[str, ...] = ()
 
     @property
     def team(self) -> tuple[int, ...]:
@@ -101,6 +103,13 @@ class PlannedKernel:
         if self.step is not None:
             points[self.step[0]] = min(self.step[1], points[self.step[0]])
         return tuple(points)
+
+    def kept_work(self, group: Group) -> TileWork | None:
+        """Return what a team keeps at a time, if it walks; None if it keeps the stages of its whole tile."""
+        if self.step is None:
+            return None
+        tile, step = tile_work(group, column(self.shared_tile)), tile_work(group, column(self.kept))
+        return kept_in_steps(tile, step, self.whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ stages for a point. Regions are boxes: intervals along each dimension (`generato
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
@@ -247,6 +247,13 @@ def kept_bytes(group: Group, work: TileWork) -> Numbers:
     """Return the bytes of members with the regions of `work`."""
     return in_places(group, {m: work.points[m] * group.flow.array(m).element for m in group.members},
                      np.zeros_like(work.points[group.output]))
+
+
+def kept_in_steps(tile: TileWork, step: TileWork, whole: Collection[str]) -> TileWork:
+    """Return what a block that walks keeps at a time: members in `whole` of its tile, all others of a step."""
+    extents, points = ({**few, **{member: many[member] for member in whole}}
+                       for few, many in ((step.extents, tile.extents), (step.points, tile.points)))
+    return replace(step, extents=extents, points=points)
 
 
 def in_places(group: Group, of_members: Mapping[str, Numbers], none: Numbers) -> Numbers:

@@ -114,7 +114,7 @@ class PolyMage:
             return kernel.group
         if reason := refusal(kernel.group):
             return Refused(reason)
-        kept = tile_work(kernel.group, column(kernel.kept)) if kernel.step else None
+        kept = kernel.kept_work(kernel.group)
         if device.host:  # a core runs the threads of a tile in sequence
             given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
         else:

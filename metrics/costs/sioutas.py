@@ -109,7 +109,7 @@ class Sioutas:
         if kernel.launches is not None:
             return STEPS_UNKNOWN
         group, tile = kernel.group, column(kernel.shared_tile)
-        kept = tile_work(group, column(kernel.kept)) if kernel.step else None
+        kept = kernel.kept_work(group)
         block, teams = np.array([float(prod(kernel.block))]), prod(kernel.block) / prod(kernel.team)
         found = self.evaluate(group, np.minimum(tile, column(group.extents)), device, block, kept, teams)
         return refused(found.wrongs) or cost_of(found, 0)

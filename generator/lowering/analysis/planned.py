@@ -44,7 +44,8 @@ class Cut:
     """A plan's tiles of the output of a kernel: points and threads of a block per dimension of the array.
 
     `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: no walk).
-    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers.
+    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `whole`: the
+    members that blocks compute for their whole tiles before they walk.
     """
 
     stored: Stored
@@ -54,6 +55,7 @@ class Cut:
     step: tuple[int, int] | None = None
     in_registers: int = 0
     sums: bool = False
+    whole: tuple[str, ...] = ()
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
@@ -128,8 +130,9 @@ def _axes(kernel: SectionKernel, output: str, members: Iterable[Any]) -> tuple[i
 
 
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
-    if kernel.whole and not stored.refusal:
-        stored = replace(stored, refusal=f"it computes {', '.join(kernel.whole)} for whole tiles, the rest in steps")
+    if kernel.whole and not kernel.walk and not stored.refusal:
+        named = ", ".join(kernel.whole)
+        stored = replace(stored, refusal=f"it computes {named} for whole tiles, the rest for each inner tile")
     if kernel.levels and not stored.refusal:
         named = ", ".join(f"{name} by each {level}" for name, level in kernel.levels)
         stored = replace(stored, refusal=f"it computes {named}, the rest by each {kernel.level}")
@@ -141,7 +144,8 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
     for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):
         tile[axis], block[axis] = min(points, extents[axis]), threads
     step = (axes[walked(len(axes))], kernel.walk) if kernel.walk else None
-    return Cut(stored, tuple(tile), tuple(block), kernel.level, step, kernel.in_registers, kernel.registers)
+    return Cut(stored, tuple(tile), tuple(block), kernel.level, step, kernel.in_registers, kernel.registers,
+               kernel.whole)
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

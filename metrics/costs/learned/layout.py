@@ -165,4 +165,6 @@ def layout_of(kernel: PlannedKernel, device: CostDevice) -> Layout | Refused:
         return kernel.group
     if kernel.launches is not None:
         return STEPS_UNKNOWN
+    if kernel.whole:
+        return Refused(f"it computes {', '.join(kernel.whole)} for whole tiles, the rest in steps")
     return layout(kernel.group, device, sizes_of(kernel))

@@ -111,6 +111,25 @@ def test_plans_for_gpus_cost_what_their_makers_say(name: str, maker: str) -> Non
     assert deep, "some array has four dimensions"
 
 
+def test_stages_in_the_loop_over_rows_are_a_plan_of_the_space_with_right_results() -> None:
+    """Rows of t are shared along j only: blocks walk, and keep the rows of a step, as the model says."""
+    program = expand(program_of(
+        scop(BLURS.replace("62", "94").replace("64", "96"), "double A[96][96], B[94][94];")
+        .replace("#pragma scop", "#pragma scop\n  double t[94][96];")
+    ))
+    plans = model_plans(program, CUDA, "sioutas", BEST).plans
+    [plan] = [plan for plan in plans if any(kernel.walk for kernel in plan.kernels)]
+    assert any(places_of(other) == {"t": "block"} and not other.kernels[0].walk for other in plans), "overlapped tiles"
+    assert walk_to(make_reachable_space(program, CUDA, OPTIONS), plan).plan == plan
+    [one], [kernel] = planned(program, plan), lower(program, plan, CUDA).kernels
+    judged = find_model("sioutas", CUDA).judge(one, cost_device(CUDA))
+    assert isinstance(judged, Cost)
+    shared = next(term.value for term in judged.terms if term.name == "shared memory")
+    assert one.step is not None and one.step[0] == 0
+    assert shared == 8 * one.step[1] * (one.tile[1] + 2) <= kernel.local_bytes <= 2 * shared, "windows: powers of two"
+    assert not differences(program, run_plan(program, plan, np.random.default_rng(0)), run_original(program))
+
+
 def test_plans_for_devices_with_shuffles_have_fractions_in_registers() -> None:
     program = pipeline_program("harris", "medium")
     plan = model_plans(program, CUDA, "polymage-dp", 1).plans[0]
@@ -242,7 +261,7 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     whole = predicted(program, plan, CPU, find_model("sioutas", CPU))
     assert space.foretell is not None and space.foresee is None and foresight_of(space) is None
     assert isinstance(whole, Cost) and space.foretell(plan) == pytest.approx(log(whole.number))
-    large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048)) for kernel in plan.kernels))
+    large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048), walk=0) for kernel in plan.kernels))
     assert space.foretell(large) is None, "more than a core's cache holds"
 
 

@@ -9,7 +9,7 @@ import pytest
 from antune import halide as hl
 from explorer.plan_makers.choices import Choice, Grouping
 from explorer.plan_makers.greedy import greedy_plans, kept
-from explorer.plan_makers.nesting import between, nested, severe
+from explorer.plan_makers.nesting import nested, severe
 from explorer.plan_makers.trivial import trivial
 from generator.dataflow import Dataflow
 from generator.frontend_py.problem import program_of
@@ -17,7 +17,6 @@ from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.base import Cost, Term
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group
-from metrics.costs.sioutas import Sioutas
 from tests.support.costs import CPU, RTX_2080_TI, kwhz
 from tests.support.suite import pipeline_program
 
@@ -83,10 +82,10 @@ def test_what_data_decide_is_left_at_root_with_the_reason() -> None:
 
 
 def test_nesting_moves_k_into_the_threads_of_w_but_not_w_into_those_of_z() -> None:
-    group = Group(kwhz(), "Z", ("K", "W"), frozenset("H"))
-    moved = nested(kernel(group, shared=40000), Sioutas())
-    assert moved is not None and moved.members == ("W",) and moved.inlined == {"H", "K"}
-    assert between(group) == (), "rows of W are shared along the outermost loop of Z: W stays with the block"
+    found = nested(kernel(Group(kwhz(), "Z", ("K", "W"), frozenset("H")), shared=40000))
+    assert found is not None and found.moved == ("K",)
+    assert found.group.members == ("W",) and found.group.inlined == {"H", "K"}
+    assert found.in_rows == (), "rows of W are shared along the outermost loop of Z: W stays with the block"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +101,7 @@ def test_nesting_moves_k_into_the_threads_of_w_but_not_w_into_those_of_z() -> No
 def test_only_kernels_with_severe_needs_nest(choice: dict[str, float], is_severe: bool) -> None:
     group = Group(kwhz(), "Z", ("K", "W"), frozenset("H"))
     assert severe(kernel(group, **choice)) == is_severe
-    assert (nested(kernel(group, **choice), Sioutas()) is not None) == is_severe
+    assert (nested(kernel(group, **choice)) is not None) == is_severe
 
 
 def test_what_several_stages_of_the_kernel_read_stays_in_the_block() -> None:
@@ -111,16 +110,59 @@ def test_what_several_stages_of_the_kernel_read_stays_in_the_block() -> None:
     left[x, y], right[x, y] = base[x, y] + 1.0, base[x, y] * 3.0
     both[x, y] = left[x, y] * right[x, y]
     group = Group(flow(both), "both", ("base", "left", "right"))
-    moved = nested(kernel(group), Sioutas())
-    assert moved is not None and moved.members == ("base",)
+    found = nested(kernel(group))
+    assert found is not None and found.group.members == ("base",) and found.in_rows == ()
 
 
-def test_a_place_in_an_outer_loop_of_threads_is_said_to_be_impossible() -> None:
-    """Columns are shared along x only: the paper would compute a row of them per row of the result."""
-    columns, rows = hl.Func("columns"), hl.Func("rows")
+def columns_and_rows() -> Group:
+    """Columns are shared along x only: a row of them per row of the result. Sums of rows are shared along y."""
+    columns, sums, rows = hl.Func("columns"), hl.Func("sums"), hl.Func("rows")
+    sums[x, y] = IMAGE[x, y] * 3.0 + IMAGE[x + 1, y]
     columns[x, y] = IMAGE[x, y] * 2.0 + IMAGE[x + 1, y]
-    rows[x, y] = columns[x, y] + columns[x + 1, y] + columns[x + 2, y]
-    assert between(Group(flow(rows), "rows", ("columns",))) == ("columns",)
+    rows[x, y] = columns[x, y] + columns[x + 1, y] + columns[x + 2, y] + sums[x, y] + sums[x, y + 1]
+    return Group(flow(rows), "rows", ("columns", "sums"))
+
+
+def test_a_stage_shared_along_x_only_is_in_the_loop_over_rows() -> None:
+    group = columns_and_rows()
+    found = nested(kernel(group))
+    assert found is not None and (found.moved, found.in_rows, found.walked) == ((), ("columns",), 0)
+    assert found.group == group and set(found.wholes) == {(), ("sums",)}
+    assert nested(kernel(group), rows=False) is None
+
+
+def test_a_stage_that_needs_a_row_of_another_is_not_computed_for_the_whole_tile() -> None:
+    """K in the loop over y of W, which Z reuses along y: W is a sliding window, as it needs K in every step."""
+    k, w, z = hl.Func("k"), hl.Func("w"), hl.Func("z")
+    k[x, y] = IMAGE[x, y] * 2.0 + IMAGE[x, y + 1]
+    w[x, y] = k[x, y] + k[x + 1, y]
+    z[x, y] = w[x, y] + w[x, y + 1] * 3.0
+    found = nested(kernel(Group(flow(z), "z", ("k", "w"))))
+    assert found is not None and (found.in_rows, found.wholes) == (("k",), ((),))
+
+
+def test_dimensions_of_few_iterations_are_loops_inside_x() -> None:
+    """Rows of unsharp's blurred image are shared by its colours and along x: still one row per row of the result."""
+    group = Group(dataflow(pipeline_program("unsharp")), "unsharp", ("gray", "blur_y"),
+                  trivial(dataflow(pipeline_program("unsharp"))))  # fmt: skip
+    found = nested(kernel(group))
+    assert found is not None and (found.in_rows, found.walked) == (("blur_y",), 1)
+    assert set(found.wholes) == {(), ("gray",)}
+
+
+@pytest.mark.parametrize("device", [RTX_2080_TI, CPU])
+def test_blocks_with_stages_in_the_loop_over_rows_keep_a_step_of_them(device: CostDevice) -> None:
+    """Both variants are there. The model knows the bytes of a step, and for whole tiles those of the tile."""
+    data = dataflow(pipeline_program("unsharp", "full"))
+    made = greedy_plans(data, device, count=30).groupings
+    [inside] = [one for one in made if one.note]
+    assert inside.note == "blur_y in the loop over rows of the threads that read it"
+    [one] = inside.kernels
+    assert one.step is not None and one.step[0] == 1 and one.tile[1] > one.step[1] and one.block[1] <= one.step[1]
+    width, rows = one.tile[2], one.step[1]
+    shared = next(term.value for term in one.cost.terms if term.name == "shared memory")
+    assert shared == 4 * ((width + 6) * (rows + 6) + (width + 6) * rows), "gray and blur_y, seven taps each"
+    assert any(not other.note and other.kernels[0].group.members == ("gray", "blur_y") for other in made)
 
 
 def summed_per_point() -> Dataflow:

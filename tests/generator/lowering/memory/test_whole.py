@@ -135,12 +135,13 @@ def test_words_and_json() -> None:
     assert "a block computes all that its tile needs of one" in explain(chain(), found, SMALL)
 
 
-def test_models_of_pipelines_refuse_them() -> None:
+def test_models_of_pipelines_know_them_in_blocks_that_walk() -> None:
     program = chain()
-    [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), ("one",), 2), dataflow(program))
-    assert cut.stored.refusal == "it computes one for whole tiles, the rest in steps"
-    [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), (), 2), dataflow(program))
-    assert not cut.stored.refusal
+    for whole in (("one",), ()):
+        [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), whole, 2), dataflow(program))
+        assert (cut.whole, cut.stored.refusal) == (whole, "")
+    [cut] = cut_kernels(program, plan(program, BOTH, (8, 16), (1, 8), ("one",), 0), dataflow(program))
+    assert cut.stored.refusal == "it computes one for whole tiles, the rest for each inner tile"
 
 
 @pytest.mark.parametrize("walk", [1, 2, 4])
