@@ -14,7 +14,8 @@ from generator.polyhedral.pipelines.histogram import ROWS, TYPES
 from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import SHAPES, Weights
 
-FORMAT = 2
+FORMAT = 3
+"""2: updates did not count how they access their own element."""
 MOST_BYTES, MOST_COUNTED = 1 << 24, 10**12
 LARGEST, LARGEST_SCALE, SMALLEST_SPREAD = 500.0, 1e30, 1e-6
 """Limits by which exponentials and products of weights, and quotients by spreads, stay finite."""

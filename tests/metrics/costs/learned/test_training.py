@@ -161,7 +161,7 @@ def one_of(data: Any, **weights: object) -> None:
 
 
 @pytest.mark.parametrize(("damage", "message"), [
-    (lambda data: data.update(format=1), "`format` is not 2"),
+    (lambda data: data.update(format=1), "`format` is not 3"),
     (lambda data: data.update(features=["a"]), "`features` are not those"),
     (lambda data: data.update(plans="many"), "`plans` is missing or no int"),
     (lambda data: data.update(caution=-1.0), "`caution` is not a number between 0 and 10"),
@@ -198,7 +198,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path, damage: Callable[[Any], obje
 def test_other_files_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_model(tmp_path / "nothing")
-    for text in ("", "[]", "{" * 5000, '{"format": 2}'):
+    for text in ("", "[]", "{" * 5000, '{"format": 2}', '{"format": 3}'):
         (tmp_path / "a.json").write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="is not a model"):
             read_model(tmp_path / "a.json")
