@@ -194,7 +194,8 @@ class Program:
                      *(f"{stage.array} {stage.where}" for stage in self.stages)]
             for statement in (*self.statements, *(step.statement for step in steps)):
                 parts += [statement.domain, statement.text, *(access.relation for access in statement.accesses)]
-            found = hashlib.sha256("\n".join(parts).encode()).digest()
+            text = "\n".join(parts).encode(errors="backslashreplace")  # a file's name may be no text in the locale
+            found = hashlib.sha256(text).digest()
             object.__setattr__(self, "_hash", int.from_bytes(found[:7], "big") + 1)
         return self._hash
 
