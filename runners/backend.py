@@ -50,7 +50,8 @@ class Backend:
     `backends`). `open_caller` makes code a function of the caller's process (`calls`).
 
     `open_reporter` takes a target and returns a function that compiles a variant and returns the resources of its
-    kernels, also without the device; None: the compiler does not report them, or only on the device.
+    kernels, also without the device; None: the compiler does not report them, or only on the device. A compiler that
+    reports the registers of kernels also reports their spills.
 
     `check_compiler` raises InputError if there is no compiler; None: the driver contains it. Otherwise the compiler can
     make code for devices of other machines, too. `check_tensor_cores` raises InputError if the compiler lacks something

@@ -39,8 +39,7 @@ def imports_of(key: str) -> tuple[str, ...]:
 
 def reports_spills(key: str) -> bool:
     """Return whether the compiler of the device `key` tells what kernels spill; False if no backend fits."""
-    backend = backend_named(key.split("/")[0])
-    return backend is not None and backend.open_reporter is not None
+    return _reporter_of(key.split("/")[0]) is not None
 
 
 def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
@@ -72,8 +71,13 @@ def open_reporter(target: Target) -> Reporter | None:
 
     Raises InputError if the compiler is missing, or makes no code for such a device.
     """
-    backend = backend_named(target.dialect)
-    return backend.open_reporter(target) if backend is not None and backend.open_reporter is not None else None
+    opened = _reporter_of(target.dialect)
+    return opened(target) if opened is not None else None
+
+
+def _reporter_of(dialect: str) -> Callable[[Target], Reporter] | None:
+    backend = backend_named(dialect)
+    return backend.open_reporter if backend is not None else None
 
 
 def open_caller(code: Code, target: Target) -> Caller:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import assert_never
 
+from generator.errors import IllegalPlan
 from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import (
@@ -102,7 +103,13 @@ class Rematch:
         plans = {job.plan.digest: job.plan for job in jobs}
         digests, limit_s = list(plans), self._limits.compile_s
         failed: dict[str, Failed] = {}
-        tasks = [self._first_task(key, plans[digest]) for key, digest in enumerate(digests)]
+        tasks = list[Task]()
+        for key, digest in enumerate(digests):
+            first = self._first_task(key, plans[digest])
+            if isinstance(first, Illegal):
+                failed[digest] = first
+            else:
+                tasks.append(first)
         for key, answer in self._answers(self._compilers, tasks):
             if isinstance(answer, Generated):
                 compile_task = Compile(answer.variant, limit_s)
@@ -113,10 +120,14 @@ class Rematch:
                 failed[digests[key]] = _failure(answer)
         return failed
 
-    def _first_task(self, key: int, plan: Plan) -> Task:
+    def _first_task(self, key: int, plan: Plan) -> Task | Illegal:
+        """Return the task that begins with `plan`; Illegal if the maker of a template refuses it."""
         if self._make is None:
             return Task(key, Generate(plan, self._limits.compile_s, rated=False), "generate", None)
-        return Task(key, Compile(self._make(plan), self._limits.compile_s), "compile", None)  # it was timed before
+        try:
+            return Task(key, Compile(self._make(plan), self._limits.compile_s), "compile", None)
+        except IllegalPlan as error:  # a plan that was timed before is legal, but `compiled` is for all plans
+            return Illegal(str(error), NOTHING)
 
     def _sit(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
         if not jobs:

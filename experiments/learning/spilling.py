@@ -56,8 +56,8 @@ def likely_fastest(found: Sequence[Sample], count: int, where: Compiling) -> tup
         if len(kept) == count:
             break
     if failed:
-        where.tell(f"{where.name}: passes over {_plans(len(failed))} that cannot be compiled: "
-                   f"{failed[0].splitlines()[0]}")
+        reason = failed[0].partition("\n")[0]
+        where.tell(f"{where.name}: passes over {_plans(len(failed))} that cannot be compiled: {reason}")
     if kept and spilling:
         where.tell(f"{where.name}: passes over {_plans(len(spilling))} of those with the lowest predicted times, "
                    f"because the kernels spill registers ({_amounts([spills for _, spills in spilling])})")
@@ -82,8 +82,9 @@ def _spilling_least(spilling: Sequence[tuple[Sample, int]], count: int, where: C
         raise InputError(f"none of the plans of {where.name} can be compiled; see `antune doctor`")
     limit = MOST * min(spills for _, spills in spilling)
     few = [(sample, spills) for sample, spills in spilling if spills <= limit]
+    those = "the one plan that spills least" if len(few) == 1 else f"{len(few)} plans that spill least"
     where.tell(f"{where.name}: the kernels of every plan spill registers; takes the lowest predicted time of "
-               f"{_plans(len(few))} that spill least ({_amounts([spills for _, spills in few])})")
+               f"{those} ({_amounts([spills for _, spills in few])})")
     return tuple(sample for sample, _ in few[:count])
 
 

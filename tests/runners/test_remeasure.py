@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metrics.outcome import Crashed, Illegal, Outcome, Timed, TimedOut, WrongResult
+from generator.problem import program_of
+from metrics.outcome import Compilation, Crashed, Illegal, NoProfile, Outcome, Timed, TimedOut, WrongResult
 from runners.base import DeviceInfo, Job, Runner, Sitting
 from runners.caches import MOST_BYTES, UNKNOWN_BYTES, flush_bytes, host_cache_bytes
 from runners.deterministic import DeterministicRunner
+from runners.pool_runner import DeviceRunner
 from tests.support.runners import (
     ALSO_GOOD,
     CRASH_CHECK,
@@ -24,6 +27,7 @@ from tests.support.runners import (
     QUICK,
     WRONG,
     device_of,
+    lower_by_hand,
     needed_device,
     opened,
     plan,
@@ -98,6 +102,20 @@ def test_faults_stay_with_their_owner(device: DeviceInfo, tmp_path: Path) -> Non
     assert isinstance(illegal, Illegal)
     assert isinstance(wrong, WrongResult) and "after the first run" in wrong.message
     assert isinstance(later, WrongResult) and "after the last run" in later.message
+
+
+def test_a_plan_that_a_maker_refuses_is_an_outcome(pocl: DeviceInfo, tmp_path: Path) -> None:
+    problem = scale_problem()
+    with closing(DeviceRunner(problem, pocl, QUICK, tmp_path, 1,
+                              make=lambda one: lower_by_hand(program_of(problem.subject), one, pocl.target))) as runner:
+        jobs = [Job(n, plan(kind)) for n, kind in enumerate((GOOD, ILLEGAL, ALSO_GOOD))]
+        answers = list(runner.compiled(jobs))
+        good, illegal, other = sat(runner, GOOD, ILLEGAL, ALSO_GOOD)
+        [(number, profile)] = runner.profile([jobs[1]])
+    assert [(n, type(answer)) for n, answer in answers] == [(0, Compilation), (1, Illegal), (2, Compilation)]
+    assert answers[1][1] == illegal and isinstance(illegal, Illegal) and illegal.message == "S0 depends on S0"
+    samples([good, other])
+    assert (number, profile) == (1, NoProfile("S0 depends on S0"))
 
 
 def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:

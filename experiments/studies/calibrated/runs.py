@@ -135,9 +135,8 @@ def usual_constants(runs: Runs, stages: bool, tell: Callable[[str], None]) -> Ca
     usual = usual_calibration(cost_device(runs.device.target), runs.device.key)
     if not stages:
         return usual
-    times, registers = _measured_stages(runs, tell), dict[str, int]()
-    for program, _ in runs.programs:
-        registers |= stage_registers(program, runs.device.target, tell)
+    times = _measured_stages(runs, tell)
+    registers = stage_registers([program for program, _ in runs.programs], runs.device.target, tell)
     return replace(usual, stages=tuple(sorted(times.items())), registers=tuple(sorted(registers.items())))
 
 

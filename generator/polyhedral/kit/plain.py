@@ -36,7 +36,7 @@ def _sum(text: str, iterators: list[str]) -> Subscript | None:
     constant, factors = 0, [0] * len(iterators)
     for term in text.replace(" - ", " + -").split(" + "):
         read = _TERM.fullmatch(term)
-        if read is None or not term:
+        if read is None or term in ("", "-"):
             return None
         if read[2] is None:
             constant += int(read[1])

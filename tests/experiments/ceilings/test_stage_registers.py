@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from experiments.ceilings import stage_registers as stages
 from experiments.ceilings.stage_probes import LowerStage, probe_plan, probe_problem
 from experiments.ceilings.stage_registers import stage_registers
 from experiments.studies.calibrated.runs import Runs, usual_constants
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
+from generator.variant import Variant
 from metrics.costs.calibration import polymage_of, usual_calibration
+from metrics.costs.configurations import Configurations
 from metrics.costs.device import cost_device
 from metrics.costs.groups import Group
 from metrics.costs.polymage import PolyMage
+from metrics.resources import Resources
 from runners.cuda.compiler import Nvrtc
 from runners.devices import find_device
+from runners.driver import BuildError
 from tests.support.cuda_compiler import translator
 from tests.support.cuda_double import UNUSABLE, pretended
 from tests.support.programs import program_of, scop
@@ -46,14 +53,61 @@ def test_a_stage_of_more_operations_needs_more_registers_on_every_architecture(p
     translator(Nvrtc)
     for capability in ((7, 5), (9, 0)):
         told = list[str]()
-        found = by_array(program, stage_registers(program, replace(HOPPER, capability=capability), told.append))
+        found = by_array(program, stage_registers([program], replace(HOPPER, capability=capability), told.append))
         assert set(found) == {"few", "many", "out"} and not told
         assert 0 <= found["few"] <= 4 < found["many"] < 64, (capability, found)
 
 
+def reported(monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, str | int | None]) -> list[str]:
+    """Let a compiler answer with the registers of the probe of an array (None: it reports none), or with an error.
+    Return a list of the arrays that it is asked about.
+    """
+    asked = list[str]()
+
+    def report(variant: Variant) -> Mapping[str, Resources]:
+        asked.append(str(dict(variant.plan.parameters)["stage"]))
+        answer = answers[asked[-1]]
+        if isinstance(answer, str):
+            raise BuildError(answer)
+        return {} if answer is None else {variant.kernels[0].name: Resources(registers=answer)}
+
+    monkeypatch.setattr(stages, "open_reporter", lambda target: report)
+    return asked
+
+
+KNOWN = {"B": 8, "few": 10, "many": 30, "out": 7}
+
+
+def test_stages_of_several_programs_are_compiled_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = reported(monkeypatch, KNOWN)
+    found = stage_registers([program, replace(program, name="again")], HOPPER, pytest.fail)
+    assert by_array(program, found) == {"few": 2, "many": 22, "out": 0}
+    assert sorted(asked) == ["B", "few", "many", "out"]
+
+
+@pytest.mark.parametrize(("answer", "why"), [("too large\nin line 3", "too large"), ("", ""),
+                                             (None, "the compiler does not report them")])
+def test_a_stage_without_registers_is_estimated(program: Program, monkeypatch: pytest.MonkeyPatch, answer: str | None,
+                                                why: str) -> None:
+    told = list[str]()
+    reported(monkeypatch, {**KNOWN, "many": answer})
+    assert by_array(program, stage_registers([program], HOPPER, told.append)) == {"few": 2, "out": 0}
+    assert told == [f"{program.name}: the registers of `many` are estimated: {why}"]
+
+
+@pytest.mark.parametrize(("answer", "why"), [("too large\nin line 3", "too large"),
+                                             (None, "the compiler does not report them")])
+def test_without_the_registers_of_a_copy_all_are_estimated(program: Program, monkeypatch: pytest.MonkeyPatch,
+                                                           answer: str | None, why: str) -> None:
+    told = list[str]()
+    asked = reported(monkeypatch, {**KNOWN, "B": answer})
+    assert stage_registers([program], HOPPER, told.append) == {} and asked == ["B"]
+    assert told == [f"the registers of all stages are estimated: a kernel that copies elements fails: {why}"]
+
+
 def test_compilers_that_do_not_report_registers_leave_the_estimate(program: Program) -> None:
     for target in (CPU, RDNA):
-        assert stage_registers(program, target, pytest.fail) == {}
+        assert stage_registers([program], target, pytest.fail) == {}
 
 
 def test_loops_over_rows_are_not_unrolled_on_gpus(program: Program) -> None:
@@ -63,14 +117,20 @@ def test_loops_over_rows_are_not_unrolled_on_gpus(program: Program) -> None:
 
 
 def test_what_is_reported_decides_about_registers(program: Program) -> None:
-    flow, group = dataflow(program), Group(dataflow(program), "out", ("many",), frozenset({"few"}))
+    flow, inlined, device = dataflow(program), frozenset({"few"}), cost_device(HOPPER)
+    alone, both = Group(flow, "many", (), inlined), Group(flow, "out", ("many",), inlined)
     known = {node.digest: {"few": 30, "many": 12, "out": 3}[node.array] for node in flow.nodes}
-    usual = usual_calibration(cost_device(HOPPER), "H100")
+    usual = usual_calibration(device, "H100")
+
+    def registers(model: PolyMage, group: Group) -> list[float]:
+        given = Configurations(np.ones((2, 1)), np.array([[8.0], [32.0]]))
+        return [*model.evaluate(group, given, device).registers]
+
     model = polymage_of(replace(usual, registers=tuple(known.items())))
-    assert [model._stage_registers(group, stage) for stage in ("many", "out")] == [31, 3], "with that inlined in it"
-    assert model._registers(group) == 16 + 31 + 3
+    assert registers(model, alone) == [16 + 31], "those of a stage inlined in it, and its result"
+    assert registers(model, both) == [16 + 31 + 3]
     partly = polymage_of(replace(usual, registers=tuple(list(known.items())[1:])))
-    assert partly._stage_registers(group, "many") == PolyMage()._stage_registers(group, "many")
+    assert registers(partly, alone) == registers(PolyMage(), alone) != [16 + 31]
 
 
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
@@ -85,4 +145,4 @@ def test_a_calibration_has_times_and_registers_of_stages(
         found = usual_constants(Runs(device, ((program, ()),)), True, told.append)
     digests = {node.digest for node in dataflow(program).nodes}
     assert {digest for digest, _ in found.stages} == {digest for digest, _ in found.registers} == digests and not told
-    assert dict(found.registers) == stage_registers(program, device.target, pytest.fail)
+    assert dict(found.registers) == stage_registers([program], device.target, pytest.fail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -133,6 +134,8 @@ def test_a_round_with_too_few_plans_says_that_the_model_learned_nothing(tmp_path
     said = list[str]()
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
         autotune(base, Wanted((BLUR,), tmp_path, samples=2, rounds=1, epochs=1), DEVICE, start, said.append)
+    first, predicted = said[0], r"2 of 2 plans run; plan predicted fastest \S+ ms, best so far \S+ ms"
+    assert re.fullmatch(rf"round 1: blur\.py: {predicted}", first)
     assert len(said) == 2 and said[1].startswith("round 1: the model stays as it was: it learns from programs with 8 ")
     assert np.array_equal(read_model(tmp_path / "model-1.json").members[0]["trunk"], start.members[0]["trunk"])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from generator.lowering import lower
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.problem import Problem, program_of
 from generator.schedules.stages import Stages
-from runners.base import DeviceInfo, Limits
+from metrics.outcome import Compilation, CompileFailed, Durations, Failed
+from runners.base import DeviceInfo, Job, Limits
 from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.deterministic import DEVICE
 from runners.devices import find_device
@@ -31,7 +32,6 @@ from tests.support.cli import antune_command
 from tests.support.cuda_compiler import translator
 from tests.support.cuda_double import UNUSABLE, pretended
 
-pytestmark = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 BLUR = Origin(str(pipeline("blur").file), (("height", 512), ("width", 512)))
 INLINE = Stages((("blur_x", "inline"),))
 
@@ -50,6 +50,8 @@ ILLEGAL = plan((64, 64), (64, 64), 1)
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> DeviceInfo:
     """The double. It is gone afterwards, so that compile workers, which need no device, load NVRTC itself."""
+    if UNUSABLE is not None:
+        pytest.skip(UNUSABLE)
     translator(Nvrtc)
     with pretended(tmp_path_factory.mktemp("driver")):
         return find_device("cuda")
@@ -119,7 +121,40 @@ def test_if_all_spill_those_that_spill_little_more_than_the_least_are_taken(devi
                                                                             opened: list[DeviceRunner]) -> None:
     found, [line] = chosen(device, (WIDER, WIDE), 5)
     assert (found, len(opened)) == ([WIDE], 1)
-    assert "every plan spill" in line and f"one plan that spill least ({spills(device, WIDE)} bytes" in line
+    assert "every plan spill" in line and f"of the one plan that spills least ({spills(device, WIDE)} bytes" in line
+
+
+@dataclass
+class Answering:
+    """A runner with an answer for each plan, in their order."""
+
+    answers: Sequence[Compilation | Failed]
+
+    def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
+        yield from zip((job.number for job in jobs), self.answers, strict=True)
+
+    def close(self) -> None:
+        pass
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, answers: Mapping[Plan, Compilation | Failed],
+             count: int) -> tuple[list[Plan], list[str]]:
+    """What is chosen if a compiler of spills gives these answers."""
+    monkeypatch.setattr(spilling, "open_runner", lambda *words: Answering([*answers.values()]))
+    return chosen(replace(DEVICE, key="cuda/0"), [*answers], count)
+
+
+def test_a_failure_without_a_message_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: dict[Plan, Compilation | Failed] = {WIDE: CompileFailed("", Durations()), PLAIN: Compilation(0)}
+    assert answered(monkeypatch, answers, 1) == ([PLAIN], ["blur.py: passes over one plan that cannot be compiled: "])
+    answers[WIDE] = CompileFailed("too large\nin line 3", Durations())
+    _, [line] = answered(monkeypatch, answers, 1)
+    assert line.endswith(": too large")
+
+
+def test_several_plans_may_spill_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, [line] = answered(monkeypatch, {PLAIN: Compilation(8), WIDER: Compilation(13), WIDE: Compilation(12)}, 5)
+    assert found == [PLAIN, WIDE] and "of 2 plans that spill least (8 to 12 bytes per thread)" in line
 
 
 def test_nothing_is_compiled_where_the_compiler_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ def access(subscripts: str, condition: str = "0 <= y <= 9 and 0 <= x <= 5") -> s
     ("y, floor((x)/2)", None),
     ("z", None),
     ("", None),
+    ("-", None),
+    ("y - ", None),
 ])
 def test_sums_of_iterators(subscripts: str, found: object) -> None:
     assert plain_subscripts(access(subscripts), DOMAIN) == found
