@@ -148,9 +148,10 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
                for shape in shapes)
     known = (Known(shape, target, True) for shape in shapes)
     found = tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True))
-    chosen_steps = {stored[kernel.statements].output: kernel.walk for kernel in found}
-    if any(one.step is not None and chosen_steps[one.group.output] != one.step[1] for one in grouping.kernels):
-        return None  # no plan walks so
+    steps = {stored[kernel.statements].output: (kernel.walk, set(kernel.whole)) for kernel in found}
+    if any(one.step is not None and steps[one.group.output] != (one.step[1], set(one.whole))
+           for one in grouping.kernels):
+        return None  # no plan walks so, with these stages for the whole tile
     return replace(base, kernels=found)
 
 

@@ -6,9 +6,9 @@ are cut,
     T_min = 8 if B >= 64, else 2
     T_max = B / 128 if B >= 1024 and N = 1;  B / 32 if B >= 1024 and N > 1;  B / 2 otherwise
 
-Deviation: sizes are powers of two in the final phase, too (in the paper: every second number), as plans require. On
-CPUs, where one thread computes a tile, x may have the full length of the rows, and other dimensions are limited by two
-tiles per core.
+Deviation: sizes are powers of two in the final phase, too (in the paper: every second number). Plans may have any size,
+but searches offer powers of two, and few others between them. On CPUs, where one thread computes a tile, x may have the
+full length of the rows, and other dimensions are limited by two tiles per core.
 """
 
 from __future__ import annotations
