@@ -149,9 +149,8 @@ class PoolRunner:
             AntuneError: the worker processes cannot start.
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
-        with self._alone():
-            self._give_up()
-            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).run(jobs, sitting)
+        with self._rematch() as rematch:
+            yield from rematch.run(jobs, sitting)
 
     def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
         """Compile `jobs` without running them; see `CompilingRunner.compiled`.
@@ -160,9 +159,8 @@ class PoolRunner:
             AntuneError: the worker processes cannot start.
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
-        with self._alone():
-            self._give_up()
-            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).compiled(jobs)
+        with self._rematch() as rematch:
+            yield from rematch.compiled(jobs)
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
         """Run `jobs` under a profiler; see `ProfilingRunner.profile`.
@@ -171,9 +169,8 @@ class PoolRunner:
             AntuneError: the worker processes cannot start.
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
-        with self._alone():
-            self._give_up()
-            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).profile(jobs)
+        with self._rematch() as rematch:
+            yield from rematch.profile(jobs)
 
     def refusal(self) -> str | None:
         """Return why nothing runs on the device; see `DiagnosingRunner.refusal`.
@@ -182,10 +179,14 @@ class PoolRunner:
             AntuneError: the worker processes cannot start.
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
+        with self._rematch() as rematch:
+            return rematch.refusal(trial_variant(self._device.target.dialect))
+
+    @contextmanager
+    def _rematch(self) -> Iterator[Rematch]:
         with self._alone():
             self._give_up()
-            rematch = Rematch(self._compilers, self._devices, self._limits, self._ready, self._make)
-            return rematch.refusal(trial_variant(self._device.target.dialect))
+            yield Rematch(self._compilers, self._devices, self._limits, self._ready, self._make)
 
     def _give_up(self) -> None:
         """Cancel the jobs that were begun for a call that has not come."""
