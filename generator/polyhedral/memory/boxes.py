@@ -132,6 +132,7 @@ class _Place:
         return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(there)}] }}").intersect_domain(numbers)
 
 
+@lru_cache(maxsize=4096)
 def fixes_launch(part: KernelPart, tile: tuple[int, ...]) -> bool:
     """Return whether boxes have the elements of one launch: loops run around launches, and none of these has blocks
     without work, which fill their boxes, too. If not, boxes have the elements of all launches.

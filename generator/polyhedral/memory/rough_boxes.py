@@ -135,10 +135,12 @@ class _Loops:
 
 @lru_cache(maxsize=4096)
 def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
-    """Return the loops around every statement below a fill point; None if they are not plain boxes."""
+    """Return the loops around every statement below a fill point that reads stages; None if they are not plain boxes.
+    """
     point: FillPoint = fill_points(program, part)[number]
     found, hosts = {}, [dimension(member, part.domain) for member in part.prefix]
-    for name in point.statements:
+    stages = {array for stage in program.stages for array in stage.arrays}
+    for name in (one for one in point.statements if not stages.isdisjoint(_subscripts(program.statement(one)))):
         domain = point.domain.extract_set(set_of(program.statement(name).domain).get_space())
         followed = [_followed(dim, domain) for dim in (*hosts, *part.parallel, *point.tiled)]
         known = tuple(one for one in followed if one is not None)

@@ -101,3 +101,19 @@ def test_boxes_have_the_elements_of_one_launch_only_if_all_of_its_blocks_have_wo
     [box] = stage_boxes(part, kernel.part, tile, 1, 0)
     assert box.sizes == (images, 2, columns)
     assert block_bytes(part, kernel.part, tile, 1, 0) == 4 * images * 2 * columns
+
+
+def test_sums_over_stages_are_estimated_too() -> None:
+    """A sum begins in the first tile of its loop only, by a statement that reads no stage."""
+    text = ("int t[64][64]; for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) t[i][j] = A[i][j];"
+            "for (i = 0; i < 57; i++) for (j = 0; j < 64; j++) { out[i][j] = 0;"
+            "for (k = 0; k < 8; k++) out[i][j] += t[i + k][j]; }")
+    program = expand(program_of(scop(text, "int A[64][64], out[64][64];")))
+    [kernel] = kernels_of(program, Stages((("t", "block"),)))
+    part, tile, before = kernel.section.program, (4, 8), stage_boxes.cache_info().misses
+    rough = [block_bytes(part, kernel.part, tile, inner, 0) for inner in (1, 8)]
+    assert stage_boxes.cache_info().misses == before, "no exact boxes were asked for"
+    points = fill_points(part, kernel.part)
+    exact = [[stage_boxes(part, kernel.part, tile, inner, number) for number in range(len(points))
+              if points[number].computed] for inner in (1, 8)]
+    assert rough == [sum(4 * int(np.prod(box.sizes)) for boxes in places for box in boxes) for places in exact]
