@@ -25,7 +25,7 @@ from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, numbers_of, tile_box
 from generator.polyhedral.pipelines.joint import instances_by_element
 from generator.polyhedral.pipelines.stages import reached, reads_by_element
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension, has_full_launches
 from generator.program import Program, Stage
 
 
@@ -161,6 +161,8 @@ def _hosts(part: KernelPart, blocks: Sequence[_Loop]) -> list[_Loop]:
     ranges = [dimension(member, part.domain) for member in part.prefix]
     hosts = [_Loop(name, member, one.low, one.high)
              for name, member, one in zip(host_numbers(len(ranges)), part.prefix, ranges, strict=True)]
+    if hosts and has_full_launches(part):
+        return hosts
     found = _Tiles((*hosts, *blocks), False, len(hosts))
     every = numbers_of(found.ranges).domain if hosts else None
     return hosts if every is not None and every.is_equal(found.numbers(part.domain).range().extract_set(

@@ -12,7 +12,7 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import model, sets
 from generator.polyhedral.dependences.reductions import order_of, reducible
 from generator.polyhedral.kit.ast import to_schedule
-from generator.polyhedral.kit.members import mixes, union_of, value_range
+from generator.polyhedral.kit.members import ends, mixes, step_of, union_of, value_range
 from generator.polyhedral.kit.tree import (
     Band,
     Launch,
@@ -271,6 +271,25 @@ def is_even(part: KernelPart) -> bool:
     images = (isl.UnionMap.from_union_pw_aff(d.member.intersect_domain(union_of([one]))).range()
               for d in part.parallel for one in sets(part.domain))
     return all(isl.Set.from_union_set(image).is_box() for image in images)
+
+
+@lru_cache(maxsize=1024)
+def has_full_launches(part: KernelPart) -> bool:
+    """Return whether one of the statements runs for all values of the host loops and parallel loops: then no launch has
+    blocks without work, whatever their sizes. False where this is not easy to see.
+    """
+    dims = [*(dimension(member, part.domain) for member in part.prefix), *part.parallel]
+    return any(one.is_box() and _takes_all(one, dims) for one in sets(part.domain))
+
+
+def _takes_all(domain: Any, dims: list[Dimension]) -> bool:
+    """Return whether `dims` are different iterators of a box, each with the range of the whole dimension."""
+    steps = [step_of(dim.member, domain) for dim in dims]
+    found = [step for step in steps if step is not None]
+    ranges = ends(domain)
+    return len({position for position, _ in found}) == len(dims) and all(
+        (ranges[position][0] + constant, ranges[position][1] + constant) == (dim.low, dim.high)
+        for (position, constant), dim in zip(found, dims, strict=True))
 
 
 def _whole_statements(tree: Tree, domain: Any) -> bool:
