@@ -13,7 +13,7 @@ from generator.lowering.memory.prologues import operation_on
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.memoized import memoized
-from generator.polyhedral.memory.footprint import FillPoint, fill_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points_in
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
@@ -54,7 +54,7 @@ class BlockCopies:
 
     def points(self, order: tuple[int, ...]) -> tuple[FillPoint, ...]:
         """Return the fill points with the dimensions in `order`."""
-        return fill_points(self.program, reordered(self.part, order), self.depth)
+        return fill_points_in(self.program, self.part, order, self.depth)
 
 
 @memoized(maxsize=1024)

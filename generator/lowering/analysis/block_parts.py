@@ -9,7 +9,8 @@ from generator.decisions.size_lists import InnerTiles
 from generator.errors import IllegalPlan
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
-from generator.polyhedral.memory.footprint import Extent, StagedArray
+from generator.polyhedral.memory.extents import Extent
+from generator.polyhedral.memory.footprint import StagedArray
 from generator.polyhedral.memory.lines import own_lines
 from generator.polyhedral.memory.private import update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes, tile_bytes
@@ -37,16 +38,17 @@ class BlockStages:
 
     def bytes(self, tile: tuple[int, ...], inner_tile: InnerTiles, padding: int) -> int:
         """Return their approximate shared memory; more than any device has where blocks cannot hold them."""
-        inner, part = 1 if self.walk else inner_tile, reordered(self.part, self.order)
+        inner = 1 if self.walk else inner_tile
         try:
-            return block_bytes(self.program, part, tile, inner, padding, self.walk, self.whole, self.around)
+            return block_bytes(self.program, self.part, tile, inner, padding, self.walk, self.whole, self.around,
+                               self.order)
         except IllegalPlan:
             return _NO_ROOM
 
     def tile_bytes(self, stages: tuple[str, ...], tile: tuple[int, ...], padding: int) -> int:
         """Return the same for the boxes of `stages` of a whole tile."""
         try:
-            return tile_bytes(self.program, reordered(self.part, self.order), tile, padding, stages)
+            return tile_bytes(self.program, self.part, tile, padding, stages, self.order)
         except IllegalPlan:
             return _NO_ROOM
 

@@ -23,17 +23,23 @@ from generator.program import Program, Statement
 _ARITHMETIC = frozenset("+-*/")
 
 
-@lru_cache(maxsize=1024)
 def operation_on(program: Program, footprint: StagedArray) -> Expr | None:
     """Return the largest operation that a copy can hold, on the element `array` without subscripts; None if there is
     none.
     """
-    types = {array.name: array.type for array in program.arrays}
-    found: list[list[Expr]] = []
-    for name, number in footprint.accesses:
-        own = {access for reader, access in footprint.accesses if reader == name}
-        found.append(list(_Operations(program, footprint.array, own, types).around(program.statement(name), number)))
-    shared = [operation for operation in found[0] if all(operation in others for others in found)] if found else []
+    return _operation(program, footprint.array, footprint.accesses)
+
+
+@lru_cache(maxsize=1024)
+def _operation(program: Program, array: str, accesses: tuple[tuple[str, int], ...]) -> Expr | None:
+    types = {one.name: one.type for one in program.arrays}
+    shared: list[Expr] | None = None
+    for name, number in accesses:
+        own = {access for reader, access in accesses if reader == name}
+        found = list(_Operations(program, array, own, types).around(program.statement(name), number))
+        shared = found if shared is None else [operation for operation in shared if operation in found]
+        if not shared:
+            return None
     return shared[-1] if shared else None
 
 

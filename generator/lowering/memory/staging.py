@@ -16,7 +16,8 @@ from generator.nest import Assign, If, Node, Wide, most_lanes
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.copied import Copied
 from generator.polyhedral.memory.entries import tile_names
-from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray, widened
+from generator.polyhedral.memory.extents import Extent
+from generator.polyhedral.memory.footprint import FillPoint, StagedArray, widened
 from generator.polyhedral.memory.mapping import block_names
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program

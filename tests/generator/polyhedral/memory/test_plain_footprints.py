@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import permutations
 
 import pytest
 
 from generator.errors import IllegalPlan
 from generator.polyhedral.memory import footprint
-from generator.polyhedral.memory.footprint import FillPoint, StagedArray, fill_points
+from generator.polyhedral.memory.extents import plain_rows
+from generator.polyhedral.memory.footprint import FillPoint, StagedArray, fill_points, fill_points_in
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import Program
@@ -45,20 +47,36 @@ def arrays(points: tuple[FillPoint, ...]) -> list[tuple[StagedArray, ...]]:
     return [point.arrays for point in points]
 
 
+def found_anew(program: Program, part: KernelPart, depth: int) -> list[tuple[StagedArray, ...]]:
+    footprint._points.cache_clear()
+    return arrays(fill_points.__wrapped__(program, part, depth))
+
+
 @pytest.mark.parametrize("name", few(PROGRAMS, ("blur", "doitgen", "stencil_chain")))
 def test_the_same_boxes_without_isl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, used = footprint._plain_rows, list[bool]()
+    used = list[bool]()
 
     def watched(*given: object) -> object:
-        found = plain(*given)  # type: ignore[arg-type]  # passed on
+        found = plain_rows(*given)  # type: ignore[arg-type]  # passed on
         used.append(found is not None)
         return found
 
     for program, part in parts(name):
         for depth in (0, 1):
             with suppress(IllegalPlan):
-                monkeypatch.setattr(footprint, "_plain_rows", watched)
-                fast = arrays(fill_points.__wrapped__(program, part, depth))
-                monkeypatch.setattr(footprint, "_plain_rows", lambda *_: None)
-                assert arrays(fill_points.__wrapped__(program, part, depth)) == fast
+                monkeypatch.setattr(footprint, "plain_rows", watched)
+                fast = found_anew(program, part, depth)
+                monkeypatch.setattr(footprint, "plain_rows", lambda *_: None)
+                assert found_anew(program, part, depth) == fast
     assert any(used) or name in ("lu", "random 5", "random 7")
+
+
+@pytest.mark.parametrize("name", few(PROGRAMS, ("blur", "doitgen", "stencil_chain")))
+def test_boxes_in_other_orders_are_those_found_there(name: str) -> None:
+    program, schedule = program_and_schedule(name)
+    for kernel in kernels_of(program, schedule):
+        own, count = kernel.section.program, len(kernel.part.parallel)
+        for order in permutations(range(count)):
+            for depth in (0, 1):
+                there = fill_points_in(own, kernel.part, order, depth)
+                assert arrays(there) == found_anew(own, reordered(kernel.part, order), depth)

@@ -17,7 +17,8 @@ from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Tree, from_isl
 from generator.polyhedral.memory.copied import Copied, check_copied
 from generator.polyhedral.memory.entries import corner_values
-from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray, fill_points
+from generator.polyhedral.memory.extents import Extent
+from generator.polyhedral.memory.footprint import FillPoint, StagedArray, fill_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
