@@ -9,9 +9,7 @@ stores its model (`folder`), so that stopping loses at most one plan: the same c
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from experiments.learning.dataset import FEWEST, Pipeline, pipeline_of
 from experiments.learning.folder import Tell, TuningJob, claim, keep_model, rounds_done
 from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
-from experiments.learning.spilling import Compiling, likely_fastest
+from experiments.learning.spilling import Compiling, likely_fastest, opened
 from experiments.search.guides.guided import GuidedSpace
 from generator.errors import InputError
 from generator.plan import Plan
@@ -34,8 +32,7 @@ from metrics.costs.learned.file import Trained, Training, model_text
 from metrics.costs.learned.model import Learned
 from metrics.costs.learned.training import CONTINUED, train
 from metrics.outcome import cost_ms
-from runners.base import DeviceInfo, Job, Limits
-from runners.registry import open_runner
+from runners.base import DeviceInfo, Job, Limits, Runner
 
 ONE_SHOT, TOP, AUTOTUNE = "one-shot", "top-5", "autotune"
 FEW = 5
@@ -99,26 +96,26 @@ def one_shot(one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Tell) -> Samp
     return _likely(one, 1, wanted, device, tell)[0]
 
 
-def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Tell) -> tuple[Sample, ...]:
-    """Return the plans of a batch with the lowest predicted times. Raises InputError if there is none."""
+def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Tell,
+            runner: Runner | None = None) -> tuple[Sample, ...]:
+    """Return the plans of a batch with the lowest predicted times; `runner` will run them. Raises InputError if there
+    is none.
+    """
     found = batch(one.space, wanted.samples, (wanted.seed, 0))
     if not found:
         raise InputError(f"no plan of {one.given.name} is legal")
-    where = Compiling(one.given.problem, one.given.name, device, wanted.limits, tell)
+    where = Compiling(one.given.problem, one.given.name, device, wanted.limits, tell, runner)
     return likely_fastest(found, count, where)
 
 
-def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, device: DeviceInfo,
-             limits: Limits) -> dict[str, float]:
+def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, runner: Runner) -> dict[str, float]:
     """Return milliseconds of plans by digest, from the database if they are known; failures are absent."""
     known = {plan.plan.digest: plan.ms for plan in base.plans(one.series)}
     fresh = [plan for plan in dict.fromkeys(plans) if plan.digest not in known]
     if fresh:
-        with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder, closing(
-                open_runner(one.problem, device.key, limits, Path(folder))) as runner:
-            for k, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
-                base.add(one.series, number, fresh[k], outcome, True)
-                known[fresh[k].digest] = cost_ms(outcome)
+        for k, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
+            base.add(one.series, number, fresh[k], outcome, True)
+            known[fresh[k].digest] = cost_ms(outcome)
     return {plan.digest: ms for plan in plans if (ms := known[plan.digest]) is not None}
 
 
@@ -126,8 +123,9 @@ def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Te
     """Return the fastest of the plans with the lowest predicted times (see `spilling`). Raises InputError if all of
     them fail.
     """
-    found = _likely(one, FEW, wanted, device, tell)
-    times = measured(base, one.given, [sample.plan for sample in found], 0, device, wanted.limits)
+    with opened(one.given.problem, device, wanted.limits) as runner:
+        found = _likely(one, FEW, wanted, device, tell, runner)
+        times = measured(base, one.given, [sample.plan for sample in found], 0, runner)
     if not times:
         raise InputError(f"none of the {len(found)} plans of {one.given.name} can be run; see `antune doctor`")
     best = min((sample.plan for sample in found if sample.plan.digest in times), key=lambda plan: times[plan.digest])
@@ -169,7 +167,8 @@ def _round(base: Database, one: Tuned, wanted: Wanted, number: int, device: Devi
     it spills registers.
     """
     found = batch(one.space, wanted.samples, (wanted.seed, number))
-    times = measured(base, one.given, [sample.plan for sample in found], number, device, wanted.limits)
+    with opened(one.given.problem, device, wanted.limits) as runner:
+        times = measured(base, one.given, [sample.plan for sample in found], number, runner)
     best = min(found, key=lambda sample: sample.predicted_ms, default=None)
     first = times.get(best.plan.digest) if best is not None else None
     fastest = min((plan.ms for plan in base.plans(one.given.series) if plan.ms is not None), default=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from generator.errors import InputError
 from generator.problem import Problem
 from metrics.outcome import Compilation, Failed
 from runners.backends import reports_spills
-from runners.base import CompilingRunner, DeviceInfo, Job, Limits
+from runners.base import CompilingRunner, DeviceInfo, Job, Limits, Runner
 from runners.registry import open_runner
 
 MOST = 1.5
@@ -29,13 +29,16 @@ TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Compiling:
-    """A program whose plans are compiled for a device. `name`: its name in messages, which `tell` gets."""
+    """A program whose plans are compiled for a device. `name`: its name in messages, which `tell` gets. `runner`: the
+    one that will run plans later; it keeps what it has compiled. None: no plan will be run.
+    """
 
     problem: Problem
     name: str
     device: DeviceInfo
     limits: Limits
     tell: Callable[[str], None]
+    runner: Runner | None = None
 
 
 def likely_fastest(found: Sequence[Sample], count: int, where: Compiling) -> tuple[Sample, ...]:
@@ -64,10 +67,17 @@ def likely_fastest(found: Sequence[Sample], count: int, where: Compiling) -> tup
     return tuple(kept) or _spilling_least(spilling, count, where)
 
 
+@contextmanager
+def opened(problem: Problem, device: DeviceInfo, limits: Limits) -> Iterator[Runner]:
+    """Open a runner with a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder, closing(
+            open_runner(problem, device.key, limits, Path(folder))) as runner:
+        yield runner
+
+
 def _compiled(ordered: Sequence[Sample], where: Compiling) -> Iterator[tuple[Sample, Compilation | Failed]]:
     """Yield the samples with what the compiler reports about them, a few at a time."""
-    with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder, closing(
-            open_runner(where.problem, where.device.key, where.limits, Path(folder))) as runner:
+    with nullcontext(where.runner) if where.runner else opened(where.problem, where.device, where.limits) as runner:
         assert isinstance(runner, CompilingRunner)
         for first in range(0, len(ordered), TOGETHER):
             part = ordered[first:first + TOGETHER]

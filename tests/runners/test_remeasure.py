@@ -12,7 +12,7 @@ import pytest
 
 from generator.problem import program_of
 from metrics.outcome import Compilation, Crashed, Illegal, NoProfile, Outcome, Timed, TimedOut, WrongResult
-from runners.base import DeviceInfo, Job, Runner, Sitting
+from runners.base import CompilingRunner, DeviceInfo, Job, Runner, Sitting
 from runners.caches import MOST_BYTES, UNKNOWN_BYTES, flush_bytes, host_cache_bytes
 from runners.deterministic import DeterministicRunner
 from runners.pool_runner import DeviceRunner
@@ -116,6 +116,18 @@ def test_a_plan_that_a_maker_refuses_is_an_outcome(pocl: DeviceInfo, tmp_path: P
     assert answers[1][1] == illegal and isinstance(illegal, Illegal) and illegal.message == "S0 depends on S0"
     samples([good, other])
     assert (number, profile) == (1, NoProfile("S0 depends on S0"))
+
+
+def test_what_a_runner_has_compiled_it_runs_without_compiling_again(pocl: DeviceInfo, tmp_path: Path) -> None:
+    job, seconds = Job(0, plan(GOOD)), list[float]()
+    for compiles in (True, False):
+        with opened(pocl, tmp_path, QUICK, 1) as runner:
+            assert isinstance(runner, CompilingRunner)
+            answers = list(runner.compiled([job])) if compiles else []
+            [(_, outcome)] = runner.evaluate([job])
+        assert all(isinstance(answer, Compilation) for _, answer in answers) and isinstance(outcome, Timed)
+        seconds.append(outcome.durations.compile_s)
+    assert seconds[0] == 0 < seconds[1]
 
 
 def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:

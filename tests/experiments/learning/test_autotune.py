@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from experiments.learning import autotune as tuning
+from experiments.learning import spilling
 from experiments.learning.autotune import Wanted, autotune, best_of, given, one_shot, top, tuned
 from experiments.learning.database import Database
 from experiments.learning.folder import TuningJob, claim, keep_model, plan_files, rounds_done
@@ -82,7 +83,7 @@ class Watched:
 def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: Trained,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     wanted, said, watched = Wanted((BLUR,), tmp_path, samples=12, rounds=1, epochs=3), list[str](), Watched([], stop=4)
-    monkeypatch.setattr(tuning, "open_runner", watched.open)
+    monkeypatch.setattr(spilling, "open_runner", watched.open)
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
         with pytest.raises(Stopped):
             autotune(base, wanted, DEVICE, start, said.append)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from experiments.learning import autotune as tuning
 from experiments.learning import spilling
+from experiments.learning.autotune import Wanted, given, top, tuned
 from experiments.learning.collect import problem_of
+from experiments.learning.database import Database
 from experiments.learning.samples import Sample
 from experiments.learning.series import Origin
 from experiments.learning.spilling import MOST, Compiling, likely_fastest
@@ -22,7 +25,8 @@ from generator.lowering import lower
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.problem import Problem, program_of
 from generator.schedules.stages import Stages
-from metrics.outcome import Compilation, CompileFailed, Durations, Failed
+from metrics.costs.learned.model import shipped_model
+from metrics.outcome import Compilation, CompileFailed, Durations, Failed, Outcome, Timed
 from runners.base import DeviceInfo, Job, Limits
 from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.deterministic import DEVICE
@@ -161,6 +165,42 @@ def test_nothing_is_compiled_where_the_compiler_reports_nothing(monkeypatch: pyt
     monkeypatch.setattr(spilling, "open_runner", partial(pytest.fail, "a runner"))
     for key in (DEVICE.key, "opencl/0/0", "hip/0"):
         assert chosen(replace(DEVICE, key=key), (WIDE, PLAIN), 1) == ([WIDE], [])
+
+
+@dataclass
+class Running(Answering):
+    """It also runs plans, and keeps what it has compiled."""
+
+    kept: set[str]
+    compiles: list[str]
+
+    def compiled(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Compilation | Failed]]:
+        for job, answer in zip(jobs, self.answers, strict=True):
+            self._compile(job)
+            yield job.number, answer
+
+    def evaluate(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+        for job in jobs:
+            self._compile(job)
+            yield job.number, Timed(1.0, 1.0, 1.0, (1.0,), 1.0, (), "code", False, Durations())
+
+    def _compile(self, job: Job) -> None:
+        if job.plan.digest not in self.kept:
+            self.kept.add(job.plan.digest)
+            self.compiles.append(job.plan.digest)
+
+
+def test_plans_that_are_measured_are_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    compiles, answers = list[str](), (Compilation(8), Compilation(0), Compilation(0))
+    monkeypatch.setattr(spilling, "open_runner", lambda *words: Running(answers, set(), compiles))
+    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: samples(WIDE, PLAIN, OTHER))
+    device = replace(DEVICE, key="cuda/0")
+    one = tuned(given(BLUR, device), device, shipped_model())
+    with closing(Database(tmp_path / "plans.db", device.key, device.name)) as base:
+        best, _ = top(base, one, Wanted((BLUR,), tmp_path), device, lambda line: None)
+        measured = {plan.plan for plan in base.plans(one.given.series)}
+    assert best in measured and measured == {PLAIN, OTHER}
+    assert sorted(compiles) == sorted(plan.digest for plan in (WIDE, PLAIN, OTHER))
 
 
 def test_the_command_says_why_it_takes_another_plan(device: DeviceInfo, opened: list[DeviceRunner], tmp_path: Path,
