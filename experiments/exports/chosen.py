@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments.exports.c_names import function_name
 from experiments.exports.kernel_names import apart
 from experiments.search.code import variant_of_plan
 from experiments.search.finals import ranking, settled
@@ -17,7 +17,6 @@ from experiments.values.objective import sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo
 from experiments.words import describe_ms, describe_plan
-from generator.emit.names import keyword
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
 from generator.program import Box, Program
@@ -53,9 +52,7 @@ class Chosen:
         """The name of the exported function and its files: that of the SCoP's function or of the template, made valid
         in C.
         """
-        name = re.sub(r"\W", "_", self.info.subject.name, flags=re.ASCII)
-        name = f"_{name}" if name[:1].isdigit() else name
-        return "main_scop" if name == "main" else f"{name}_" if keyword(name) else name
+        return function_name(self.info.subject.name)
 
     @property
     def program(self) -> Program:

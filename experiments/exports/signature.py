@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|i
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of the exported function; `text` declares it.
+    """One parameter of the exported function; `text` declares that of the original.
 
     Role `size`: it must equal `value`. `scalar`: the Program's scalar of that name, read only. `array`: memory of the
     Program's array, or of a scalar that the SCoP changes. `data` is a C expression: the value of a scalar or the
@@ -52,6 +52,17 @@ class Parameter:
         """The parameter's name in C: `called` if it is not empty, else `name`."""
         return self.called or self.name
 
+    @property
+    def declaration(self) -> str:
+        """The declaration of the exported function's parameter."""
+        return re.sub(rf"\b{self.name}\b", self.argument, self.text)
+
+    def with_name(self, called: str) -> Parameter:
+        """Return the parameter with this name in the exported function, unless it has another one already."""
+        if self.called or called == self.name:
+            return self
+        return replace(self, called=called, data=re.sub(rf"\b{self.name}\b", called, self.data))
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -69,7 +80,7 @@ class Signature:
     @property
     def declarations(self) -> str:
         """The parameters as in a C prototype."""
-        return ", ".join(parameter.text for parameter in self.parameters) or "void"
+        return ", ".join(parameter.declaration for parameter in self.parameters) or "void"
 
     @property
     def sequential_declarations(self) -> str:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import assert_never
 
+from experiments.exports.c_names import parameter_names
 from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.memory import Slot, slots_of
 from experiments.exports.signature import Parameter, Signature, signature_of
-from experiments.exports.told_apart import size_parameters
+from experiments.exports.told_apart import Sizes, size_parameters
 from generator.target import Dialect
 from generator.variant import (
     Constant,
@@ -92,14 +93,23 @@ def exported(chosen: Sequence[Chosen], dialect: Dialect) -> Exported:
     Raises:
         InputError: they cannot be one function, or a plan has no code in `dialect`.
     """
-    signatures = [signature_of(one) for one in chosen]
-    sizes = size_parameters(chosen, signatures)
+    original = [signature_of(one) for one in chosen]
+    named = [_named(signature, own, chosen[0].name)
+             for signature, own in zip(original, size_parameters(chosen, original), strict=True)]
+    signatures, sizes = [signature for signature, _ in named], [own for _, own in named]
     variants, parts, texts = _shared([variant_of(one, dialect) for one in chosen])
     slots = [slots_of(one.program, variant) for one, variant in zip(chosen, variants, strict=True)]
     kernels = accumulate((len(variant.kernels) for variant in variants), initial=0)
     memory = accumulate(map(len, slots), initial=0)
     versions = tuple(map(Version, chosen, signatures, sizes, variants, parts, slots, kernels, memory))
     return Exported(_common(versions), versions, texts)
+
+
+def _named(signature: Signature, sizes: Sizes, function: str) -> tuple[Signature, Sizes]:
+    """Return the parameters with names that the exported function can use."""
+    names = parameter_names([*dict.fromkeys(p.name for p in (*signature.parameters, *sizes))], function)
+    own, told = (tuple(p.with_name(names[p.name]) for p in some) for some in (signature.parameters, sizes))
+    return replace(signature, parameters=own), told
 
 
 def _common(versions: Sequence[Version]) -> Signature:

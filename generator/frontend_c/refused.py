@@ -16,6 +16,8 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import Compilation
 
 DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
+_AT_COLUMN = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: ", re.MULTILINE)
+_IN_MACRO = re.compile(r"^(.*?):(\d+):(\d+): note: in expansion of macro ", re.MULTILINE)
 _LIMIT_S = 120.0
 _SUFFIXES = frozenset((".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx", ".h++", ".H"))
 _HEADERS = (
@@ -60,6 +62,9 @@ def unreadable(file: Path, compilation: Compilation, compiler: str, what: str, p
     if said is not None:
         message, location = said
         return InputError(f"syntax error, the C compiler says: {message}", location)
+    if name := _foreign_name(place):
+        return InputError(f"the name `{name}` has letters that are not ASCII, which antune does not read; rename it",
+                          place)
     return InputError(
         f"cannot parse this as C: {what}. The C compiler takes it, but antune's parser does not know it (an extension "
         "of the compiler?); write it in standard C, or move it to another file (--source)",
@@ -83,22 +88,61 @@ def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
         yield " ".join(found[0].split()), Location(str(file), guarded.count("\n", 0, begin) + 1)
 
 
+def _foreign_name(place: Location | None) -> str | None:
+    """Return a name with letters outside ASCII in the line of `place`, if there is one."""
+    if place is None:
+        return None
+    code = _NOT_CODE.sub(" ", _line(place))
+    return next((name for name in re.findall(r"[^\W\d]\w*", code) if not name.isascii()), None)
+
+
+def _line(place: Location) -> str:
+    """Return the line of `place`; empty if it is not in a file."""
+    try:
+        lines = Path(place.file).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return lines[place.line - 1] if place.line <= len(lines) else ""
+
+
 def _first_error(file: Path, compilation: Compilation, compiler: str) -> tuple[str, Location] | None:
     """Return the compiler's first error about `file`, and its location; None if it accepts the file."""
-    command = [
-        compiler,
-        "-fsyntax-only",
-        "-w",
-        "-fno-diagnostics-show-option",
-        *compilation.flags,
-        "-x",
-        "c",
-        str(file),
-    ]
+    done = _run(compiler, "-fsyntax-only", "-w", "-fno-diagnostics-show-option", *compilation.flags, "-x", "c",
+                str(file))
+    found = DIAGNOSTIC.search(done.stderr) if done and done.returncode else None
+    if done is None or found is None:
+        return None
+    following = DIAGNOSTIC.search(done.stderr, found.end())
+    inside = _IN_MACRO.search(done.stderr, found.end(), following.start() if following else len(done.stderr))
+    column = inside or _AT_COLUMN.match(done.stderr, found.start())
+    place = Location(inside[1], int(inside[2])) if inside else Location(found[1], int(found[2]))
+    return found[3] + (_macro_at(place, int(column[3]), file, compilation, compiler) if column else ""), place
+
+
+def _macro_at(place: Location, column: int, file: Path, compilation: Compilation, compiler: str) -> str:
+    """Return what to say if a macro stands at this column (from 1), else "". GCC expands tabs in columns, clang does
+    not.
+    """
+    line = _line(place)
+    words = {found[0] for text in (line.expandtabs(), line) if (found := re.match(r"[A-Za-z_]\w*", text[column - 1:]))}
+    macros = _macros(compiler, *compilation.flags, "-x", "c", str(file))
+    for word in sorted(words & macros.keys()):
+        own = word in _macros(compiler, *compilation.flags, "-x", "c", os.devnull)
+        more = f", or undefine it with --cflags -U{word}" if own and not word.startswith("_") else ""
+        return f"; `{word}` is a macro{' of the compiler' if own else ''}, `{macros[word]}`: rename it{more}"
+    return ""
+
+
+def _macros(compiler: str, *arguments: str) -> dict[str, str]:
+    """Return the macros without parameters at the end of a file, with their texts."""
+    done = _run(compiler, "-E", "-dM", *arguments)
+    return dict(re.findall(r"^#define (\w+) (.*)$", done.stdout, re.MULTILINE)) if done else {}
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """Return what the compiler says, in English; None if it takes too long."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=_LIMIT_S,
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=_LIMIT_S,
                               stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
     except subprocess.TimeoutExpired:
         return None
-    found = DIAGNOSTIC.search(done.stderr) if done.returncode else None
-    return (found[3], Location(found[1], int(found[2]))) if found else None

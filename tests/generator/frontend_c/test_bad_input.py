@@ -278,6 +278,22 @@ def test_syntax_error_line(tmp_path: Path, before: str) -> None:
     assert f"{path}:{line}: syntax error, the C compiler says: " in refusal(path)
 
 
+@pytest.mark.parametrize("name", ["linux", "unix"])
+def test_a_name_that_is_a_macro(name: str, tmp_path: Path) -> None:
+    """GCC and clang define these names where GNU's C is allowed."""
+    path = write_c(f"#define N 8\nstatic double a[N],\n\t{name}[N];\n" + scop("s = 1;"), tmp_path)
+    assert f"{path}:3: syntax error" in (said := refusal(path))
+    assert f"`{name}` is a macro of the compiler, `1`: rename it, or undefine it with --cflags -U{name}" in said
+    assert read_scop(path, Compilation(cflags=(f"-U{name}",))).function == "f"
+    own = write_c("#define N 8\n" + scop("s = 1;") + "double N;\n", tmp_path)
+    assert refusal(own).endswith("; `N` is a macro, `8`: rename it")
+
+
+def test_a_name_with_letters_that_are_not_ascii(tmp_path: Path) -> None:
+    path = write_c("/* größer */ double a, größe;\n" + scop("s = 1; // größer"), tmp_path)
+    assert refusal(path).startswith(f"{path}:1: the name `größe` has letters that are not ASCII")
+
+
 def test_syntax_error_in_an_include(tmp_path: Path) -> None:
     own = write_c("typedef double real;\nreal real real;\n", tmp_path, "own.h")
     path = write_c('#include "own.h"\n' + scop("s = 1;"), tmp_path)
