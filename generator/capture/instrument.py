@@ -84,7 +84,7 @@ def write_text(file: Path, text: str) -> None:
 
 def c_string(text: str) -> str:
     """Return a C string literal."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def openmp_above(lines: list[str], source: ScopSource) -> int:

@@ -137,6 +137,11 @@ def test_a_definition_that_the_file_overrides_is_warned_about(tmp_path: Path) ->
     ]
 
 
+def test_a_line_break_in_the_name_of_a_file(tmp_path: Path) -> None:
+    (folder := tmp_path / 'a\n"b').mkdir()
+    assert problem_of(written(folder, FILL.replace("END", "8"), "x\ny.c")).program.statements
+
+
 def test_missing_functions_come_with_a_remedy(tmp_path: Path) -> None:
     openmp = written(
         tmp_path, "#include <omp.h>\n" + FILL.replace("END", "omp_get_max_threads() + omp_get_num_procs() < 1")
