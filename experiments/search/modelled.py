@@ -14,10 +14,10 @@ from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
-from explorer.plan_makers.choices import Choice, Grouping, Made
+from explorer.plan_makers.choices import Choice, Grouping, Made, kept
 from explorer.plan_makers.dynamic import dynamic_plans
 from explorer.plan_makers.greedy import greedy_plans
-from explorer.plan_makers.words import reasons
+from explorer.plan_makers.words import reasons, step_words
 from generator.dataflow import Dataflow
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
@@ -69,22 +69,35 @@ def model_plans(
             f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}; "
             "use another explorer, such as colony"
         )
-    plans = {plan: grouping for grouping in made.groupings if (plan := _plan(program, target, grouping)) is not None}
+    plans, without = _expressed(program, target, made.groupings)
     if not plans:
         raise InputError(f"no plan of `{maker}` is legal for {program.name}; use another explorer, such as colony")
-    best = next(iter(plans.values()))
-    told = Made((best, *(one for one in made.groupings if one is not best)), made.left)
-    return ModelPlans(tuple(plans), tuple(reasons(told, device.host)))
+    best = kept(plans, count)
+    return ModelPlans(tuple(plans[one] for one in best), (*reasons(Made(best, made.left), device.host), *without))
+
+
+def _expressed(
+    program: Program, target: Target, groupings: Sequence[Grouping]
+) -> tuple[dict[Grouping, Plan], list[str]]:
+    """Return different plans by their groupings, and why there is none with some nested stages, a sentence each."""
+    plans, without = dict[Plan, Grouping](), list[str]()
+    for grouping in groupings:
+        plan = _plan(program, target, grouping)
+        if isinstance(plan, Plan):
+            plans.setdefault(plan, grouping)
+        elif grouping.note:
+            without.append(f"no plan computes {grouping.note}: {plan}")
+    return {grouping: plan for plan, grouping in plans.items()}, without
 
 
 def _why_none(flow: Dataflow, made: Made) -> str:
     """Return the reason why a program has no stages to place."""
     if made.left:
         return "; ".join(dict.fromkeys(one.reason for one in made.left))
-    kept = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
-    if kept:
+    seen = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
+    if seen:
         return (
-            f"`{kept[0]}` may be read after the loops, so it has to be stored (in C: declare it inside the loops to "
+            f"`{seen[0]}` may be read after the loops, so it has to be stored (in C: declare it inside the loops to "
             "prevent that)"
         )
     return "it computes no array between others"
@@ -126,13 +139,15 @@ def _launches(program: Program, target: Target) -> bool:
 
 
 Maker: TypeAlias = Callable[[Program, Target, int, Calibration | None], Made]
-"""Return up to the given number of groupings of a program's stages. A calibration replaces the model's constants."""
+"""Return up to the given number of groupings of a program's stages, and those with nested stages. A calibration
+replaces the model's constants.
+"""
 MAKERS: Mapping[str, Maker] = MappingProxyType({"sioutas": _sioutas, "polymage-dp": _polymage})
 """The plan makers by the names of their explorers."""
 
 
-def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
-    """Return the plan of a grouping; None if it is illegal for the program."""
+def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | str:
+    """Return the plan of a grouping; the reason if it is illegal for the program or has no such steps."""
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
@@ -141,18 +156,25 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
         base = start_plans(program, target, schedule)[0]
         stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}
         shapes = kernel_shapes(program, schedule, target.dialect)
-    except IllegalPlan:  # blocks cannot wait in the loops of some kernel
-        return None
+    except IllegalPlan as illegal:  # blocks cannot wait in the loops of some kernel
+        return str(illegal)
     chosen = {kernel.group.output: kernel for kernel in grouping.kernels}
-    kernels = (_kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
-               for shape in shapes)
-    known = (Known(shape, target, True) for shape in shapes)
-    found = tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True))
-    steps = {stored[kernel.statements].output: (kernel.walk, set(kernel.whole)) for kernel in found}
-    if any(one.step is not None and steps[one.group.output] != (one.step[1], set(one.whole))
-           for one in grouping.kernels):
-        return None  # no plan walks so, with these stages for the whole tile
-    return replace(base, kernels=found)
+    found = list[KernelPlan]()
+    for shape in shapes:
+        output = stored[shape.statements].output
+        wanted = _kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
+        found.append(nearest(wanted, Known(shape, target, True)))
+        if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
+            return f"{step_words(chosen[output])} are not on offer for `{output}`"
+    return replace(base, kernels=tuple(found))
+
+
+def _has_steps(choice: Choice, wanted: KernelPlan, found: KernelPlan) -> bool:
+    """Return whether a kernel walks over the chosen tile in the chosen steps, if it should walk: in others, its stages
+    take more or less room than the model says.
+    """
+    return choice.step is None or (found.walk, set(found.whole), found.tile) == (
+        choice.step[1], set(choice.whole), wanted.tile)
 
 
 def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from generator.nest import Level
@@ -60,6 +60,20 @@ class Made:
 
     groupings: tuple[Grouping, ...]
     left: tuple[Left, ...]
+
+
+def in_order(found: Iterable[Grouping]) -> tuple[Grouping, ...]:
+    """Return the groupings without repetitions, the cheapest first."""
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.cost))
+
+
+def kept(found: Iterable[Grouping], count: int) -> tuple[Grouping, ...]:
+    """Return the `count` cheapest groupings; of several, the last one has nested stages if the others have none."""
+    best = in_order(found)
+    nested = [one for one in best if one.note]
+    if count < 2 or not nested or nested[0] in best[:count]:
+        return best[:count]
+    return *best[: count - 1], nested[0]
 
 
 def hosted(group: Group, launches: bool) -> Group:

@@ -20,7 +20,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from explorer.plan_makers.choices import Choice, Grouping, Left, Made, combinations, hosted, spaced
+from explorer.plan_makers.choices import (
+    Choice,
+    Grouping,
+    Left,
+    Made,
+    combinations,
+    hosted,
+    in_order,
+    spaced,
+)
 from explorer.plan_makers.nesting import Nested, nested
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
@@ -39,8 +48,8 @@ Groups = Mapping[str, tuple[str, ...]]
 def greedy_plans(
     flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1, launches: bool = False
 ) -> Made:
-    """Return the schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings.
-    With nested stages it may be the last one.
+    """Return the schedule with overlapped tiles and the next best, up to `count` groupings, and those with nested
+    stages: with stages in loops over rows, and with none of these. Which of them plans can express is not known here.
 
     `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
     """
@@ -54,14 +63,8 @@ def greedy_plans(
         found += scheduler.nested(final, inlined, rows)
     for groups in reversed(stages[:-1]) if count > len(found) else ():
         found += scheduler.tiled(groups, inlined, 1)
-    return Made(kept(found, max(count, 1)), left)
-
-
-def kept(found: Iterable[Grouping], count: int) -> tuple[Grouping, ...]:
-    """Return the `count` cheapest groupings; of several, the last one is that with nested stages if it costs more."""
-    best = sorted(dict.fromkeys(found), key=lambda one: one.cost)
-    others = [one for one in best[count - 1 :] if one.note]
-    return tuple(best[: count - 1] + others[:1] if count > 1 and others else best[:count])
+    plain = in_order(one for one in found if not one.note)[: max(count, 1)]
+    return Made(in_order([*plain, *(one for one in found if one.note)]), left)
 
 
 @dataclass(slots=True)
@@ -169,10 +172,15 @@ class _Scheduler:
         return [Grouping(tuple(one[0] for one in options), _said(moved, in_rows))]
 
     def _inside(self, found: Nested) -> Choice | None:
-        """Return a kernel with stages in thread loops with its best tile and step; None if it is impossible."""
+        """Return a kernel with stages in thread loops with its best tile and step; None if it is impossible.
+
+        On CPUs, costs do not depend on the step and on what is computed for the whole tile: it is the first way, which
+        takes the least room.
+        """
         if not found.in_rows:
             return next(iter(self._best(found.group, True, 1)), None)
-        ways = (((found.walked, rows), whole) for rows in STEPS for whole in found.wholes)
+        ways = [((found.walked, rows), whole) for rows in STEPS for whole in found.wholes]
+        ways = ways[:1] if self.device.host else ways
         best = (one for step, whole in ways for one in self._searched(found.group, True, 1, step, whole))
         return min(best, key=lambda one: one.cost.number, default=None)
 
@@ -198,7 +206,7 @@ class _Scheduler:
             sizes = sizes[:, sizes[step[0]] > step[1]]
             taken = sizes.copy()
             taken[step[0]] = step[1]
-            kept = kept_in_steps(tile_work(group, sizes), tile_work(group, taken), whole)
+            kept = kept_in_steps(group, tile_work(group, sizes), tile_work(group, taken), step[0], whole)
         threads = np.prod([taken[d] for d in apart], axis=0) if apart else np.ones(sizes.shape[1])
         found = replace(self.model, final=final).evaluate(group, sizes, self.device, threads, kept)
         fine = found.possible

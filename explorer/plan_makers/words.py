@@ -48,11 +48,7 @@ def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:
 def _figures(kernel: Choice, host: bool) -> str:
     terms = {term.name: term.value for term in kernel.cost.terms}
     terms["shared memory"] /= 1024
-    tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
-    if kernel.step is not None:
-        tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
-    if kernel.whole:
-        tile += f", {_listed(kernel.whole)} for the whole tile"
+    tile = step_words(kernel)
     if kernel.level == "sub-group":
         tile += f" shared out to warps, {kernel.in_registers} tenths in registers"
     return ", ".join(
@@ -65,6 +61,14 @@ def _figures(kernel: Choice, host: bool) -> str:
             ),
         ]
     )
+
+
+def step_words(kernel: Choice) -> str:
+    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`."""
+    tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
+    if kernel.step is not None:
+        tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
+    return f"{tile}, {_listed(kernel.whole)} for the whole tile" if kernel.whole else tile
 
 
 def _listed(names: tuple[str, ...]) -> str:

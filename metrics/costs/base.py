@@ -109,7 +109,7 @@ class PlannedKernel:
         if self.step is None:
             return None
         tile, step = tile_work(group, column(self.shared_tile)), tile_work(group, column(self.kept))
-        return kept_in_steps(tile, step, self.whole)
+        return kept_in_steps(group, tile, step, self.step[0], self.whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -210,7 +211,8 @@ class TileWork:
     By array, also for those that are fetched: `extents` of the box that a tile needs (dimensions x sizes), its
     `points`, the `effort` to compute them (in points; more if rows are short, because of their starts), and `loads`:
     bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of a stage
-    follows (-1: none), and `scale` the number of its elements per element of the output there.
+    follows (-1: none), and `scale` the number of its elements per element of the output there. `windows`: the members
+    of which blocks that walk keep some rows, with the dimension of these.
     """
 
     extents: Mapping[str, Numbers]
@@ -219,6 +221,15 @@ class TileWork:
     loads: Mapping[str, Numbers]
     along: Mapping[str, tuple[int, ...]]
     scale: Mapping[str, tuple[float, ...]]
+    windows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    def stored(self, array: str) -> Numbers:
+        """Return the number of elements of an array that a block has room for."""
+        points, dim = self.points[array], self.windows.get(array)
+        if dim is None:
+            return points
+        rows: Numbers = self.extents[array][dim]
+        return points / rows * stored_rows(rows)
 
     def needed(self, array: str, tiles: Numbers) -> Numbers:
         """Return the number of elements of an array that belong to a tile: those that blocks would compute without
@@ -245,15 +256,26 @@ def column(numbers: Sequence[float]) -> Numbers:
 
 def kept_bytes(group: Group, work: TileWork) -> Numbers:
     """Return the bytes of members with the regions of `work`."""
-    return in_places(group, {m: work.points[m] * group.flow.array(m).element for m in group.members},
+    return in_places(group, {m: work.stored(m) * group.flow.array(m).element for m in group.members},
                      np.zeros_like(work.points[group.output]))
 
 
-def kept_in_steps(tile: TileWork, step: TileWork, whole: Collection[str]) -> TileWork:
-    """Return what a block that walks keeps at a time: members in `whole` of its tile, all others of a step."""
+def stored_rows(rows: Numbers) -> Numbers:
+    """Return how many rows the generator stores of sliding windows with so many (`boxes.ring_rows`, without isl)."""
+    return np.where(rows == 1.0, 2.0, np.maximum(4.0, np.exp2(np.ceil(np.log2(rows)))))
+
+
+def kept_in_steps(group: Group, tile: TileWork, step: TileWork, axis: int, whole: Collection[str]) -> TileWork:
+    """Return what a block that walks along `axis` keeps at a time: members in `whole` of its tile, windows of others.
+
+    A window that does not move has its rows in the first dimension. What moves along several dimensions is no window.
+    """
     extents, points = ({**few, **{member: many[member] for member in whole}}
                        for few, many in ((step.extents, tile.extents), (step.points, tile.points)))
-    return replace(step, extents=extents, points=points)
+    moving = {member: [d for d, follows in enumerate(step.along[member]) if follows == axis]
+              for member in group.members if member not in whole}
+    windows = {member: (dims or [0])[0] for member, dims in moving.items() if len(dims) < 2 and step.along[member]}
+    return replace(step, extents=extents, points=points, windows=windows)
 
 
 def in_places(group: Group, of_members: Mapping[str, Numbers], none: Numbers) -> Numbers:

@@ -22,6 +22,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
+from generator.polyhedral.memory.boxes import ring_rows
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
@@ -126,8 +127,32 @@ def test_stages_in_the_loop_over_rows_are_a_plan_of_the_space_with_right_results
     assert isinstance(judged, Cost)
     shared = next(term.value for term in judged.terms if term.name == "shared memory")
     assert one.step is not None and one.step[0] == 0
-    assert shared == 8 * one.step[1] * (one.tile[1] + 2) <= kernel.local_bytes <= 2 * shared, "windows: powers of two"
+    assert shared == kernel.local_bytes == 8 * ring_rows(one.step[1]) * (one.tile[1] + 2)
     assert not differences(program, run_plan(program, plan, np.random.default_rng(0)), run_original(program))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_nested_stages_that_no_plan_computes_are_left_out_and_named(
+        order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No space offers steps of 3 rows. The nested stages that plans can compute stay, whichever cost less."""
+    program = pipeline_program("unsharp", "medium")
+    made = MAKERS["sioutas"](program, CUDA, 4, None)
+    [nested] = [one for one in made.groupings if one.note]
+    others = tuple(one for one in made.groupings if not one.note)
+    [kernel] = nested.kernels
+    assert kernel.step is not None
+    odd = replace(nested, kernels=(replace(kernel, step=(kernel.step[0], 3)),), note="odd rows")
+    given = [replace(made, groupings=(*((odd, nested)[::order]), *others)), replace(made, groupings=(odd, *others))]
+    makers = {f"{k} {order}": (lambda *_, one=one: one) for k, one in enumerate(given)}
+    monkeypatch.setattr(modelled, "MAKERS", makers)
+    both, alone = (model_plans(program, CUDA, name, 3) for name in makers)
+    for found in both, alone:
+        [reason] = [reason for reason in found.reasons if "odd rows" in reason]
+        assert re.fullmatch(r"no plan computes odd rows: tiles of .* in steps of 3 rows.* are not on offer for `\w+`",
+                            reason)
+    assert any(kernel.walk for plan in both.plans for kernel in plan.kernels)
+    assert alone.plans and not any(kernel.walk for plan in alone.plans for kernel in plan.kernels)
+    assert model_plans(program, CUDA, f"1 {order}", 1).plans == alone.plans[:1]
 
 
 def test_plans_for_devices_with_shuffles_have_fractions_in_registers() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from antune import halide as hl
 from generator.frontend_py.problem import program_of
+from generator.polyhedral.memory.boxes import ring_rows
 from generator.polyhedral.pipelines.dataflow import dataflow
-from metrics.costs.groups import Group, tile_work
+from metrics.costs.groups import Group, stored_rows, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import bounds, cut, tiles
 from tests.support.costs import CPU, RTX_2080_TI, kwhz
@@ -29,6 +30,11 @@ def test_a_tile_of_4_by_4_needs_8_rows_of_w_and_three_channels_of_them_of_k() ->
     assert work.points["K"][0] == 3 * 4 * 8 and work.points["W"][0] == 4 * 8
     assert [*work.extents["E"][:, 0]] == [8, 6], "K reads two more along x"
     assert work.loads["W"][0] == 4 * 16 * 5 and work.loads["K"][0] == 4 * 32 * 3
+
+
+def test_windows_have_the_rows_that_the_generator_stores() -> None:
+    rows = range(1, 200)
+    assert [*stored_rows(np.array(rows, dtype=float))] == [*map(ring_rows, rows)]
 
 
 def test_the_example_of_the_paper_has_512_threads_2048_bytes_and_is_fully_occupied() -> None:
