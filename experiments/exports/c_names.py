@@ -28,8 +28,11 @@ realloc remainder remove remquo rename rewind rindex rint round scalbln scalbn s
 signal sin sinh snprintf sprintf sqrt srand sscanf strcat strchr strcmp strcoll strcpy strcspn strdup strerror
 strftime strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll
 strtoul strtoull strxfrm system tan tanh tgamma time tmpfile tmpnam toascii tolower toupper trunc tzset ungetc
-vfprintf vprintf vsnprintf vsprintf wait y0 y1 yn"""
-"""Functions of standard headers; those of math.h have forms for float, too."""
+vfprintf vprintf vsnprintf vsprintf wait y0 y1 yn
+asprintf dprintf drand48 drem erand48 exp10 ffs getdelim getline pclose popen pow10 select significand sincos
+cospi cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv norm norm3d norm4d normcdf normcdfinv rcbrt rhypot rnorm rnorm3d
+rnorm4d rsqrt sincospi sinpi"""
+"""Functions of standard headers, of GNU's and of CUDA's; those of math.h have forms for float, too."""
 
 
 def function_name(name: str) -> str:

@@ -109,7 +109,8 @@ def _named(signature: Signature, sizes: Sizes, function: str) -> tuple[Signature
     """Return the parameters with names that the exported function can use."""
     names = parameter_names([*dict.fromkeys(p.name for p in (*signature.parameters, *sizes))], function)
     own, told = (tuple(p.with_name(names[p.name]) for p in some) for some in (signature.parameters, sizes))
-    return replace(signature, parameters=own), told
+    renamed = (f"`{now}`: `{before}` of the original program." for before, now in names.items() if now != before)
+    return replace(signature, parameters=own, notes=(*signature.notes, *renamed)), told
 
 
 def _common(versions: Sequence[Version]) -> Signature:

@@ -8,7 +8,7 @@ than the least are taken. Where the compiler reports nothing (`backends.reports_
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,15 +49,16 @@ def likely_fastest(found: Sequence[Sample], count: int, where: Compiling) -> tup
     if not reports_spills(where.device.key):
         return tuple(ordered[:count])
     kept, spilling, failed = list[Sample](), list[tuple[Sample, int]](), list[str]()
-    for sample, answer in _compiled(ordered, where):
-        if not isinstance(answer, Compilation):
-            failed.append(answer.message)
-        elif answer.spills:
-            spilling.append((sample, answer.spills))
-        else:
-            kept.append(sample)
-        if len(kept) == count:
-            break
+    with closing(_compiled(ordered, where)) as answers:
+        for sample, answer in answers:
+            if not isinstance(answer, Compilation):
+                failed.append(answer.message)
+            elif answer.spills:
+                spilling.append((sample, answer.spills))
+            else:
+                kept.append(sample)
+            if len(kept) == count:
+                break
     if failed:
         reason = failed[0].partition("\n")[0]
         where.tell(f"{where.name}: passes over {_plans(len(failed))} that cannot be compiled: {reason}")
@@ -75,7 +76,7 @@ def opened(problem: Problem, device: DeviceInfo, limits: Limits) -> Iterator[Run
         yield runner
 
 
-def _compiled(ordered: Sequence[Sample], where: Compiling) -> Iterator[tuple[Sample, Compilation | Failed]]:
+def _compiled(ordered: Sequence[Sample], where: Compiling) -> Generator[tuple[Sample, Compilation | Failed]]:
     """Yield the samples with what the compiler reports about them, a few at a time."""
     with nullcontext(where.runner) if where.runner else opened(where.problem, where.device, where.limits) as runner:
         assert isinstance(runner, CompilingRunner)

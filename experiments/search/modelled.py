@@ -1,8 +1,9 @@
 """Plans of the plan makers `sioutas` and `polymage-dp`, which use cost models: the walks to them and the reasons.
 
 A plan maker decides where each stage is computed and how each kernel is tiled. The other decisions of a kernel are
-those of the first start plan. Sizes that a device does not offer are replaced by the next smaller ones. Arrays that the
-model cannot judge have kernels of their own, planned by the usual rules.
+those of the first start plan. Sizes that a device does not offer are replaced by the next smaller ones, except in
+kernels that walk: without the chosen tile and steps there is no plan. Arrays that the model cannot judge have kernels
+of their own, planned by the usual rules.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def model_plans(
         )
     plans, without = _expressed(program, target, made.groupings)
     if not plans:
-        raise InputError(f"no plan of `{maker}` is legal for {program.name}; use another explorer, such as colony")
+        why = "".join(f" ({one})" for one in without[:1])
+        raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}; use another explorer, such as colony")
     best = kept(plans, count)
     return ModelPlans(tuple(plans[one] for one in best), (*reasons(Made(best, made.left), device.host), *without))
 
@@ -166,6 +168,9 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | str:
         found.append(nearest(wanted, Known(shape, target, True)))
         if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
             return f"{step_words(chosen[output])} are not on offer for `{output}`"
+    stepping = {output for output, choice in chosen.items() if choice.step is not None}
+    for output in sorted(stepping - {stored[one.statements].output for one in found}):
+        return f"`{output}` has no kernel of its own"
     return replace(base, kernels=tuple(found))
 
 

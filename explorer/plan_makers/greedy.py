@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.plan_makers.choices import (
     Choice,
@@ -33,9 +34,11 @@ from explorer.plan_makers.choices import (
 from explorer.plan_makers.nesting import Nested, nested
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
+from generator.decisions.size_lists import STEPS as STEPS_ON_HOST
+from generator.decisions.size_lists import WIDE, CandidateSizes
 from generator.decisions.walk import STEPS
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, kept_in_steps, tile_work
+from metrics.costs.groups import Group, Numbers, kept_in_steps, parallel_dimensions, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import cut, shared_out, tiles
 
@@ -61,7 +64,7 @@ def greedy_plans(
     found = scheduler.tiled(final, inlined, count)
     for rows in (True, False):
         found += scheduler.nested(final, inlined, rows)
-    for groups in reversed(stages[:-1]) if count > len(found) else ():
+    for groups in reversed(stages[:-1]) if count > sum(not one.note for one in found) else ():
         found += scheduler.tiled(groups, inlined, 1)
     plain = in_order(one for one in found if not one.note)[: max(count, 1)]
     return Made(in_order([*plain, *(one for one in found if one.note)]), left)
@@ -203,7 +206,8 @@ class _Scheduler:
         kept = None
         taken = sizes
         if step is not None:
-            sizes = sizes[:, sizes[step[0]] > step[1]]
+            offered = STEPS_ON_HOST if self.device.host else WIDE
+            sizes = sizes[:, (sizes[step[0]] > step[1]) & _on_offer(group, sizes, offered)]
             taken = sizes.copy()
             taken[step[0]] = step[1]
             kept = kept_in_steps(group, tile_work(group, sizes), tile_work(group, taken), step[0], whole)
@@ -225,6 +229,16 @@ class _Scheduler:
             for k in map(int, order)
             if fine[k]
         ]
+
+
+def _on_offer(group: Group, sizes: Numbers, offered: CandidateSizes) -> NDArray[np.bool_]:
+    """Return which sizes spaces have for blocks that walk: in others, stages take other room than the model says."""
+    tiles = np.exp2(np.ceil(np.log2(sizes)))  # a tile of a plan is a power of two
+    parallel = parallel_dimensions(len(group.extents), group.hosted)
+    fine: NDArray[np.bool_] = tiles[list(parallel)].prod(axis=0) <= offered.max_points
+    for d, some in zip(reversed(parallel), offered.sizes, strict=False):
+        fine &= (tiles[d] <= some[-1]) & ((tiles[d] >= some[0]) | (sizes[d] == group.extents[d]))
+    return fine
 
 
 def _said(moved: list[str], in_rows: list[str]) -> str:

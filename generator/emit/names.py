@@ -21,10 +21,12 @@ cl_mem_fence_flags barrier get_group_id get_local_id get_global_offset sub_group
 sub_group_barrier
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
 _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t
-hipTextureObject_t hipSurfaceObject_t std linux unix antune"""
+hipTextureObject_t hipSurfaceObject_t std"""
+_OTHERS = "linux unix antune"
+"""Macros of GNU's C and nvcc, and the context that functions of exports take."""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
 asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
-_WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {
+_WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} {_OTHERS} labs".split()) | {
     n for f in _FUNCTIONS.split() for n in (f, f"{f}f")
 }
 _KEYWORDS = frozenset(f"{_C} {_CPP}".split())

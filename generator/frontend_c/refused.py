@@ -129,7 +129,8 @@ def _macro_at(place: Location, column: int, file: Path, compilation: Compilation
     for word in sorted(words & macros.keys()):
         own = word in _macros(compiler, *compilation.flags, "-x", "c", os.devnull)
         more = f", or undefine it with --cflags -U{word}" if own and not word.startswith("_") else ""
-        return f"; `{word}` is a macro{' of the compiler' if own else ''}, `{macros[word]}`: rename it{more}"
+        return (f"; `{word}` is a macro{' of the compiler' if own else ''}, `{macros[word]}`: "
+                f"a variable needs another name{more}")
     return ""
 
 

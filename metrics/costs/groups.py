@@ -268,7 +268,8 @@ def stored_rows(rows: Numbers) -> Numbers:
 def kept_in_steps(group: Group, tile: TileWork, step: TileWork, axis: int, whole: Collection[str]) -> TileWork:
     """Return what a block that walks along `axis` keeps at a time: members in `whole` of its tile, windows of others.
 
-    A window that does not move has its rows in the first dimension. What moves along several dimensions is no window.
+    A window that does not move has its rows in the first dimension (in generated code, the first of which it does not
+    keep whole lines). What moves along several dimensions is no window.
     """
     extents, points = ({**few, **{member: many[member] for member in whole}}
                        for few, many in ((step.extents, tile.extents), (step.points, tile.points)))

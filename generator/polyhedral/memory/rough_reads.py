@@ -20,6 +20,7 @@ Range: TypeAlias = tuple[int, int]
 
 Ranges: TypeAlias = tuple[Range, ...]
 
+
 @dataclass(frozen=True, slots=True)
 class _Along:
     """Subscripts of a dimension: iterators with the least and the greatest constant added to them, and others."""

@@ -164,6 +164,7 @@ def test_blocks_with_stages_in_the_loop_over_rows_keep_a_step_of_them(device: Co
     width, rows = one.tile[2], one.step[1]
     shared = next(term.value for term in one.cost.terms if term.name == "shared memory")
     assert shared == 4 * (width + 6) * (ring_rows(rows + 6) + ring_rows(rows)), "gray and blur_y, seven taps each"
+    assert one.tile[1] <= 128, "no space has higher tiles of such blocks"
     assert not device.host or (rows, one.whole) == (STEPS[0], ()), "all ways cost the same there"
     assert any(not other.note and other.kernels[0].group.members == ("gray", "blur_y") for other in made)
 

@@ -283,10 +283,13 @@ def test_a_name_that_is_a_macro(name: str, tmp_path: Path) -> None:
     """GCC and clang define these names where GNU's C is allowed."""
     path = write_c(f"#define N 8\nstatic double a[N],\n\t{name}[N];\n" + scop("s = 1;"), tmp_path)
     assert f"{path}:3: syntax error" in (said := refusal(path))
-    assert f"`{name}` is a macro of the compiler, `1`: rename it, or undefine it with --cflags -U{name}" in said
+    remedy = f"a variable needs another name, or undefine it with --cflags -U{name}"
+    assert f"`{name}` is a macro of the compiler, `1`: {remedy}" in said
     assert read_scop(path, Compilation(cflags=(f"-U{name}",))).function == "f"
     own = write_c("#define N 8\n" + scop("s = 1;") + "double N;\n", tmp_path)
-    assert refusal(own).endswith("; `N` is a macro, `8`: rename it")
+    assert refusal(own).endswith("; `N` is a macro, `8`: a variable needs another name")
+    wrong = write_c("#define REAL doubl\n" + scop("s = 1;") + "REAL x;\n", tmp_path)
+    assert "doubl" in (said := refusal(wrong)) and "; `REAL` is a macro, `doubl`: " in said
 
 
 def test_a_name_with_letters_that_are_not_ascii(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import permutations
 
 import pytest
@@ -49,17 +49,17 @@ def parts(name: str) -> Iterator[tuple[Program, KernelPart]]:
             yield kernel.section.program, reordered(kernel.part, (*(d for d in range(count) if d != x), x))
 
 
-def arrays(points: tuple[FillPoint, ...]) -> list[tuple[StagedArray, ...]]:
-    return [point.arrays for point in points]
+def arrays(find: Callable[..., tuple[FillPoint, ...]], *given: object) -> list[tuple[StagedArray, ...]] | str:
+    """The boxes that `find` returns when nothing is known yet, or why there are none."""
+    footprint._points.cache_clear()
+    try:
+        return [point.arrays for point in find(*given)]
+    except IllegalPlan as refused:
+        return str(refused)
 
 
 def found_anew(program: Program, part: KernelPart, depth: int) -> list[tuple[StagedArray, ...]] | str:
-    """The boxes, or why there are none."""
-    footprint._points.cache_clear()
-    try:
-        return arrays(fill_points.__wrapped__(program, part, depth))
-    except IllegalPlan as refused:
-        return str(refused)
+    return arrays(fill_points.__wrapped__, program, part, depth)
 
 
 @pytest.mark.parametrize("name", few(PROGRAMS, FAST))
@@ -83,9 +83,13 @@ def test_the_same_boxes_without_isl(name: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", few(PROGRAMS, FAST))
 def test_boxes_in_other_orders_are_those_found_there(name: str) -> None:
     program, schedule = program_and_schedule(name)
+    turned = 0
     for kernel in kernels_of(program, schedule):
         own, count = kernel.section.program, len(kernel.part.parallel)
         for order in permutations(range(count)):
             for depth in (0, 1):
-                there = fill_points_in(own, kernel.part, order, depth)
-                assert arrays(there) == found_anew(own, reordered(kernel.part, order), depth)
+                there = arrays(fill_points_in.__wrapped__, own, kernel.part, order, depth)
+                turned += count > 1 and any(found.boxes and found.plain for found in footprint._points(
+                    own, kernel.part, depth))
+                assert there == found_anew(own, reordered(kernel.part, order), depth)
+    assert turned or name not in FAST
