@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,11 +270,12 @@ def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
 
 
 def live_process(*words: object) -> tuple[subprocess.Popen[str], str]:
-    """A command with its live view; the process and the address."""
+    """A command with its live view; the process and the address. What it says is read: it would wait at a full pipe."""
     run = antune(*words)
     assert run.stdout is not None
     found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{16}/", run.stdout.readline())
     assert found
+    threading.Thread(target=run.stdout.read, daemon=True).start()
     return run, found[0]
 
 
