@@ -80,8 +80,8 @@ class Intervals:
                     return found
                 return (int(found[0]), int(found[1])) if found is not None and all(map(math.isfinite, found)) else None
             case Binary(op, left, right):
-                return _binary(op, self._typed(left, names), self._typed(right, names),
-                               c_type(expr, self.types) in FLOATING)
+                return operated(op, self._typed(left, names), self._typed(right, names),
+                                c_type(expr, self.types) in FLOATING)
             case Call("fmin" | "fminf" | "fmax" | "fmaxf" as function, (left, right)):
                 return _extremum(function, self._typed(left, names), self._typed(right, names))
             case Select(test, then, otherwise):
@@ -110,7 +110,8 @@ class Intervals:
                 return names
 
 
-def _binary(op: str, left: Interval | None, right: Interval | None, real: bool) -> Interval | None:
+def operated(op: str, left: Interval | None, right: Interval | None, real: bool = False) -> Interval | None:
+    """Return the range of `left op right`, `real` numbers or integers that do not overflow; None if unknown."""
     if left is None or right is None:
         return None
     match op:

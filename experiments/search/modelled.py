@@ -169,8 +169,8 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | str:
         if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
             return f"{step_words(chosen[output])} are not on offer for `{output}`"
     stepping = {output for output, choice in chosen.items() if choice.step is not None}
-    for output in sorted(stepping - {stored[one.statements].output for one in found}):
-        return f"`{output}` has no kernel of its own"
+    if missing := stepping - {stored[one.statements].output for one in found}:
+        return f"`{min(missing)}` has no kernel of its own"
     return replace(base, kernels=tuple(found))
 
 

@@ -126,12 +126,13 @@ def _macro_at(place: Location, column: int, file: Path, compilation: Compilation
     line = _line(place)
     words = {found[0] for text in (line.expandtabs(), line) if (found := re.match(r"[A-Za-z_]\w*", text[column - 1:]))}
     macros = _macros(compiler, *compilation.flags, "-x", "c", str(file))
-    for word in sorted(words & macros.keys()):
-        own = word in _macros(compiler, *compilation.flags, "-x", "c", os.devnull)
-        more = f", or undefine it with --cflags -U{word}" if own and not word.startswith("_") else ""
-        return (f"; `{word}` is a macro{' of the compiler' if own else ''}, `{macros[word]}`: "
-                f"a variable needs another name{more}")
-    return ""
+    word = min(words & macros.keys(), default=None)
+    if word is None:
+        return ""
+    own = word in _macros(compiler, *compilation.flags, "-x", "c", os.devnull)
+    more = f", or undefine it with --cflags -U{word}" if own and not word.startswith("_") else ""
+    return (f"; `{word}` is a macro{' of the compiler' if own else ''}, `{macros[word]}`: "
+            f"a variable needs another name{more}")
 
 
 def _macros(compiler: str, *arguments: str) -> dict[str, str]:

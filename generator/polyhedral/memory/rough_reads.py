@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, names_of
+from generator.intervals import operated
 from generator.polyhedral.pipelines.stages import loads_in, reached
 from generator.program import Program, Stage, Statement, Step
 
@@ -226,21 +227,12 @@ def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
 def _operated(op: str, a: Range, b: Range) -> Range | None:
     """Return None where isl has no bounds either and `boxes.py` takes the whole extent: no box may be too short."""
     match op:
-        case "+":
-            return a[0] + b[0], a[1] + b[1]
-        case "-":
-            return a[0] - b[1], a[1] - b[0]
-        case "*":
-            products = [p * q for p in a for q in b]
-            return min(products), max(products)
-        case "/" if b[0] == b[1] and b[0] > 0:
-            return int(a[0] / b[0]), int(a[1] / b[0])
+        case "+" | "-" | "*" | "min" | "max":
+            return operated(op, a, b)
+        case "/" if b[0] == b[1]:
+            return operated(op, a, b)
         case "%" if b[0] == b[1] and b[0] > 0:
             return (0, b[0] - 1) if a[0] >= 0 else (1 - b[0], b[0] - 1)
-        case "min":
-            return min(a[0], b[0]), min(a[1], b[1])
-        case "max":
-            return max(a[0], b[0]), max(a[1], b[1])
         case "<":
             return int(a[1] < b[0]), int(a[0] < b[1])
         case ">":
