@@ -17,9 +17,10 @@ from experiments.search.checkpoints import Checkpoints, key_of
 from experiments.search.code import write_best_code
 from experiments.search.coming import Coming
 from experiments.search.finals import FinalLimits, finalists, hold_final
+from experiments.search.first_walks import check_guided, check_models
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
-from experiments.search.parts import PARTS, Parts, check_guided, check_models
+from experiments.search.parts import PARTS, Parts
 from experiments.search.places import limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
 from experiments.search.reuse import check_runs, known_results

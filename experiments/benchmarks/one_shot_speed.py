@@ -16,8 +16,8 @@ import numpy as np
 from experiments.script import run
 from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
 from experiments.search.guides.stage_guide import StageGuide
-from experiments.search.parts import make_reachable_space
 from experiments.search.places import find_device
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import search

@@ -14,8 +14,8 @@ import numpy as np
 import typer
 
 from experiments.script import run
-from experiments.search.parts import make_reachable_space
 from experiments.search.places import find_device
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.search.guides.guided import GuidedSpace, guided_space
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import greedy, search
 from explorer.beam_pass import BeamOptions

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.search.templates import template_space
 from experiments.values.options import RunOptions
 from generator.decisions.base import Known

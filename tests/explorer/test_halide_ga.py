@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES
 from experiments.values.options import Budget, RunOptions
 from explorer.frozen import freeze, thaw

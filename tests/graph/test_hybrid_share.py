@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from experiments.search.parts import PARTS, make_reachable_space
+from experiments.search.parts import PARTS
+from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import make_explorer
 from generator.decisions.fractions import in_registers

@@ -8,7 +8,7 @@ from math import prod
 import pytest
 
 from antune import halide as hl
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.search.starts import starts
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.values.options import Budget, RunOptions

@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from experiments.search.parts import PARTS, make_reachable_space
+from experiments.search.parts import PARTS
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation

@@ -12,9 +12,11 @@ import pytest
 
 from experiments.search import modelled
 from experiments.search.costs import find_model, planned, predicted
+from experiments.search.first_walks import BEST, check_models
 from experiments.search.foretold import ForetoldSpace, Judge
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
-from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
+from experiments.search.parts import PARTS
+from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import EXPLORERS, PLAN_MAKERS
 from generator.errors import IllegalPlan, InputError

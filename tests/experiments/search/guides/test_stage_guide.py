@@ -16,7 +16,7 @@ from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_
 from experiments.search.guides.stage_guide import STAGE, StageGuide
 from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import Beam, greedy, search

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from experiments.exports.flat import rows_of
-from experiments.search.parts import PARTS, make_reachable_space
+from experiments.search.parts import PARTS
+from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_schedule
 from explorer.registry import make_explorer

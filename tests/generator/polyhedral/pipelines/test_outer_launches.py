@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.search.parts import make_reachable_space
+from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
