@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Self
 
-from experiments.values.objective import BY_TIME, Sought, describe_value, sought_for
 from experiments.values.options import Budget
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo, speedup
+from experiments.values.sought import BY_TIME, Sought, describe_value, sought_for
 from experiments.words import describe_ms, describe_percent, describe_rate, describe_ratio, describe_seconds
 from generator.plain_text import printable
 from metrics.outcome import Durations, cost_ms

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from experiments.run import Finish
 from experiments.search.result_table import HEADER, result_rows
 from experiments.store import read_store
-from experiments.values.objective import TIME, Sought, describe_value, own_values, sought_for
+from experiments.values.objective import TIME
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result as Evaluated
+from experiments.values.sought import Sought, describe_value, own_values, sought_for
 from experiments.words import describe_ms, describe_plan, describe_ratio
 from generator.errors import InputError
 from generator.plan import Value

@@ -29,9 +29,10 @@ from experiments.search.trust import check_cluster, checked_problem, open_questi
 from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
-from experiments.values.objective import Objective, check_names, sought_for
+from experiments.values.objective import Objective
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Ending, Result, RunInfo
+from experiments.values.sought import check_names, sought_for
 from experiments.words import command
 from explorer.base import EagerExplorer, Explorer
 from generator.errors import InputError

@@ -42,7 +42,8 @@ from explorer.tree_filter import FilterTree, SplitFilter, import_trees
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
 from graph.foretelling import foresight_of, foretelling_of
-from graph.optimization_graph import Node, OptimizationGraph, Policy
+from graph.node import Node, Policy
+from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, preferences, uniform
 from graph.prefixes import Path
 from graph.space import Space

@@ -19,7 +19,7 @@ import numpy as np
 
 from explorer.attributes import Array
 from graph.knowledge import Edge, Measured
-from graph.optimization_graph import Node
+from graph.node import Node
 
 FEWEST = 3
 """An edge's metrics are used from this number of observations on (as in the authors' public code)."""

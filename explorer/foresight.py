@@ -22,7 +22,7 @@ from explorer.attributes import Array
 from explorer.belief import Belief
 from graph.foretelling import Foreseen
 from graph.knowledge import Statistics
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.prefixes import Path
 
 SHARPNESS = 4.0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.variation import Key, Subject, closest
-from graph.optimization_graph import Node, Policy
+from graph.node import Node, Policy
 from graph.policies import uniform
 from graph.prefixes import Path
 from graph.space import Decision, Option

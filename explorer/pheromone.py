@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.prefixes import Path
 
 NOTHING = 1e-9

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array
-from graph.optimization_graph import Node
+from graph.node import Node
 
 Weigh: TypeAlias = Callable[[Node, NDArray[np.intp]], Array]
 """The weights (above 0) of some options of a node."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes, Key
 from explorer.variation import is_number
-from graph.optimization_graph import Node, Policy
+from graph.node import Node, Policy
 from graph.space import Option
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graph.knowledge import Measured
-from graph.optimization_graph import OptimizationGraph, Policy
+from graph.node import Policy
+from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, replay
 from graph.prefixes import PrefixTree
 from graph.space import Space

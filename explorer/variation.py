@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.optimization_graph import Node, Policy
+from graph.node import Node, Policy
 from graph.policies import Preferences, prefer, preferences, uniform
 from graph.prefixes import Path
 from graph.space import Option

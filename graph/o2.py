@@ -23,8 +23,8 @@ from generator.plan import Plan
 from generator.schedules.partition import Group, Partition
 from generator.target import Target
 from graph.kernels import KernelSpace, number
+from graph.node import Node
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
-from graph.optimization_graph import Node
 from graph.placement import Placeable
 from graph.reaching import Answers, Asked, NotOnOffer, Reachable
 from graph.space import Chooser, DeadEnd, Decision, Option, PageRow

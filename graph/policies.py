@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.optimization_graph import Node, Policy
+from graph.node import Node, Policy
 from graph.space import Option
 from graph.walk import Choice
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # the graph imports this module
-    from graph.optimization_graph import Node
+from graph.node import Node
 
-Path: TypeAlias = "Sequence[tuple[Node, int]]"
+Path: TypeAlias = Sequence[tuple[Node, int]]
 """Nodes with the index of the option taken there, from the start of a walk."""
 
 

@@ -20,7 +20,8 @@ from explorer.colony import Colony
 from generator.plan import Plan
 from generator.schedules.choice import ScheduleChoice
 from graph.knowledge import Measured
-from graph.optimization_graph import Node, OptimizationGraph
+from graph.node import Node
+from graph.optimization_graph import OptimizationGraph
 from graph.space import Chooser, Decision
 
 STATEMENTS = 16

@@ -13,9 +13,9 @@ from experiments.search.reproducing import reproduce_command
 from experiments.search.summary import best_result, summarize
 from experiments.search.trust import checked_problem
 from experiments.store import Store, is_own
-from experiments.values.objective import sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result, RunInfo
+from experiments.values.sought import sought_for
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem

@@ -7,9 +7,9 @@ import io
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
-from experiments.values.objective import own_values, sought_for
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result
+from experiments.values.sought import own_values, sought_for
 from generator.plan import Value
 from metrics.outcome import Timed, program_metrics
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
-from experiments.values.objective import Sought, own_values, sought_for
 from experiments.values.records import Result
+from experiments.values.sought import Sought, own_values, sought_for
 from generator.plan import Value
 from metrics.outcome import (
     CompileFailed,

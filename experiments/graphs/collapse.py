@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from experiments.graphs.history import Trails
 from graph.knowledge import Edge, Statistics
-from graph.optimization_graph import Node, OptimizationGraph
+from graph.node import Node
+from graph.optimization_graph import OptimizationGraph
 from graph.space import Option
 from graph.walk import Choice
 

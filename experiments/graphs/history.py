@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from experiments.search.parts import PARTS, Parts
 from experiments.search.profiles import as_told
 from experiments.store import Store
-from experiments.values.objective import Sought, sought_for
 from experiments.values.records import Evaluation, Result
+from experiments.values.sought import Sought, sought_for
 from experiments.words import command
 from explorer.base import Explorer
 from explorer.unseen import kernels_of, program_of
 from generator.errors import InputError
-from graph.optimization_graph import Node, OptimizationGraph
+from graph.node import Node
+from graph.optimization_graph import OptimizationGraph
 from graph.space import Decision, Option
 from graph.walk import Walk, choices_from_json, walk_to_json, walks_from_json
 from metrics.outcome import Outcome

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from experiments.graphs.collapse import Box, Panel, Row
 from experiments.graphs.history import Explored
-from experiments.values.objective import sought_for
 from experiments.values.records import Result, RunInfo, best_of
+from experiments.values.sought import sought_for
 from experiments.words import describe_ms, describe_percent
 from generator.decisions.deciding import title_of
 from graph.knowledge import Statistics

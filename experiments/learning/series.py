@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.values.environment import current_environment
 from experiments.values.program_json import to_json
-from experiments.values.versions import MEASURE
+from experiments.values.rooms import MEASURE
 from generator.program import Program
 from runners.backends import backend_named
 from runners.base import DeviceInfo, Limits

@@ -17,9 +17,9 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis, log_axis
 from experiments.search.summary import Summary
-from experiments.values.objective import BY_TIME, Sought
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Result
+from experiments.values.sought import BY_TIME, Sought
 from metrics.outcome import Failed, Timed
 
 if TYPE_CHECKING:

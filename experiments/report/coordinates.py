@@ -20,8 +20,8 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View
 from experiments.report.timed import title_of
-from experiments.values.objective import BY_TIME, Sought
 from experiments.values.records import Result
+from experiments.values.sought import BY_TIME, Sought
 from graph.space import Option
 from graph.walk import Choice
 from metrics.outcome import cost_ms

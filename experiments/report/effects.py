@@ -20,8 +20,8 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
 from experiments.report.timed import title_of
-from experiments.values.objective import Sought
 from experiments.values.records import Result
+from experiments.values.sought import Sought
 from experiments.words import describe_percent
 from graph.space import Option
 from graph.walk import Choice

@@ -14,8 +14,8 @@ from experiments.search.summary import Summary, best_result, summarize
 from experiments.store import Store
 from experiments.store.profiles_table import Counted
 from experiments.values.environment import Environment
-from experiments.values.objective import Sought, sought_for
 from experiments.values.records import Result, RunInfo
+from experiments.values.sought import Sought, sought_for
 from graph.walk import Choice, walks_from_json
 from metrics.outcome import KernelTime, Timed
 from metrics.roofline import Ceilings

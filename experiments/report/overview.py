@@ -9,7 +9,8 @@ from experiments.report.facts import Facts
 from experiments.report.html import Section, note, paragraph, table
 from experiments.search.result_table import HEADER, Cells, result_notes, result_rows
 from experiments.search.summary import Summary
-from experiments.values.objective import TIME, describe_value
+from experiments.values.objective import TIME
+from experiments.values.sought import describe_value
 from experiments.words import (
     describe_bytes,
     describe_count,

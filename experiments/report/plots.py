@@ -24,7 +24,7 @@ from experiments.report.page import GRAPH_S
 from experiments.search.parts import PARTS, Parts
 from experiments.search.summary import summarize
 from experiments.store import Store
-from experiments.values.objective import sought_for
+from experiments.values.sought import sought_for
 from generator.errors import InputError
 
 

@@ -28,7 +28,7 @@ from experiments.store import Store
 from experiments.values.environment import current_environment
 from experiments.values.program_json import to_json
 from experiments.values.records import RunInfo
-from experiments.values.versions import SEARCH
+from experiments.values.rooms import SEARCH
 from explorer.base import Explorer
 from generator.errors import InputError
 from generator.plan import Plan

@@ -16,8 +16,8 @@ from statistics import median
 
 from experiments.store import Store
 from experiments.store.finals_table import Final
-from experiments.values.objective import BY_TIME, Sought
 from experiments.values.records import Result, best_of
+from experiments.values.sought import BY_TIME, Sought
 from metrics.finals import SittingTimes, Standing, decided, hopeless, standings
 from metrics.outcome import Outcome, Timed, cost_ms
 from runners.base import Job, Runner, Sitting

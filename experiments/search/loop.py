@@ -34,9 +34,9 @@ from experiments.search.reuse import usable
 from experiments.store import Store, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.store.reused_table import Known
-from experiments.values.objective import BY_TIME, Sought
 from experiments.values.options import Budget, Spent
 from experiments.values.records import Ending, Evaluation, Result
+from experiments.values.sought import BY_TIME, Sought
 from experiments.values.stopping import NO_GAINS, Gains, gained
 from experiments.words import command
 from explorer.base import Explorer, PreparingExplorer

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from experiments.search.summary import Summary
-from experiments.values.objective import TIME, describe_value
+from experiments.values.objective import TIME
 from experiments.values.records import speedup
+from experiments.values.sought import describe_value
 from experiments.words import describe_ms, describe_ratio
 
 Cells: TypeAlias = tuple[str, str, str, str]

@@ -21,7 +21,8 @@ from experiments.store.reused_table import Known
 from experiments.values.environment import Environment, current_environment
 from experiments.values.options import Timing
 from experiments.values.records import Result, RunInfo
-from experiments.values.versions import MEASURE, changed_rooms, changed_settings
+from experiments.values.rooms import MEASURE
+from experiments.values.versions import changed_rooms, changed_settings
 from generator.errors import InputError
 from generator.problem import Subject
 from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult

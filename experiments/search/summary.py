@@ -19,10 +19,11 @@ from typing import Literal, TypeAlias
 from experiments.files import write_atomically
 from experiments.search.finals import Ranking, ranking, settled, winner
 from experiments.store import Store
-from experiments.values.objective import BY_TIME, TIME, Sought, sought_for
+from experiments.values.objective import TIME
 from experiments.values.options import Spent
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Ending, Result, speedup
+from experiments.values.sought import BY_TIME, Sought, sought_for
 from experiments.values.stopping import NO_GAINS, gained
 from experiments.words import describe_percent
 from generator.errors import InputError

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 
+from experiments.values.rooms import room_digests
 from runners.opencl.platforms import measuring_settings
 
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
@@ -47,8 +48,6 @@ def package_version(name: str) -> str | None:
 
 def current_environment() -> Environment:
     """Return the environment of this process."""
-    from experiments.values.versions import room_digests  # that module imports Environment
-
     return Environment(platform.python_version(), f"{platform.system()} {platform.release()}",
                        platform.machine(), os.cpu_count() or 1, _packages(), room_digests(), _settings())
 

@@ -77,7 +77,7 @@ class Result:
 def best_of(results: Iterable[Result]) -> Result | None:
     """Return the timed result with the least cost (the earliest if equal); None if there is no valid result.
 
-    Costs are times, unless `results` are judged by another objective (`experiments.values.objective`).
+    Costs are times, unless `results` are judged by another objective (`experiments.values.sought`).
     """
     timed = [(cost, r.evaluation.number, r) for r in results if (cost := cost_ms(r.outcome)) is not None]
     return min(timed, key=lambda entry: entry[:2])[2] if timed else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.values.versions import SEARCH, _digest, room_digests
+from experiments.values.rooms import SEARCH, _digest, room_digests
 
 
 def test_models_beside_the_code_are_part_of_a_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from explorer.ant_systems import (
 from explorer.best import Scored
 from explorer.colony import Colony, published
 from explorer.pheromone import Bounds, Trails
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.space import Decision
 from graph.walk import Walk
 from tests.support.slow import few

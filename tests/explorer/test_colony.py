@@ -15,7 +15,7 @@ from explorer.colony import Colony, ColonyOptions, published
 from explorer.pheromone import Bounds, Trails
 from explorer.random_walk import RandomWalk
 from generator.plan import Plan
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.space import Chooser, Decision
 from metrics.outcome import Outcome
 from tests.support.recordings import recorded_space

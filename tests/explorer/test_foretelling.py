@@ -20,7 +20,7 @@ from explorer.memoized import MemoizedSpace
 from explorer.screening import SLOPE, _trend
 from generator.plan import Plan
 from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.space import Chooser, Decision, Space
 from graph.walk import Walk
 from metrics.outcome import cost_ms

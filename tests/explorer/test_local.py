@@ -11,7 +11,8 @@ from explorer.exhaustive import Exhaustive
 from explorer.local import Local, LocalOptions
 from explorer.random_walk import RandomWalk
 from explorer.variation import Neighbours, Scales, differences, genes
-from graph.optimization_graph import Node, OptimizationGraph
+from graph.node import Node
+from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision
 from graph.walk import Walk

@@ -16,7 +16,7 @@ from explorer.screening import Screen, expected_improvement
 from explorer.threads import one_thread
 from explorer.tree_filter import FilterTree, Split, SplitFilter
 from graph.knowledge import Measured
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.policies import first
 from graph.space import Decision, Option
 from graph.walk import Choice, Walk

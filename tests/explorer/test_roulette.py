@@ -12,7 +12,7 @@ from explorer.attributes import Array, Attributes
 from explorer.gaussian_process import Coordinates, GaussianProcess
 from explorer.roulette import Roulette
 from explorer.tree_filter import Split, SplitFilter
-from graph.optimization_graph import Node
+from graph.node import Node
 from graph.space import Decision
 
 

@@ -16,10 +16,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from generator.frontend_py.load import SIZES
 from generator.problem import Problem
 from generator.target import Target
 from runners.check import compare
-
-if TYPE_CHECKING:
-    from experiments.studies.side_by_side.entries import Entry
 
 HALIDE, OURS = "halide", "antune"
 SCHEDULERS, GPU_SCHEDULERS = ("Mullapudi2016", "Adams2019"), ("Li2018", "Anderson2021")
@@ -196,8 +193,3 @@ def read_peers(folder: Path) -> tuple[PeerTime, ...]:
         return ()
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / PEERS_FILE} cannot be read: {error}; remove it") from None
-
-
-def beside(entry: Entry, folder: Path) -> Entry:
-    """Return `entry`, stored in `folder`, with the peers' times stored there."""
-    return replace(entry, peers=read_peers(folder))

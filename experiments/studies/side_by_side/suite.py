@@ -18,7 +18,7 @@ from experiments.search.places import find_device, limits_of, place_of
 from experiments.store import read_store
 from experiments.studies.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
 from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
-from experiments.studies.side_by_side.halide_peer import OURS, beside, halide_turns, read_peers, write_peers
+from experiments.studies.side_by_side.halide_peer import OURS, halide_turns, read_peers, write_peers
 from experiments.studies.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.studies.side_by_side.measured import Measured, measure
 from experiments.studies.side_by_side.peer_rounds import SECONDS, PeerTime, Turn, hold_rounds
@@ -101,7 +101,7 @@ class _Suite:
         for program, (known, wanted, lanes) in tasks.items():
             try:
                 entry = known if known and all(map(is_complete, lanes)) else self._measured(program, wanted, lanes)
-                self.show.entry(beside(placed(entry, self._folder(program)), self._folder(program)))
+                self.show.entry(_beside_peers(entry, self._folder(program)))
             except AntuneError as error:
                 self.show.note(f"{program}: left out: {error}")
             self.done[program] = self.planned[program]  # a search may have ended early
@@ -250,7 +250,7 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 def write_tables(directory: Path) -> tuple[Section, ...]:
     """Write the tables and the picture of everything stored in a suite's directory, if there is anything."""
     entries = [
-        beside(with_courses(placed(entry, path.parent), path.parent), path.parent)
+        with_courses(_beside_peers(entry, path.parent), path.parent)
         for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
         if (entry := read_entry(path.parent))
     ]
@@ -260,3 +260,8 @@ def write_tables(directory: Path) -> tuple[Section, ...]:
         write_atomically(directory / TABLE_FILES[1], json.dumps(to_data(sections), indent=2) + "\n")
         draw_means(sections, directory / COURSE_FILE)
     return sections
+
+
+def _beside_peers(entry: Entry, folder: Path) -> Entry:
+    """Return `entry`, stored in `folder`, with its roof and the peers' times, as far as they are known."""
+    return replace(placed(entry, folder), peers=read_peers(folder))

@@ -25,18 +25,9 @@ from experiments.run import Finish, resume, tune
 from experiments.search.reproducing import reproduce_command
 from experiments.search.summary import Finalist, FinalSummary, describe_final
 from experiments.store import read_store
-from experiments.values.objective import (
-    BY_TIME,
-    MEASURED,
-    MODELLED,
-    RATES,
-    Objective,
-    Sought,
-    check_names,
-    parse_objective,
-    sought_for,
-)
+from experiments.values.objective import MEASURED, MODELLED, RATES, Objective, parse_objective
 from experiments.values.options import Budget
+from experiments.values.sought import BY_TIME, Sought, check_names, sought_for
 from experiments.values.stopping import parse_goal
 from generator.errors import InputError
 from generator.plan import Plan

@@ -20,7 +20,6 @@ from experiments.studies.side_by_side import halide_peer
 from experiments.studies.side_by_side.entries import Entry
 from experiments.studies.side_by_side.halide_peer import (
     SCHEDULERS,
-    beside,
     check_peers,
     halide_turns,
     read_peers,
@@ -198,7 +197,7 @@ def test_who_is_no_peer_is_refused() -> None:
 def test_peers_are_kept_beside_the_entry_and_have_a_table(tmp_path: Path) -> None:
     assert read_peers(tmp_path) == ()
     write_peers((OURS, *THEIRS), tmp_path)
-    entry = beside(an_entry("blur"), tmp_path)
+    entry = replace(an_entry("blur"), peers=read_peers(tmp_path))
     assert entry.peers == (OURS, *THEIRS)
     (section,) = sections_of([entry, an_entry("harris")])
     ((head, rows),) = peers(section)
@@ -211,7 +210,7 @@ def test_peers_are_kept_beside_the_entry_and_have_a_table(tmp_path: Path) -> Non
     assert peers(sections_of([an_entry("blur")])[0]) == ()
     (tmp_path / "peers.json").write_text(json.dumps([{"name": "antune", "ms": 2, "detail": ""},
                                                      {"name": "Halide Adams2019", "ms": 3, "detail": ""}]))
-    ((_, rows),) = peers(sections_of([beside(an_entry("blur"), tmp_path)])[0])
+    ((_, rows),) = peers(sections_of([replace(an_entry("blur"), peers=read_peers(tmp_path))])[0])
     assert rows[0] == ("blur", "2.00 ms", "3.00 ms", "1.5x"), "measured once, by an older version"
     (tmp_path / "peers.json").write_text("[")
     with pytest.raises(InputError, match=r"peers\.json cannot be read"):

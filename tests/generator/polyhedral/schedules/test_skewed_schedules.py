@@ -22,9 +22,10 @@ from generator.polyhedral.schedules.legality import check_host
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.schedules.schedule import Schedule
+from graph.node import Policy
 from graph.o2 import apart
 from graph.o3_answers import preferences_of_nests
-from graph.optimization_graph import OptimizationGraph, Policy
+from graph.optimization_graph import OptimizationGraph
 from graph.policies import Preferences, first, prefer
 from graph.space import Space
 from metrics.outcome import Timed
