@@ -37,6 +37,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from generator.distances import around, at_most, distance, near
+
 Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 SAFETY = 32.0
@@ -55,9 +57,10 @@ INDEPENDENT = 8.0
 # The distance to the farthest neighbour along each dimension, by the number of dimensions: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
-# Unsigned integers wrap where other answers change them by more than all but this part of their range, and by less than
+# Integers wrap where other answers change them by more than all but this part of their range, and by less than
 # this part modulo 2^n.
 _WRAPPED = 1 / 16
+_WIDE = 4  # bytes
 _OTHER_BUILD = 1e-4
 _PART = 2**16
 
@@ -111,7 +114,7 @@ class Bounds:
     truncated or compared); none if all answers are decided. `balanced`: other answers are given in groups; the lesser
     one of what the groups add to an element and what they take away, each alone. `groups`: how many of them change it.
     Both are None if there was no time. `apart`: how far rounding errors alone may move a real number, if most errors of
-    long sums are independent. `around`: the greatest change of unsigned integers that may wrap, modulo 2^n.
+    long sums are independent. `around`: the greatest change of integers that may wrap, modulo 2^n.
     `few`: whether there was no time for enough runs with other answers; then those with another rounding show some of
     them. `sampled`: whether many runs gave random answers; then an element that several answers change differs in some
     of these runs, even if the changes can cancel.
@@ -143,7 +146,7 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
 
     `pairs`: the results (up, down) of the runs; without any, nothing is known: None. They say nothing about integers
     whose answers are all decided: `rint` follows the rounding of the processor, and changed inputs are other numbers.
-    Differences of unsigned integers that wrap are modulo 2^n, and negative (`within`). `length`: of the longest chain
+    Differences of integers that wrap are modulo 2^n, and negative (`within`). `length`: of the longest chain
     of updates. The tolerance is infinite where a run with another rounding gives NaN or an infinity and `result` is a
     number, or the other way round. Integers that depend on no rounding get 0.
     """
@@ -205,8 +208,8 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
         change = _other_answers(result, run)
         tolerance = np.maximum(tolerance, np.where(undecided & (change > limit), change, 0.0))
     if bounds.around is not None and not bounds.few:
-        around = reduce(np.maximum, (_turned(result, run) for run in runs), bounds.around.astype(np.float64))
-        return _modulo(tolerance, around, bounds.balanced, result)
+        turned = reduce(np.maximum, (around(result, run) for run in runs), bounds.around.astype(np.float64))
+        return _modulo(tolerance, turned, bounds, result)
     if bounds.balanced is not None:
         tolerance = np.add(tolerance, bounds.balanced, dtype=np.float64)
     if bounds.apart is None or bounds.sampled:
@@ -215,34 +218,31 @@ def from_other_answers(result: NDArray[Any], bounds: Bounds, pairs: Sequence[Pai
     return np.maximum(tolerance, _spread(several))
 
 
-def _modulo(tolerance: NDArray[np.float64], around: NDArray[np.float64], balanced: NDArray[Any] | None,
+def _modulo(tolerance: NDArray[np.float64], turned: NDArray[np.float64], bounds: Bounds,
             result: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the tolerances of unsigned integers: where these wrap, negative differences modulo 2^n.
+    """Return the tolerances of integers: where these wrap, negative differences modulo 2^n.
 
     They wrap where other answers change them by nearly 2^n, but by little modulo 2^n: from 0 to 2^n - 1, for example.
+    What cancels among the groups is at most what half of them change. Integers of 8 and 16 bits can also change by
+    nearly 2^n without wrapping (from black to white); then single answers change them by less, which groups show.
     """
     size = 2.0 ** (8 * result.dtype.itemsize)
-    more = np.zeros(result.shape) if balanced is None else balanced.astype(np.float64)
-    wraps = (tolerance > MIXED_SAFETY * (1 - _WRAPPED) * size) & (around + more < _WRAPPED * size)
-    return np.where(wraps, -(np.where(around == 1, 1, MIXED_SAFETY * around) + more), tolerance + more)
-
-
-def _turned(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """Return |other - result| modulo 2^n, of unsigned integers."""
-    change: NDArray[np.float64] = (other - result).view(f"i{result.dtype.itemsize}").astype(np.float64)
-    return np.abs(change)
+    more = np.zeros(result.shape) if bounds.balanced is None else bounds.balanced.astype(np.float64)
+    if bounds.groups is None and result.dtype.itemsize < _WIDE:
+        return tolerance + more
+    cancels = np.zeros(result.shape) if bounds.groups is None else bounds.groups // 2 * turned
+    wraps = (tolerance > MIXED_SAFETY * (1 - _WRAPPED) * size) & (turned + cancels < _WRAPPED * size)
+    return np.where(wraps, -(np.where(turned == 1, 1, MIXED_SAFETY * turned) + cancels), tolerance + more)
 
 
 def within(expected: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where |got - expected| is finite and at most `allowed`, or `allowed` is inf.
 
-    A negative `allowed` is for unsigned integers that wrap: their difference modulo 2^n is at most |allowed|.
+    A negative `allowed` is for integers that wrap: their difference modulo 2^n is at most |allowed|.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = np.isfinite(got) & (np.abs(np.subtract(got, expected, dtype=np.float64)) <= allowed)
-    found: NDArray[np.bool_] = (near & (allowed > 0)) | np.isposinf(allowed)
+    found: NDArray[np.bool_] = (near(expected, got, allowed) & (allowed > 0)) | np.isposinf(allowed)
     if allowed.min(initial=0.0) < 0:
-        found |= (allowed < 0) & (_turned(expected, got) <= -allowed)
+        found |= (allowed < 0) & at_most(around(expected, got), -allowed)
     return found
 
 
@@ -278,8 +278,8 @@ def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, 
 def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
     """Return how many elements of `other`, the result of another build, differ by more than rounding errors."""
     with np.errstate(invalid="ignore", over="ignore"):
-        distance = _distance(value, other)
-        wrong = distance > (_OTHER_BUILD * scale(value) if value.dtype.kind == "f" else 0.0)
+        far = distance(value, other)
+        wrong = far > (_OTHER_BUILD * scale(value) if value.dtype.kind == "f" else 0.0)
     return int(np.count_nonzero(wrong if rounding is None else wrong & ~within(value, other, rounding)))
 
 
@@ -297,11 +297,11 @@ def _most_noise(result: NDArray[Any], pairs: Sequence[Pair]) -> float:
 
 def _drift(result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64]:
     up, down = pairs[0]
-    return np.maximum(_distance(result, up), _distance(result, down))
+    return np.maximum(distance(result, up), distance(result, down))
 
 
 def _middle(result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    return reduce(np.maximum, (_distance(result, _mean(*pair)) for pair in pairs))
+    return reduce(np.maximum, (distance(result, _mean(*pair)) for pair in pairs))
 
 
 def _share(mask: NDArray[np.bool_]) -> str:
@@ -309,21 +309,10 @@ def _share(mask: NDArray[np.bool_]) -> str:
     return "all" if share == 1 else "less than 1 %" if share < 0.01 else f"{min(100 * share, 99):.0f} %"
 
 
-def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """|other - result|; infinite where only one of them is a finite number, or they are different infinities."""
-    distance: NDArray[np.float64] = np.asarray(np.subtract(other, result, dtype=np.float64))
-    np.abs(distance, out=distance)
-    if not math.isfinite(distance.max(initial=0.0)):  # rare: all other programs have numbers only
-        odd = ~np.isfinite(distance)
-        one, two = result[odd], other[odd]
-        distance[odd] = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.inf)
-    return distance
-
-
 def _other_answers(result: NDArray[Any], run: NDArray[Any]) -> NDArray[np.float64]:
     """Return what the difference between two results permits if other answers explain it."""
-    distance = _distance(result, run)
-    return np.where((distance == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * distance)
+    change = distance(result, run)
+    return np.where((change == 1) & (result.dtype.kind != "f"), 1.0, MIXED_SAFETY * change)
 
 
 def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:

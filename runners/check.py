@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from generator.arithmetic import REAL
 from generator.chains import longest_chain
 from generator.contract import Array, Tolerance
+from generator.distances import near
 from generator.problem import Subject
 from generator.rounding import relative_tolerance, usual_size, within
 from runners.memory import same_bytes
@@ -143,6 +144,8 @@ def _near(expected: NDArray[Any], got: NDArray[Any], relative: float) -> bool:
 
 def _farther(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[np.bool_]:
     """Return where |got - expected| > absolute + relative * |expected|, or only one of the two is NaN."""
+    if expected.dtype.kind in "iu":
+        return ~near(expected, got, tolerance.absolute + tolerance.relative * np.abs(expected.astype(np.float64)))
     wrong: NDArray[np.bool_] = ~np.isclose(got, expected, rtol=tolerance.relative, atol=tolerance.absolute,
                                            equal_nan=True)
     return wrong
@@ -152,8 +155,8 @@ def _far(expected: NDArray[Any], got: NDArray[Any], relative: float, usual: floa
     """Return where |got - expected| > relative * (|expected| + usual), or only one of the two is NaN."""
     want, have = expected.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(have - want) <= relative * (np.abs(want) + usual)
+        close = np.abs(have - want) <= relative * (np.abs(want) + usual)
     same = (have == want) | (np.isnan(have) & np.isnan(want))
     finite = np.isfinite(have) & np.isfinite(want)
-    wrong: NDArray[np.bool_] = ~(same | (near & finite))
+    wrong: NDArray[np.bool_] = ~(same | (close & finite))
     return wrong

@@ -8,14 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from generator.emit.names import keyword
+from generator.emit.names import keyword, macros
 
 _OWN = frozenset(("antune", "antune_sizes", "fprintf", "exit"))
 """What the functions with these parameters use."""
-_MACROS = """\
-linux unix NULL EOF stdin stdout stderr errno EXIT_FAILURE EXIT_SUCCESS RAND_MAX BUFSIZ CLOCKS_PER_SEC assert offsetof
-INFINITY NAN HUGE_VAL HUGE_VALF signbit isnan isinf isfinite isnormal fpclassify va_start va_end va_arg va_copy"""
-"""Macros of compilers for Linux and of standard headers."""
 _FUNCTIONS = """\
 abort abs acos acosh asctime asin asinh atan atan2 atanh atexit atof atoi atol atoll bsearch calloc cbrt ceil clearerr
 clock copysign cos cosh ctime difftime div dlclose dlerror dlopen dlsym erf erfc exit exp exp2 expm1 fabs fclose fdim
@@ -57,4 +53,4 @@ def parameter_names(names: Sequence[str], function: str) -> dict[str, str]:
 
 def _foreign(name: str) -> bool:
     """Return whether nothing can have this name, because compilers or headers use it."""
-    return keyword(name) or name in _MACROS.split()
+    return keyword(name) or bool(macros(name))

@@ -12,6 +12,8 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
 LaunchText: TypeAlias = Callable[[Launch, Callable[[Expr], str]], list[str]]
 """Return the lines that launch a kernel; the second argument prints expressions."""
+_TAKEN = frozenset(("context", "min", "max", "int", "_div", "_mod"))
+"""Names that the statements in Python use."""
 
 
 def c_lines(ops: Sequence[HostOp], launch: LaunchText, prefix: str, depth: int = 1) -> Iterator[str]:
@@ -75,8 +77,11 @@ def python_lines(ops: Sequence[HostOp], launch: LaunchText, depth: int) -> Itera
 
 
 def python_name(name: str) -> str:
-    """Return a C name in a form that is valid in Python."""
-    return f"{name}_" if keyword.iskeyword(name) or name in ("context", "min", "max") else name
+    """Return a C name in a form that is valid in Python, and that the code around it does not use; different ones for
+    different names.
+    """
+    own = name.rstrip("_")
+    return f"{name}_" if keyword.iskeyword(own) or own in _TAKEN else name
 
 
 def python_text(expr: Expr) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import io
 import keyword
@@ -34,11 +35,12 @@ INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """The functions that make PoCL work on CPUs unknown to its compiler; the module contains copies of them."""
 _TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "RESULTS", "tuple", "len", "version",
-                    "context"))
+                    "context", "_chosen", "_arranged", "_start"))
 """Names that the function uses itself."""
 _IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys",
-                       "time", *(function.__name__ for function in CPU_NAME)))
-"""Names that the module uses itself."""
+                       "time", "RESULTS", "OUTPUTS", "USUAL_DEVICES", "SOURCES", "VERSIONS", *dir(builtins),
+                       *(function.__name__ for function in CPU_NAME)))
+"""Names that the module uses itself. So are those with an underscore before them."""
 
 
 def python_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
@@ -57,7 +59,9 @@ def _data_name(code: Exported, version: Version) -> str:
 
 
 def _function_name(chosen: Chosen) -> str:
-    return f"{chosen.name}_" if keyword.iskeyword(chosen.name) or chosen.name in _IMPORTED else chosen.name
+    name = chosen.name
+    taken = keyword.iskeyword(name) or name in _IMPORTED or (name.startswith("_") and not name[1:2].isdigit())
+    return f"{name}_" if taken else name
 
 
 def _module_name(chosen: Chosen) -> str:

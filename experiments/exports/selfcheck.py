@@ -19,8 +19,9 @@ from experiments.exports.judged import Judged
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import c_string, comment, fill
 from experiments.exports.versions import Exported, Version
-from generator.arithmetic import TO_FLOAT
+from generator.arithmetic import REAL, TO_FLOAT
 from generator.emit.half import portable_halves
+from generator.emit.names import macros
 from generator.problem import as_declared
 from generator.program import ELEMENT_BYTES
 from generator.rounding import PEERS
@@ -76,14 +77,14 @@ def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | byt
         allowed = -1 if rounding is None else data.add(as_declared(array, rounding.astype(np.float64)))
         rows.append(
             f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.own_elements}, {array.own_bytes}, {offset}, "
-            f"{allowed}, {int(result)}, {relative!r}, NULL, NULL}},"
+            f"{allowed}, {int(result)}, {int(array.type not in REAL)}, {relative!r}, NULL, NULL}},"
         )
     numbers = {name: k for k, name in enumerate(array.name for array in arrays)}
     sequential = _call(f"{chosen.name}_sequential", signature, numbers, "expected")
     if signature.sequential is None:
         expected = {a.name: data.add(as_declared(a, reference.outputs[a.name])) for a in arrays if a in program.outputs}
-        parts = [(f"arrays[{numbers[name]}]", offset) for name, offset in expected.items()]
-        sequential = "\n".join(f"    {a}.expected = part(file, path, {offset}, {a}.bytes);" for a, offset in parts)
+        parts = [(f"selfcheck_arrays[{numbers[name]}]", offset) for name, offset in expected.items()]
+        sequential = "\n".join(f"    {a}.expected = selfcheck_part(file, path, {o}, {a}.bytes);" for a, o in parts)
     text = fill("selfcheck.c.in", _fixed_values(code, version, suffix) | {
         "ARRAYS": "\n".join(rows), "SEQUENTIAL": sequential, "ARGUMENTS": _arguments(version, numbers)})
     return {f"selfcheck{suffix}.c": text, f"sequential{suffix}.c": _sequential_file(chosen, signature),
@@ -100,6 +101,7 @@ def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, st
         "DATA": f"data{suffix}.bin",
         "KINDS": ", ".join(names.values()),
         "NUMBERS": "\n".join(f"    case {n}: return {_number(kind)};" for kind, n in names.items()),
+        "STEPS": "\n".join(f"    case {n}: {_steps(kind)}" for kind, n in names.items() if kind not in REAL),
         "HALVES": portable_halves("static inline") if halves else "",
         "PEERS": f"{PEERS:g}",
         "PROTOTYPE": _prototype(chosen, version.signature),
@@ -127,6 +129,13 @@ def _number(kind: str) -> str:
     return f"(double)((const {kind} *)data)[i]"
 
 
+def _steps(kind: str) -> str:
+    """Return C statements that return how far element i of an array of integers is from the expected value."""
+    elements = ", ".join(f"{name} = (({kind} *)array->{data})[i]" for name, data in (("a", "expected"), ("b", "got")))
+    one, two = (f"(unsigned long long){name}" for name in "ab")
+    return f"{{ const {kind} {elements}; return a < b ? {two} - {one} : {one} - {two}; }}"
+
+
 def _prototype(chosen: Chosen, signature: Signature) -> str:
     if signature.sequential is None:
         return ""
@@ -146,10 +155,10 @@ def _argument(parameter: Parameter, numbers: dict[str, int], which: str) -> str:
         case "unused":
             return "0"
         case "array":
-            return f"arrays[{numbers[parameter.name]}].{which}"
+            return f"selfcheck_arrays[{numbers[parameter.name]}].{which}"
         case "scalar":
             kind = parameter.text.removesuffix(parameter.name).rstrip(" *")
-            pointer = f"({kind} *)arrays[{numbers[parameter.name]}].{which}"
+            pointer = f"({kind} *)selfcheck_arrays[{numbers[parameter.name]}].{which}"
             return pointer if parameter.data.startswith("*") else f"*{pointer}"
 
 
@@ -163,5 +172,6 @@ def _sequential_file(chosen: Chosen, signature: Signature) -> str:
     head = comment(["The loops as they were tuned, to compare with.", *origin])
     unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused", "size"))
     body = "".join(f"  {line}\n" for line in signature.sequential if line.strip())
-    prototype = f"void {chosen.name}_sequential({signature.sequential_declarations})"
-    return f"{head}#include <math.h>\n#include <stdlib.h>\n\n{prototype}\n{{\n{unused}{body}}}\n"
+    text = f"void {chosen.name}_sequential({signature.sequential_declarations})\n{{\n{unused}{body}}}\n"
+    own = "".join(f"#undef {name}\n" for name in macros(text))  # the loops are preprocessed: these are variables
+    return f"{head}#include <math.h>\n#include <stdlib.h>\n{own}\n{text}"

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.capture.build import Compiler, Unit, diagnostics
-from generator.capture.instrument import c_string, write_text
+from generator.capture.instrument import write_text
 from generator.capture.lvalues import extent_list, is_real
 from generator.errors import InputError, Location
+from generator.frontend_c.places import c_string
 from generator.frontend_c.source import ScopSource, Variable
 
 DEFAULT_SIZE = 256

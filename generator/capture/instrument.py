@@ -16,6 +16,7 @@ from pathlib import Path
 
 from generator.capture.lvalues import address_of, element_bytes, element_of, extent_list, is_real, pieces, start_of
 from generator.errors import InputError, Location
+from generator.frontend_c.places import c_string
 from generator.frontend_c.source import ScopSource, Variable
 from generator.program import ELEMENT_BYTES
 
@@ -80,11 +81,6 @@ def scop_text(source: ScopSource) -> str:
 def write_text(file: Path, text: str) -> None:
     """The inverse of `read_text`."""
     file.write_text(text, encoding="utf-8", errors="surrogateescape")
-
-
-def c_string(text: str) -> str:
-    """Return a C string literal."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def openmp_above(lines: list[str], source: ScopSource) -> int:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from generator.capture.build import Compiler, Unit, compile_unit
-from generator.capture.instrument import c_string
+from generator.frontend_c.places import c_string
 from generator.user_cache import user_cache
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from generator.capture.build import RunFailed, Unit, compile_unit, link, linked_beside, system_compiler, user_flags
 from generator.capture.execute import Tell, execute
-from generator.capture.instrument import OPENMP, c_string, openmp_above, read_text, write_text
+from generator.capture.instrument import OPENMP, openmp_above, read_text, write_text
+from generator.frontend_c.places import c_string
 from generator.frontend_c.source import ScopSource
 from generator.scratch import scratch_folder
 

@@ -24,6 +24,16 @@ _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cud
 hipTextureObject_t hipSurfaceObject_t std"""
 _OTHERS = "linux unix antune"
 """Macros of GNU's C and nvcc, and the context that functions of exports take."""
+_MACROS = """\
+linux unix NULL EOF stdin stdout stderr errno EXIT_FAILURE EXIT_SUCCESS RAND_MAX BUFSIZ CLOCKS_PER_SEC assert offsetof
+INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL signbit isnan isinf isfinite isnormal fpclassify isunordered isgreater
+isgreaterequal isless islessequal islessgreater va_start va_end va_arg va_copy alloca math_errhandling MATH_ERRNO
+MATH_ERREXCEPT FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO MB_CUR_MAX M_1_PI M_2_PI
+M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 BIG_ENDIAN LITTLE_ENDIAN PDP_ENDIAN
+BYTE_ORDER FD_SETSIZE NFDBITS WCONTINUED WEXITED WNOHANG WNOWAIT WSTOPPED WUNTRACED FILENAME_MAX FOPEN_MAX TMP_MAX
+L_ctermid L_tmpnam SEEK_CUR SEEK_END SEEK_SET TIMER_ABSTIME TIME_UTC CLOCK_BOOTTIME CLOCK_MONOTONIC CLOCK_REALTIME
+CLOCK_TAI RTLD_DEFAULT RTLD_GLOBAL RTLD_LAZY RTLD_LOCAL RTLD_NEXT RTLD_NODELETE RTLD_NOLOAD RTLD_NOW"""
+"""Macros of compilers for Linux and of standard headers."""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
 asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
 _WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} {_OTHERS} labs".split()) | {
@@ -45,6 +55,11 @@ _FAMILIES = re.compile(
 def keyword(name: str) -> bool:
     """Return whether it is a keyword of C or C++, so that no function can have this name."""
     return name in _KEYWORDS
+
+
+def macros(text: str) -> tuple[str, ...]:
+    """Return the identifiers of a C text that are macros where standard headers are included."""
+    return tuple(sorted(set(re.findall(r"[A-Za-z_]\w*", text)) & set(_MACROS.split())))
 
 
 def reserved(name: str) -> bool:

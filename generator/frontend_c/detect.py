@@ -27,7 +27,7 @@ from generator.errors import InputError
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.marks import marks_of
 from generator.frontend_c.parse import parse_text, read_scop
-from generator.frontend_c.places import where
+from generator.frontend_c.places import file_of, where
 from generator.frontend_c.preprocess import has_pragma, preprocess
 from generator.frontend_c.probing import static_control
 from generator.frontend_c.source import Compilation, ScopSource
@@ -82,7 +82,7 @@ def find_nests(file: Path, compilation: Compilation, function: str | None = None
     try:
         tree = parse_text(preprocess(file, compilation, whole=True).text, file, compilation)
         for node in tree.ext:
-            own = isinstance(node, c_ast.FuncDef) and Path(node.coord.file) == file
+            own = isinstance(node, c_ast.FuncDef) and Path(file_of(node)) == file
             if own and function in (None, node.decl.name):
                 search.function = node.decl.name
                 search.block(node.body)
@@ -194,7 +194,7 @@ class _Search:
     def attempt(self, first: Any, last: Any) -> tuple[ScopSource, tuple[Statement, ...]] | InputError:
         """Return the front end's result for the loops from `first` to `last`, or its refusal."""
         text = self.file.read_text(encoding="utf-8", errors="surrogateescape")
-        own = Path(first.coord.file) == self.file and Path(last.coord.file) == self.file
+        own = all(Path(file_of(node)) == self.file for node in (first, last))
         marks = marks_of(text, first.coord.line, last.coord.line) if own else None
         if marks is None:
             return InputError(

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import TypeAlias
 
+from generator.frontend_c.places import from_c
 from generator.frontend_c.source import Compilation
 
 MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$', re.MULTILINE)
@@ -74,7 +75,7 @@ def _made(command: Sequence[str], file: Path, compilation: Compilation) -> _Kept
     before = {name: _changed(name) for name in (command[0], str(file), *searched)}
     latest_ns = time.time_ns() - _CLOCK_NS
     expansion = expand(command, file)
-    names = {found[2] for found in MARKER.finditer(expansion.text) if not found[2].startswith("<")}
+    names = {from_c(found[2]) for found in MARKER.finditer(expansion.text) if not found[2].startswith("<")}
     folders = {str(Path(name).parent) for name in names}.union(_other_places(names, searched))
     after = {name: _changed(name) for name in names | folders if name not in before}
     sure = not expansion.status and all(

@@ -30,7 +30,7 @@ from generator.frontend_c.jumps import without_labels
 from generator.frontend_c.layouts import Layouts, structures_in
 from generator.frontend_c.liveness import dead_locals
 from generator.frontend_c.marks import Marks
-from generator.frontend_c.places import where
+from generator.frontend_c.places import from_c, where
 from generator.frontend_c.preprocess import Preprocessed, find_compiler, preprocess
 from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
@@ -91,7 +91,7 @@ def parse_text(text: str, file: Path, compilation: Compilation) -> Any:
     except c_parser.ParseError as error:
         place, _, message = str(error).partition(": ")
         name, _, line = place.partition(":")
-        location = Location(name, int(line.split(":")[0])) if line.split(":")[0].isdigit() else None
+        location = Location(from_c(name), int(line.split(":")[0])) if line.split(":")[0].isdigit() else None
         raise unreadable(file, compilation, find_compiler(), message or str(error), location) from None
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from generator.errors import InputError, Location
 from generator.frontend_c.expansion import MARKER, expand, kept_expansion
 from generator.frontend_c.marks import Marks
+from generator.frontend_c.places import c_string, from_c
 from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_cplusplus
 from generator.frontend_c.source import Compilation
 from generator.scratch import scratch_folder
@@ -84,10 +85,8 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
 
 def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
     """Return the numeric value of the macro `name` at the end of `file`; None if it is not a number."""
-    quoted = str(file.resolve()).replace("\\", "\\\\").replace('"', '\\"')
-    command = [find_compiler(), "-E", "-P", *compilation.flags, "-x", "c", "-"]
-    done = subprocess.run(command, input=f'#include "{quoted}"\n{name}\n', capture_output=True, text=True,
-                          errors="replace", check=False)
+    command = [find_compiler(), "-E", "-P", *compilation.flags, "-include", str(file.resolve()), "-x", "c", "-"]
+    done = subprocess.run(command, input=f"{name}\n", capture_output=True, text=True, errors="replace", check=False)
     last = done.stdout.strip().rpartition("\n")[2]
     number = re.fullmatch(r"[\s(]*(\d+)[uUlL\s)]*", last)
     return int(number[1]) if number and not done.returncode else None
@@ -100,9 +99,8 @@ def _expanding(compilation: Compilation, *flags: str) -> tuple[str, ...]:
 def _marked_copy(file: Path, marks: Marks, folder: Path) -> Path:
     """Return a copy with the pragmas, which identifies itself as `file`."""
     copy = folder / file.name
-    name = str(file).replace("\\", "\\\\").replace('"', '\\"')
     text = marks.put(file.read_text(encoding="utf-8", errors="surrogateescape"))
-    copy.write_text(f'#line 1 "{name}"\n{text}', encoding="utf-8", errors="surrogateescape")
+    copy.write_text(f"#line 1 {c_string(str(file))}\n{text}", encoding="utf-8", errors="surrogateescape")
     return copy
 
 
@@ -144,12 +142,12 @@ def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
         if not marker:
             (dropped if system else kept).append(line)
             continue
-        name, flags = marker.group(2), marker.group(3).split()
+        name, flags = from_c(marker.group(2)), marker.group(3).split()
         if "3" in flags and "1" in flags:  # entered; elsewhere 3 can mean "expanded from a system macro"
             system_files.add(name)
         system = name in system_files or name.startswith("<")
         if not system:
-            kept.append(f'# {marker.group(1)} "{name}"')
+            kept.append(f'# {marker.group(1)} "{marker.group(2)}"')
             if Path(name).is_file() and Path(name).resolve() != file.resolve():
                 includes[str(Path(name).resolve())] = None
     joined = "\n".join(kept) + "\n"

@@ -14,6 +14,7 @@ from generator.arithmetic import REAL
 from generator.capture.build import UNTIMED, ObjectFile, RunFailed, Unit, compile_at_once, link, system_compiler
 from generator.capture.execute import execute
 from generator.chains import longest_chain
+from generator.emit.names import macros
 from generator.errors import IllegalPlan
 from generator.expr import Fold, parts
 from generator.polyhedral.dependences.sequence import original_loops
@@ -99,7 +100,8 @@ def _text(program: Program, jumps: Jumps, run_ms: float) -> str:
     parameters = [f"{kind} *restrict {name}" for kind, name in (*((a.type, a.name) for a in arrays), *jumps.arrays)]
     body = [f"{kind} {name};" for kind, name in local]
     body += stages(original_loops(program, LOOP), printer_of(program), jumps.statement, True)
-    return "\n".join([HEAD_OF_ALL.read_text(encoding="utf-8"), HEAD.read_text(encoding="utf-8"),
+    own = [f"#undef {name}" for name in macros(" ".join(a.name for a in program.arrays))]
+    return "\n".join([HEAD_OF_ALL.read_text(encoding="utf-8"), HEAD.read_text(encoding="utf-8"), *own,
                       function("antune_bounded", parameters, body),
                       function("main", [], [*_main(program, jumps, arrays, run_ms), "return 0;"], "int")])
 
@@ -117,8 +119,8 @@ def _main(program: Program, jumps: Jumps, arrays: list[Array], run_ms: float) ->
         yield f"{a.type} *antune_first_{a.name} = antune_new({a.elements}, sizeof({a.type}));"
         if a.role != "temp":
             yield f'antune_read("in_{a.name}", antune_first_{a.name}, {a.elements}, sizeof({a.type}));'
-    again = [f"memcpy({name}, antune_first_{a.name}, {a.elements} * sizeof({a.type}));"
+    again = [f"__builtin_memcpy({name}, antune_first_{a.name}, {a.elements} * sizeof({a.type}));"
              for a in written for name in (a.name, *jumps.ends_of(a))]
-    again += [f"memset({name}, 0, {size});" for name, size in jumps.errors]
+    again += [f"__builtin_memset({name}, 0, {size});" for name, size in jumps.errors]
     names = [*(a.name for a in arrays), *(name for _, name in jumps.arrays)]
     yield from jumps.runs(f"{' '.join(again)} antune_bounded({', '.join(names)})")

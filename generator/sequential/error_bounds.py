@@ -279,7 +279,7 @@ class ErrorBounds:
             return self._kept(made, value.error)
         number = self.text(value.expr)
         back = self.text(Call(TO_FLOAT, (made,)))
-        return self._kept(made, f"{value.error} > 0 ? {value.error} + fabs((double){back} - ({number})) : 0")
+        return self._kept(made, f"{value.error} > 0 ? {value.error} + __builtin_fabs((double){back} - ({number})) : 0")
 
     def _function(self, made: Call, kind: str, values: Sequence[Bounded]) -> Bounded:
         """Return a value of a function whose error in units depends on the library."""

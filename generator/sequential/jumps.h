@@ -153,7 +153,7 @@ static inline double antune_cut(double x, double reach, double least, double mos
     const double antune_x = (x), antune_r = (reach), antune_own = function(antune_x), \
                  antune_low = function(antune_x - antune_r), antune_high = function(antune_x + antune_r); \
     antune_low == antune_high ? antune_low : function(antune_x + antune_r * antune_push( \
-        antune_other(antune_low, antune_own, antune_high), fmod(antune_high, 2) != 0)); \
+        antune_other(antune_low, antune_own, antune_high), __builtin_fmod(antune_high, 2) != 0)); \
   })
 
 /* The bits of x, or of an x that was moved: by all of its reach, then by parts of it, because no two patterns of low bits
@@ -171,7 +171,7 @@ static inline double antune_part(void) {
 /* The error of another function whose argument x has the error e, beside its own: by its values as far below and above x
    as another program's x may be, so that the reach of a function that jumps there is the jump. */
 #define ANTUNE_CHANGE(below, z, above) \
-  (antune_greater(fabs((double)(below) - (z)), fabs((double)(above) - (z))) / ANTUNE_REACH)
+  (antune_greater(__builtin_fabs((double)(below) - (z)), __builtin_fabs((double)(above) - (z))) / ANTUNE_REACH)
 
 /* A subscript that another answer may have moved out of its array. */
 static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < extent ? i : extent - 1; }
@@ -208,15 +208,15 @@ static inline long antune_index(long i, long extent) { return i < 0 ? 0 : i < ex
     } \
   } while (0)
 
-/* How much a is more than b; of integers that wrap, modulo 2^n. */
+/* How much a is more than b. Doubles do not hold every integer of 64 bits. */
 #define ANTUNE_MORE(a, b) ((double)(a) - (double)(b))
-#define ANTUNE_MORE_INT(a, b) ((double)(int)((a) - (b)))
-#define ANTUNE_MORE_LONG(a, b) ((double)(long)((a) - (b)))
+#define ANTUNE_MORE_LONG(a, b) ((a) < (b) ? -(double)((unsigned long)(b) - (unsigned long)(a)) \
+                                          : (double)((unsigned long)(a) - (unsigned long)(b)))
 
-/* The greatest change of each element that wraps, modulo 2^n, in all ways. */
-#define ANTUNE_AROUND(more, data, plain, around, count) do { \
+/* The greatest change of each element that wraps, modulo 2^n, in all ways; `kind`: the signed type of n bits. */
+#define ANTUNE_AROUND(kind, data, plain, around, count) do { \
     for (size_t antune_i = 0; antune_i < (count); antune_i++) { \
-      const double antune_change = fabs(more((data)[antune_i], (plain)[antune_i])); \
+      const double antune_change = __builtin_fabs((double)(kind)((data)[antune_i] - (plain)[antune_i])); \
       if (antune_change > (around)[antune_i]) (around)[antune_i] = antune_change; \
     } \
   } while (0)

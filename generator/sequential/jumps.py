@@ -29,7 +29,9 @@ FEW = "few_ways"
 """The file that says that there was no time for enough runs."""
 SAMPLED = "many_random_ways"
 """The file that says that there was time for many random ways."""
-_WRAPS = {"unsigned int": "ANTUNE_MORE_INT", "unsigned long": "ANTUNE_MORE_LONG"}
+# Integers that may wrap, and the type of their differences modulo 2^n. In C, `int` and `long` do not wrap.
+_WRAPS = {"unsigned int": "int", "unsigned long": "long", "unsigned short": "short", "short": "short",
+          "unsigned char": "signed char", "char": "signed char"}
 _ERRORS, _LOW, _HIGH = "antune_errors_", "antune_low_", "antune_high_"
 
 
@@ -60,7 +62,7 @@ class Jumps:
         for array in self.program.outputs:
             for kept in (*ENDS, "plain"):
                 yield _new(array.type, f"{kept}_{array.name}", array)
-                yield f"memcpy({kept}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
+                yield f"__builtin_memcpy({kept}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
             yield from (_new(error_type(array), f"{kind}_{array.name}", array) for kind in ("gained", "lost"))
             if array.type in REAL:
                 yield _new(error_type(array), f"{APART}_{array.name}", array)
@@ -101,10 +103,11 @@ class Jumps:
         low, high = self.ends_of(a) or (a.name, a.name)
         number, name = _number(a), a.name
         yield f"ANTUNE_WIDEN({number}, {low}, {high}, plain_{name}, least_{name}, most_{name}, {a.elements});"
-        more, sums = _WRAPS.get(a.type, "ANTUNE_MORE"), f"gained_{name}, lost_{name}, {GROUPS}_{name}"
+        more = "ANTUNE_MORE_LONG" if a.type in ("long", "unsigned long") else "ANTUNE_MORE"
+        sums = f"gained_{name}, lost_{name}, {GROUPS}_{name}"
         yield f"ANTUNE_GROUPED({more}, {number}, {name}, plain_{name}, {sums}, {a.elements});"
         if a.type in _WRAPS:
-            yield from (f"ANTUNE_AROUND({more}, {end}, plain_{name}, {AROUND}_{name}, {a.elements});"
+            yield from (f"ANTUNE_AROUND({_WRAPS[a.type]}, {end}, plain_{name}, {AROUND}_{name}, {a.elements});"
                         for end in (low, high))
         if a.type in REAL:
             yield f"ANTUNE_APART({error_type(a)}, {number}, {name}, {_ERRORS}{name}, {APART}_{name}, {a.elements});"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from generator import rounding
 from generator.capture import Captured, capture
+from generator.distances import distance
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.problem import load_reference, save_reference
@@ -261,14 +262,14 @@ SPECIAL = st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e308, -1e308, 5e-324, mat
 @given(st.lists(st.tuples(SPECIAL, SPECIAL), min_size=1, max_size=6))
 @settings(max_examples=100)
 def test_distances_to_what_is_no_number(values: list[tuple[float, float]]) -> None:
-    def distance(one: float, two: float) -> float:
+    def expected(one: float, two: float) -> float:
         if one == two or (math.isnan(one) and math.isnan(two)):
             return 0.0
         return abs(two - one) if math.isfinite(one) and math.isfinite(two) else math.inf
 
     one, two = (np.array([pair[k] for pair in values]) for k in (0, 1))
     with np.errstate(invalid="ignore", over="ignore"):
-        assert rounding._distance(one, two).tolist() == [distance(*pair) for pair in values]
+        assert distance(one, two).tolist() == [expected(*pair) for pair in values]
 
 
 @given(st.lists(st.floats(-1e-3, 1e-3), min_size=24, max_size=24), st.sampled_from([1e-16, 1e-12, 1e-10, 1e-5, 1.0]),

@@ -9,8 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from generator.chains import longest_chain
+from generator.contract import Tolerance
 from generator.program import Array, Program
 from generator.rounding import relative_tolerance
+from generator.templates.template import Template
 from runners.check import compare
 from runners.data import garbage, initial_values, scalar_arguments
 from tests.support.runners import scale_problem, scale_program
@@ -166,3 +168,12 @@ def test_integers_that_depend_on_rounding() -> None:
     expected, rounding = np.array([5, 5, 5], np.int32), {"k": np.array([0.0, 16.0, 0.0])}
     assert compare(program, {"k": expected}, {"k": np.array([5, 9, 5], np.int32)}, 1, rounding) is None
     assert compare(program, {"k": expected}, {"k": np.array([5, 5, 6], np.int32)}, 1, rounding) is not None
+
+
+@pytest.mark.parametrize(("absolute", "right"), [(0.0, False), (2.0, False), (3.0, True)])
+def test_a_tolerance_of_large_integers_is_exact(absolute: float, right: bool) -> None:
+    """Doubles of both numbers are equal."""
+    array = Array("k", "long", (2,), "inout")
+    template = Template("t", "t.cl", "opencl", "t", "", (), (), (array,), (), (), tolerance=Tolerance(0.0, absolute))
+    expected = np.array([2**62, 2**62])
+    assert (compare(template, {"k": expected}, {"k": expected + np.array([0, 3])}) is None) is right

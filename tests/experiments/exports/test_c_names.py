@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.exports.c_names import function_name, parameter_names
+from experiments.exports.host_program import python_name
 from experiments.exports.kinds import Kind
 from tests.support.exports import AGREES, checked, exported, ran, stored_run
 from tests.support.programs import write_c
@@ -49,3 +50,14 @@ def test_hostile_names(pocl: Mapping[str, str], tmp_path: Path) -> None:
     (folder / "main.cpp").write_text('#include "antune.h"\nint main() { return 0; }\n')
     done = ran(folder, pocl, "c++", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unused-function", "main.cpp")
     assert done.returncode == 0, done.stderr
+
+
+def test_names_of_the_python_module(tmp_path: Path) -> None:
+    """A function called like one that the module uses, and loops like names in its launches."""
+    text = HOSTILE.replace("static void antune", "static void sum").replace("  antune(12", "  sum(12").replace(
+        ", sum;", ", total;").replace("&sum", "&total")
+    folder = exported(stored_run(tmp_path / "run", write_c(text, tmp_path)), Kind.python, tmp_path / "python")
+    module = (folder / "sum_.py").read_text()
+    assert "def sum_(" in module and "sum_(class_" in module and "def sum(" not in module
+    names = ["t", "_div", "_mod", "_mod_", "int", "min", "class"]
+    assert [python_name(name) for name in names] == ["t", "_div_", "_mod_", "_mod__", "int_", "min_", "class_"]

@@ -130,6 +130,19 @@ def test_the_pragma_wins(tmp_path: Path) -> None:
     assert read_loops(file, Compilation(), None, None).function == "prepare"
 
 
+def test_files_whose_names_are_not_strings_of_c_as_they_are(tmp_path: Path) -> None:
+    (folder := tmp_path / 'a\n"b"').mkdir()
+    file = folder / "grö\\t\n.c"
+    file.write_text(PROGRAM)
+    found = find_nests(file, Compilation())
+    assert [nest.source.function for nest in found.nests] == ["prepare", "heavy", "main"]
+    other = file.with_name('x"\n.c')
+    other.write_text(UNKNOWN_LENGTH)
+    with pytest.raises(InputError) as caught:
+        read_loops(other, Compilation(), None, None)
+    assert f"{other}:4: " in str(caught.value)
+
+
 def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_untimed(write_c(UNKNOWN_LENGTH, tmp_path), Compilation(), None, None, {}, 0)

@@ -234,7 +234,7 @@ def test_errors_of_doubles_beyond_floats() -> None:
         assert (ran.rounding["side"] >= 1).all()
 
 
-@pytest.mark.parametrize(("kind", "limit"), [(hl.UInt(32), 2**32), (hl.UInt(64), 2**64)])
+@pytest.mark.parametrize(("kind", "limit"), [(hl.UInt(bits), 2**bits) for bits in (8, 16, 32, 64)])
 def test_an_undecided_unsigned_result_that_wraps(kind: hl.Type, limit: int) -> None:
     """0 - 1 is the greatest number, and as near to 0 as 1 is; nothing else is permitted."""
     data, _ = undecided_signs(1, 0)
@@ -243,6 +243,32 @@ def test_an_undecided_unsigned_result_that_wraps(kind: hl.Type, limit: int) -> N
     program, ran = read(func, [data.shape[1]], image=data)
     result = ran.outputs["less"]
     assert (result == limit - 1).all()
-    for number, permitted in ((0, True), (limit - 1, True), (5, False), (limit // 2, False), (limit - 2**20, False)):
+    wrong = (5, limit // 2, limit - limit // 8)
+    for number, permitted in ((0, True), (limit - 1, True), *((number, False) for number in wrong)):
         got = {"less": np.full_like(result, number)}
         assert (compare(program, ran.outputs, got, None, ran.rounding) is None) is permitted, number
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_an_undecided_signed_result_that_wraps(bits: int) -> None:
+    data, _ = undecided_signs(1, 0)
+    kind, least = hl.Int(bits), -2**(bits - 1)
+    image, func = image_of(hl.Float(32), data), hl.Func("less")
+    func[x] = hl.select(sign_of(image, x), hl.cast(kind, least), hl.cast(kind, least + 1)) - hl.cast(kind, 1)
+    program, ran = read(func, [data.shape[1]], image=data)
+    assert (ran.outputs["less"] == -least - 1).all()
+    for number, permitted in ((least, True), (-least - 1, True), (0, False), (least // 2, False), (-least - 9, False)):
+        got = {"less": np.full_like(ran.outputs["less"], number)}
+        assert (compare(program, ran.outputs, got, None, ran.rounding) is None) is permitted, number
+
+
+def test_from_black_to_white_by_two_answers_is_no_wrap() -> None:
+    """What single answers change is less than 2^n, and what is between is permitted."""
+    data, _ = undecided_signs(1, 0)
+    image, func = image_of(hl.Float(32), data), hl.Func("shade")
+    sides = [hl.select(sign_of(image, hl.clamp(x + k, 0, data.shape[1] - 1)), 0, 127 + k) for k in (0, 1)]
+    func[x] = hl.u8(sides[0] + sides[1])
+    program, ran = read(func, [data.shape[1]], image=data)
+    for number in (0, 127, 128, 255):
+        got = {"shade": np.full_like(ran.outputs["shade"], number)}
+        assert compare(program, ran.outputs, got, None, ran.rounding) is None, number
