@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ from antune.options import Device, Parameters, Realtime
 from generator.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.learning.autotune import Wanted
+    from experiments.learning.autotune import Given, Wanted
     from experiments.learning.database import Database
     from experiments.learning.series import Origin
     from generator.plan import Plan
@@ -62,7 +62,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     from contextlib import closing
     from dataclasses import replace
 
-    from experiments.learning.autotune import Wanted
+    from experiments.learning.autotune import Wanted, given
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write
     from experiments.learning.series import LIMITS
@@ -72,6 +72,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 
     origins = tuple(dict.fromkeys(_origin(file, size, param) for file in pipelines))
     found, start = find_device(device), read_model(model or SHIPPED)
+    programs = tuple(given(origin, found) for origin in origins)  # what is refused leaves no folder
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,7 +80,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
         files = plan_files(out, [origin.source for origin in origins])
         wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))
-        for source, plan, said in _plans(mode, base, wanted, found, start, model is not None):
+        for source, plan, said in _plans(mode, base, programs, wanted, found, start, model is not None):
             write(files[source], plan.to_json() + "\n")
             explain = ["antune", "explain", source, *(("--size", size) if size else ()),
                        *(word for one in param or () for word in ("--param", one)), "--plan", str(files[source])]
@@ -96,32 +97,33 @@ def _origin(file: Path, size: str | None, param: list[str] | None) -> Origin:
     return Origin(f"{scoped.file.resolve()}{named}", tuple(sorted(scoped.parameters)))
 
 
-def _plans(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
+def _plans(mode: Mode, base: Database, programs: Sequence[Given], wanted: Wanted, device: DeviceInfo, start: Trained,
            named: bool) -> Iterator[tuple[str, Plan, str]]:
     """Yield the source of each pipeline, its best plan, and its time in words.
 
     `named`: `start` is a model that the user named, and no other is used.
     """
-    from experiments.learning.autotune import autotune, best_of, given, one_shot, top, tuned
+    from experiments.learning.autotune import autotune, best_of, one_shot, top, tuned
     from experiments.learning.folder import rounds_done
     from metrics.costs.learned.model import Learned
 
     if mode is Mode.autotune:
-        for one in autotune(base, wanted, device, start, _say):
+        autotune(base, programs, wanted, device, start, _say)
+        for one in programs:
             best = best_of(base, one)
             yield one.series.origin.source, best.plan, f"{best.ms:.3g} ms"
         return
     done, model = (0, start) if named else rounds_done(wanted.out, start, _say)
     if done:
         _say(f"by the model of round {done} in {wanted.out}")
-    for origin in wanted.origins:
-        space = tuned(given(origin, device), device, Learned(model))
+    for one in programs:
+        space, source = tuned(one, device, Learned(model)), one.series.origin.source
         if mode is Mode.one_shot:
             sample = one_shot(space, wanted, device, _say)
-            yield origin.source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted"
+            yield source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted"
         else:
             plan, ms = top(base, space, wanted, device, _say)
-            yield origin.source, plan, f"{ms:.3g} ms"
+            yield source, plan, f"{ms:.3g} ms"
 
 
 def _say(text: str) -> None:

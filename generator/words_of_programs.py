@@ -18,7 +18,7 @@ from generator.plain_text import one_line
 from generator.program import AccessKind, Array, ElementType, Program, Role, Statement
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,255}", re.ASCII)
-_PROGRAM = re.compile(r"[\w.+-]{1,255}")
+_NOT_IN_PROGRAM = re.compile(r"[^\w.+-]")
 _REAL = re.compile(
     r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fF]?",
     re.ASCII,
@@ -53,11 +53,18 @@ _ALL_FUNCTIONS = frozenset([*FUNCTIONS, *BIT_FUNCTIONS, "rint", "rintf"])
 _DEEPEST, _MOST_DIMENSIONS, _LARGEST = 400, 32, 2**64
 
 
+def program_name(text: str) -> str:
+    """Return `text` as the name of a program, of which kernels, functions and folders are named: a file may be called
+    anything.
+    """
+    return _NOT_IN_PROGRAM.sub("_", text)[:255] or "_"
+
+
 def check_words(program: Program) -> None:
     """Raise InputError for a word of `program` that no front end makes. Raises AttributeError or TypeError for a wrong
     type.
     """
-    if not _PROGRAM.fullmatch(program.name) or "\n" in program.file:
+    if program.name != program_name(program.name):
         _refuse("the name", program.name)
     if program.stages:
         _refuse("stages", program.stages[0].array)

@@ -21,7 +21,10 @@ MESSAGE_CHARS = 2000
 
 
 class BuildError(Exception):
-    """The device's compiler rejected the text; the message is the start of its log."""
+    """The device's compiler rejected the text; the message is the start of its log, which may be empty."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log.strip() or "the device's compiler gives no reason")
 
 
 class LaunchError(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,14 +109,18 @@ def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Te
     return likely_fastest(found, count, where)
 
 
-def measured(base: Database, one: Given, plans: Sequence[Plan], number: int, runner: Runner) -> dict[str, float]:
-    """Return milliseconds of plans by digest, from the database if they are known; failures are absent."""
+def measured(base: Database, one: Given, plans: Sequence[Plan], number: int,
+             runner: AbstractContextManager[Runner]) -> dict[str, float]:
+    """Return milliseconds of plans by digest, from the database if they are known; failures are absent. `runner` is
+    entered only if there is something to measure.
+    """
     known = {plan.plan.digest: plan.ms for plan in base.plans(one.series)}
     fresh = [plan for plan in dict.fromkeys(plans) if plan.digest not in known]
     if fresh:
-        for k, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
-            base.add(one.series, number, fresh[k], outcome, True)
-            known[fresh[k].digest] = cost_ms(outcome)
+        with runner as running:
+            for k, outcome in running.evaluate([Job(k, plan) for k, plan in enumerate(fresh)]):
+                base.add(one.series, number, fresh[k], outcome, True)
+                known[fresh[k].digest] = cost_ms(outcome)
     return {plan.digest: ms for plan in plans if (ms := known[plan.digest]) is not None}
 
 
@@ -125,20 +130,19 @@ def top(base: Database, one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Te
     """
     with opened(one.given.problem, device, wanted.limits) as runner:
         found = _likely(one, FEW, wanted, device, tell, runner)
-        times = measured(base, one.given, [sample.plan for sample in found], 0, runner)
+        times = measured(base, one.given, [sample.plan for sample in found], 0, nullcontext(runner))
     if not times:
         raise InputError(f"none of the {len(found)} plans of {one.given.name} can be run; see `antune doctor`")
     best = min((sample.plan for sample in found if sample.plan.digest in times), key=lambda plan: times[plan.digest])
     return best, times[best.digest]
 
 
-def autotune(base: Database, wanted: Wanted, device: DeviceInfo, start: Trained, tell: Tell) -> tuple[Given, ...]:
-    """Do the rounds that are not done yet, and return the pipelines; `tell` gets a line per pipeline and round.
+def autotune(base: Database, found: Sequence[Given], wanted: Wanted, device: DeviceInfo, start: Trained,
+             tell: Tell) -> None:
+    """Do the rounds that are not done yet on the pipelines `found`; `tell` gets a line per pipeline and round.
 
-    Raises:
-        InputError: a pipeline cannot be tuned, or the folder is that of another job.
+    Raises InputError if the folder is that of another job.
     """
-    found = tuple(given(origin, device) for origin in dict.fromkeys(wanted.origins))
     begun = hashlib.sha256(model_text(start).encode()).hexdigest()[:16]
     claim(wanted.out, TuningJob(tuple(one.series for one in found), wanted.samples, wanted.epochs, wanted.seed, begun))
     done, model = rounds_done(wanted.out, start, tell)
@@ -151,7 +155,6 @@ def autotune(base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
                  f"or more, and none has so many; use more rounds, or --samples {FEWEST} or more "
                  "with another --out")
         keep_model(wanted.out, number, model)
-    return found
 
 
 def best_of(base: Database, one: Given) -> MeasuredPlan:
@@ -167,8 +170,8 @@ def _round(base: Database, one: Tuned, wanted: Wanted, number: int, device: Devi
     it spills registers.
     """
     found = batch(one.space, wanted.samples, (wanted.seed, number))
-    with opened(one.given.problem, device, wanted.limits) as runner:
-        times = measured(base, one.given, [sample.plan for sample in found], number, runner)
+    runner = opened(one.given.problem, device, wanted.limits)
+    times = measured(base, one.given, [sample.plan for sample in found], number, runner)
     best = min(found, key=lambda sample: sample.predicted_ms, default=None)
     first = times.get(best.plan.digest) if best is not None else None
     fastest = min((plan.ms for plan in base.plans(one.given.series) if plan.ms is not None), default=None)

@@ -46,6 +46,10 @@ class Recording:
         return tuple(one for one in self.measured if one[0].source in same)
 
 
+Source: TypeAlias = Recording | Path
+"""A recording that was read, or a database."""
+
+
 def text_digest(source: str) -> str | None:
     """Return a hash of a random pipeline's file and of those beside it that it imports; None if it is not there."""
     file, own = PROGRAMS / source, hashlib.sha256()
@@ -59,31 +63,34 @@ def text_digest(source: str) -> str | None:
     return own.hexdigest()[:16]
 
 
-def by_device(files: Sequence[Path]) -> tuple[tuple[Path, ...], ...]:
-    """Return the files of each device, which `gathered` takes. Raises InputError if a file cannot be read."""
-    found: dict[tuple[str, str], list[Path]] = {}
-    for file in files:
-        found.setdefault(_device(read(file) if file.suffix == SUFFIX else file), []).append(file)
+def by_device(files: Sequence[Path]) -> tuple[tuple[Source, ...], ...]:
+    """Return databases and recordings by device, as `gathered` takes them. Raises InputError if a file cannot be read.
+    """
+    found: dict[tuple[str, str], list[Source]] = {}
+    for source in map(_source, files):
+        found.setdefault(_device(source), []).append(source)
     return tuple(tuple(some) for some in found.values())
 
 
-def _device(source: Recording | Path) -> tuple[str, str]:
+def _source(file: Path) -> Source:
+    return read(file) if file.suffix == SUFFIX else file
+
+
+def _device(source: Source) -> tuple[str, str]:
     return (source.key, source.name) if isinstance(source, Recording) else device_of(source)
 
 
-def gathered(files: Sequence[Path]) -> tuple[str, str, tuple[Measured, ...]]:
+def gathered(sources: Sequence[Source]) -> tuple[str, str, tuple[Measured, ...]]:
     """Return the device's key and name, and the measured plans of databases and recordings by pipeline, failures, too.
-    Pipelines that are gone or have changed since are left out; of a plan in several files, the last file counts.
+    Pipelines that are gone or have changed since are left out; of a plan in several of them, the last one counts.
 
     Raises:
-        InputError: the files cannot be read, or are of different devices.
+        InputError: the databases cannot be read, or the sources are of different devices.
     """
     found: dict[Origin, dict[str, MeasuredPlan]] = {}
-    devices = set[tuple[str, str]]()
-    for file in files:
-        recording = read(file) if file.suffix == SUFFIX else None
-        devices.add(_device(recording or file))
-        for origin, plans in recording.current if recording else _current(file):
+    devices = {_device(source) for source in sources}
+    for source in sources:
+        for origin, plans in source.current if isinstance(source, Recording) else _current(source):
             found.setdefault(origin, {}).update({one.plan.digest: one for one in plans})
     if len(devices) != 1:
         raise InputError("the files are of several devices: " + ", ".join(sorted(name for _, name in devices)))
@@ -106,7 +113,7 @@ def _current(file: Path) -> Iterator[Measured]:
 
 def recorded(files: Sequence[Path]) -> Recording:
     """Return the plans of random pipelines in databases and recordings. Raises InputError, also if there are none."""
-    key, name, measured = gathered(files)
+    key, name, measured = gathered([_source(file) for file in files])
     texts = {origin.source: text_digest(origin.source) for origin, _ in measured}
     known = tuple((source, digest) for source, digest in sorted(texts.items()) if digest is not None)
     if not known:

@@ -85,8 +85,8 @@ def _expressed(
     plans, without = dict[Plan, Grouping](), list[str]()
     for grouping in groupings:
         plan = _plan(program, target, grouping)
-        if isinstance(plan, Plan):
-            plans.setdefault(plan, grouping)
+        if not isinstance(plan, str):
+            plans.setdefault(*plan)
         elif grouping.note:
             without.append(f"no plan computes {grouping.note}: {plan}")
     return {grouping: plan for plan, grouping in plans.items()}, without
@@ -148,8 +148,10 @@ MAKERS: Mapping[str, Maker] = MappingProxyType({"sioutas": _sioutas, "polymage-d
 """The plan makers by the names of their explorers."""
 
 
-def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | str:
-    """Return the plan of a grouping; the reason if it is illegal for the program or has no such steps."""
+def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, Grouping] | str:
+    """Return the plan of a grouping, and the grouping with what the plan has of it; the reason if it is illegal for the
+    program or has no such steps.
+    """
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
@@ -168,10 +170,21 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | str:
         found.append(nearest(wanted, Known(shape, target, True)))
         if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
             return f"{step_words(chosen[output])} are not on offer for `{output}`"
+        if output in chosen:
+            chosen[output] = _planned(chosen[output], stored[shape.statements], found[-1])
     stepping = {output for output, choice in chosen.items() if choice.step is not None}
     if missing := stepping - {stored[one.statements].output for one in found}:
         return f"`{min(missing)}` has no kernel of its own"
-    return replace(base, kernels=tuple(found))
+    planned = replace(grouping, kernels=tuple(chosen[kernel.group.output] for kernel in grouping.kernels))
+    return replace(base, kernels=tuple(found)), planned
+
+
+def _planned(choice: Choice, stored: Stored, found: KernelPlan) -> Choice:
+    """Return the choice with what the plan has: the device may not offer all of it."""
+    tile = list(choice.tile)
+    for axis, size in zip(turned(stored.axes, found.order), found.tile, strict=True):
+        tile[axis] = size
+    return replace(choice, planned=tuple(tile), level=found.level, in_registers=found.in_registers)
 
 
 def _has_steps(choice: Choice, wanted: KernelPlan, found: KernelPlan) -> bool:

@@ -17,7 +17,7 @@ class Choice:
 
     `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers. `step`: the dimension
     along which blocks walk, and the points of a step (None: no walk); they compute the members in `whole` for their
-    whole tiles before.
+    whole tiles before. `planned`: the tile of the plan (empty: not known), where the device offers no such tile.
     """
 
     group: Group
@@ -28,6 +28,7 @@ class Choice:
     in_registers: int = 0
     step: tuple[int, int] | None = None
     whole: tuple[str, ...] = ()
+    planned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

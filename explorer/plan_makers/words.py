@@ -64,11 +64,19 @@ def _figures(kernel: Choice, host: bool) -> str:
 
 
 def step_words(kernel: Choice) -> str:
-    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`."""
-    tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
+    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`. If the plan has a smaller tile than the
+    model chose, both are named: the figures are those of the model's.
+    """
+    tile = f"tiles of {_sizes(kernel.planned or kernel.tile)}"
+    if any(size < points for size, points in zip(kernel.planned, kernel.tile, strict=False)):
+        tile += f" (the model's are {_sizes(kernel.tile)}, and so are its figures)"
     if kernel.step is not None:
         tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
     return f"{tile}, {_listed(kernel.whole)} for the whole tile" if kernel.whole else tile
+
+
+def _sizes(tile: tuple[int, ...]) -> str:
+    return "x".join(map(str, tile))
 
 
 def _listed(names: tuple[str, ...]) -> str:

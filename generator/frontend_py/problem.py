@@ -23,6 +23,7 @@ from generator.problem import Problem, Reference
 from generator.program import Program
 from generator.rounding import differing, rounding_note
 from generator.sequential.pipeline import Sequential, run_sequential
+from generator.words_of_programs import program_name
 
 _DARKEST = 1 / 64  # random images have no black pixels, because pipelines often divide by them
 
@@ -58,7 +59,7 @@ def pipeline_program(made: Built, file: Path, function: str | None, parameters: 
 
 
 def _name(file: Path, function: str | None) -> str:
-    return function if function and function != BUILD else file.stem
+    return program_name(function if function and function != BUILD else file.stem)
 
 
 def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from generator.frontend_c.source import Compilation
 from generator.plain_text import MOST, one_line, printable
 from generator.problem import load_reference, save_reference
 from generator.program import Program
+from generator.reading import read_program
 from tests.support.programs import write_c
 from tests.support.runs import PROGRAM, Log, ToyRunner, toy_options, toy_parts, toy_source
 
@@ -153,6 +155,17 @@ def test_what_no_front_end_makes_is_refused(attack: str, run: Path) -> None:
     for trust in (False, True):
         with pytest.raises(InputError, match=essence):
             go_on(run, trust)
+
+
+@pytest.mark.parametrize("name", ["my blur (1).py", "größe\n<b>'\".py", "%s.py", "-x.py"])
+def test_files_of_pipelines_may_be_called_anything(name: str, tmp_path: Path) -> None:
+    """What is stored of them can be read again."""
+    (folder := tmp_path / "a\nb").mkdir()
+    (folder / name).write_text("from antune import halide as hl\n\n\ndef build(width):\n    x, f = hl.Var('x'), "
+                               "hl.Func('f')\n    f[x] = x * 2\n    return f\n")
+    program = read_program(folder / name, Compilation(), {"width": 8})
+    assert from_json(to_json(program), Program) == program
+    assert program.file == str(folder / name) and re.fullmatch(r"[\w.+-]+", program.name)
 
 
 def test_a_subscript_that_its_relation_does_not_tell_is_refused(run: Path) -> None:

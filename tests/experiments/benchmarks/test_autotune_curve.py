@@ -9,7 +9,7 @@ import pytest
 
 from experiments.benchmarks.autotune_curve import chosen_rounds, main
 from experiments.learning import autotune as tuning
-from experiments.learning.autotune import Wanted, autotune
+from experiments.learning.autotune import Wanted, autotune, given
 from experiments.learning.database import Database
 from experiments.learning.samples import batch
 from experiments.learning.series import Origin
@@ -26,8 +26,8 @@ def test_plans_of_each_round_are_measured_beside_the_fastest(
     monkeypatch.setattr(tuning, "batch", lambda space, count, seed: batch(space, count, seed, quick))
     blur = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
-        autotune(base, Wanted((blur,), tmp_path, samples=3, rounds=1, epochs=1), DEVICE, shipped_model().trained,
-                 lambda _: None)
+        wanted = Wanted((blur,), tmp_path, samples=3, rounds=1, epochs=1)
+        autotune(base, [given(blur, DEVICE)], wanted, DEVICE, shipped_model().trained, lambda _: None)
     main(tmp_path, "0,1,7", "deterministic", tmp_path / "curve.png")
     head, _, row, mean = capsys.readouterr().out.splitlines()
     assert head == "| | round 0 | round 1 |"

@@ -85,7 +85,8 @@ def test_stages_of_several_programs_are_compiled_once(program: Program, monkeypa
     assert sorted(asked) == ["B", "few", "many", "out"]
 
 
-@pytest.mark.parametrize(("answer", "why"), [("too large\nin line 3", "too large"), ("", ""),
+@pytest.mark.parametrize(("answer", "why"), [("\ntoo large\nin line 3", "too large"),
+                                             ("\n", "the device's compiler gives no reason"),
                                              (None, "the compiler does not report them")])
 def test_a_stage_without_registers_is_estimated(program: Program, monkeypatch: pytest.MonkeyPatch, answer: str | None,
                                                 why: str) -> None:

@@ -85,18 +85,23 @@ def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: T
     wanted, said, watched = Wanted((BLUR,), tmp_path, samples=12, rounds=1, epochs=3), list[str](), Watched([], stop=4)
     monkeypatch.setattr(spilling, "open_runner", watched.open)
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
+        one = given(BLUR, DEVICE)
         with pytest.raises(Stopped):
-            autotune(base, wanted, DEVICE, start, said.append)
+            autotune(base, [one], wanted, DEVICE, start, said.append)
         assert (len(watched.measured), base.count(), said) == (4, 4, [])
         watched.stop = 1000
-        [one] = autotune(base, wanted, DEVICE, start, said.append)
+        autotune(base, [one], wanted, DEVICE, start, said.append)
         assert len(watched.measured) == len(set(watched.measured)) == base.count() > 8
         assert len(said) == 1
         first = read_model(tmp_path / "model-1.json")
         timed = sum(plan.ms is not None for plan in base.plans(one.series))
         assert first.training.plans == start.training.plans + timed
         assert not np.array_equal(first.members[0]["trunk"], start.members[0]["trunk"])
-        autotune(base, replace(wanted, rounds=2), DEVICE, start, said.append)
+        (tmp_path / "model-1.json").unlink()  # as if it was stopped before it had a model
+        with monkeypatch.context() as closed:
+            closed.setattr(spilling, "open_runner", lambda *words: pytest.fail("nothing is left to measure"))
+            autotune(base, [one], wanted, DEVICE, start, lambda line: None)
+        autotune(base, [one], replace(wanted, rounds=2), DEVICE, start, said.append)
         assert [line.partition(":")[0] for line in said] == ["round 1", "round 2"]
         assert {plan.round for plan in base.plans(one.series)} == {1, 2}
         second, timed = read_model(tmp_path / "model-2.json"), sum(p.ms is not None for p in base.plans(one.series))
@@ -112,14 +117,15 @@ def _refuses_other_jobs(wanted: Wanted, start: Trained) -> None:
     """The folder is that of one job."""
     with closing(Database(wanted.out / "plans.db", DEVICE.key, DEVICE.name)) as base:
         other_model = Trained(replace(start.training, plans=1), start.members)
-        for job, model, message in (
-            (replace(wanted, samples=13), start, "other --samples"),
-            (replace(wanted, seed=1, epochs=4), start, "other --epochs, other --seed"),
-            (wanted, other_model, "other --model"),
-            (replace(wanted, origins=(replace(BLUR, parameters=(("height", 25), ("width", 40))),)), start, "programs"),
+        larger = replace(BLUR, parameters=(("height", 25), ("width", 40)))
+        for origin, job, model, message in (
+            (BLUR, replace(wanted, samples=13), start, "other --samples"),
+            (BLUR, replace(wanted, seed=1, epochs=4), start, "other --epochs, other --seed"),
+            (BLUR, wanted, other_model, "other --model"),
+            (larger, wanted, start, "programs"),
         ):
             with pytest.raises(InputError, match=f"the folder of another job, with .*{message}"):
-                autotune(base, job, DEVICE, model, lambda _: None)
+                autotune(base, [given(origin, DEVICE)], job, DEVICE, model, lambda _: None)
 
 
 def _falls_back(out: Path, start: Trained) -> None:
@@ -134,7 +140,8 @@ def _falls_back(out: Path, start: Trained) -> None:
 def test_a_round_with_too_few_plans_says_that_the_model_learned_nothing(tmp_path: Path, start: Trained) -> None:
     said = list[str]()
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
-        autotune(base, Wanted((BLUR,), tmp_path, samples=2, rounds=1, epochs=1), DEVICE, start, said.append)
+        wanted = Wanted((BLUR,), tmp_path, samples=2, rounds=1, epochs=1)
+        autotune(base, [given(BLUR, DEVICE)], wanted, DEVICE, start, said.append)
     first, predicted = said[0], r"2 of 2 plans run; plan predicted fastest \S+ ms, best so far \S+ ms"
     assert re.fullmatch(rf"round 1: blur\.py: {predicted}", first)
     assert len(said) == 2 and said[1].startswith("round 1: the model stays as it was: it learns from programs with 8 ")
@@ -205,6 +212,7 @@ def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypat
     assert antune("autotune", file, "--size", "64", "--mode", "one-shot", "--device", "deterministic", "--out",
                   tmp_path / "out") == 2
     assert "no stages to place" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 NAMED = """from antune import halide as hl

@@ -16,7 +16,7 @@ from experiments.learning import recording
 from experiments.learning.collect import PROGRAMS, program_at
 from experiments.learning.database import Database
 from experiments.learning.random_plans import random_plan
-from experiments.learning.recording import by_device, gathered, read, recorded, text_digest, write
+from experiments.learning.recording import Recording, by_device, gathered, read, recorded, text_digest, write
 from experiments.learning.series import Origin, Series, program_digest
 from generator.errors import InputError
 from generator.plan import Plan
@@ -55,9 +55,9 @@ def test_what_was_recorded_comes_back_and_can_be_added_to(tmp_path: Path) -> Non
     again = stored(tmp_path / "again.db", SMALL, [images[0], images[3]], 7.0)
     write(recorded([first, second]), tmp_path / "one.xz")
     assert read(tmp_path / "one.xz") == recorded([first, second])
-    assert gathered([tmp_path / "one.xz"]) == gathered([first, second])
+    assert gathered([read(tmp_path / "one.xz")]) == gathered([first, second])
     write(recorded([tmp_path / "one.xz", again]), tmp_path / "two.xz")
-    key, name, measured = gathered([tmp_path / "two.xz"])
+    key, name, measured = gathered([read(tmp_path / "two.xz")])
     assert (key, name) == CPU
     found = {origin: {one.plan: one.ms for one in plans} for origin, plans in measured}
     assert found == {SMALL: {images[0]: 7.0, images[1]: 2.0, images[2]: None, images[3]: None},
@@ -71,20 +71,29 @@ def test_plans_of_another_text_do_not_count(tmp_path: Path, monkeypatch: pytest.
     for file in PROGRAMS.glob("*.py"):
         (tmp_path / file.name).write_text(file.read_text())
     monkeypatch.setattr(recording, "PROGRAMS", tmp_path)
-    assert gathered([tmp_path / "a.xz"])[2]
+    assert gathered([read(tmp_path / "a.xz")])[2]
     imported = tmp_path / "random_dag.py"
     imported.write_text(imported.read_text().replace("COARSEST = 2", "COARSEST = 3"))
-    assert not gathered([tmp_path / "a.xz"])[2], "it imports what has changed"
+    assert not gathered([read(tmp_path / "a.xz")])[2], "it imports what has changed"
 
 
-def test_files_of_several_devices_are_told_apart(tmp_path: Path) -> None:
+def test_files_of_several_devices_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = ("opencl/pocl/a", "a")
     files = [stored(tmp_path / f"{number}.db", SMALL, plans_of(SMALL, 2), 1.0, device)
              for number, device in enumerate((CPU, other, CPU))]
     write(recorded(files[1:2]), tmp_path / "1.xz")
     files[1] = tmp_path / "1.xz"
-    assert by_device(files) == ((files[0], files[2]), (files[1],))
-    assert [gathered(some)[:2] for some in by_device(files)] == [CPU, other]
+    known, reads = read(files[1]), list[Path]()
+
+    def counted(file: Path) -> Recording:
+        reads.append(file)
+        return known
+
+    monkeypatch.setattr(recording, "read", counted)
+    found = by_device(files)
+    assert found == ((files[0], files[2]), (known,))
+    assert [gathered(some)[:2] for some in found] == [CPU, other]
+    assert reads == [files[1]], "recordings are large"
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
