@@ -330,7 +330,7 @@ def _hold_final(store: Store, runner: Runner, info: RunInfo, reporter: Reporter,
 def _finish(store: Store, ending: Ending, parts: Parts) -> Finish:
     summary = write_summary(store, store.directory)
     write_best_code(store, store.directory)
-    if parts.picture:
+    if parts.draws:
         from experiments.report.plots import write_convergence  # this imports all plots
 
         write_convergence(store, store.directory)

@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config.option, "loadscopereorder"):  # of xdist: files with many tests first
         config.option.loadscopereorder = False
     if find_spec("hypothesis") is not None:  # GPU machines have none
-        _take_time()
+        _take_time(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -72,20 +72,29 @@ def _keep_in_memory(config: pytest.Config) -> None:
     config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
+def _slowly(config: pytest.Config) -> bool:
+    """Whether slow tests run."""
+    return "slow" in config.option.markexpr.replace("not slow", "")
+
+
 def _compile_quickly(config: pytest.Config) -> None:
     """PoCL does not optimize, which takes a sixth of the time: most tests ask what a kernel computes, not how fast.
 
     Slow tests get the code that users get, and so do tests with the fixture `optimized`.
     """
-    if "slow" not in config.option.markexpr.replace("not slow", ""):
+    if not _slowly(config):
         os.environ.setdefault(*QUICKLY)
 
 
-def _take_time() -> None:
-    """How long an example of hypothesis takes is a matter of what else the machine does: it fails no test."""
+def _take_time(config: pytest.Config) -> None:
+    """How long an example of hypothesis takes is a matter of what else the machine does: it fails no test.
+
+    Tests that say nothing else have 30 examples, with slow tests 100.
+    """
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("antune", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("antune", deadline=None, suppress_health_check=[HealthCheck.too_slow],
+                              max_examples=100 if _slowly(config) else 30)
     settings.load_profile("antune")
 
 

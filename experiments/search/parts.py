@@ -6,6 +6,7 @@ read a store should start without them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,8 +52,15 @@ class Parts:
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
-    picture: bool = True
-    """Whether a session ends with a picture of the run, which takes about a second."""
+    picture: bool | None = None
+    """Whether a session ends with a picture of the run, which takes about a second. None: unless the environment says
+    ANTUNE_PICTURE=0.
+    """
+
+    @property
+    def draws(self) -> bool:
+        """Whether it does."""
+        return self.picture if self.picture is not None else os.environ.get("ANTUNE_PICTURE") != "0"
 
 
 def _read_problem(options: RunOptions, tell: Callable[[str], None]) -> Problem:

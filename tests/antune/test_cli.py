@@ -31,6 +31,7 @@ from tests.support.cli import Antune, antune_command
 from tests.support.paths import ROOT
 from tests.support.runners import needed_device
 from tests.support.runs import ToyRunner, toy_parts
+from tests.support.slow import few
 
 SOURCE = """
 void scale(int n, int m, double A[n][m], double B[n][m])
@@ -202,7 +203,7 @@ def test_an_unwritable_directory_is_refused(run_antune: Antune, capsys: pytest.C
     assert "cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [("--no-picture",), ()])
+@pytest.mark.parametrize("words", [("--no-picture",), pytest.param((), marks=pytest.mark.slow)])
 def test_the_picture_may_be_left_out(words: tuple[str, ...], run_antune: Antune, tmp_path: Path,
                                      capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTUNE_PICTURE", "1")
@@ -251,18 +252,19 @@ def test_tables_give_way_to_lines_on_a_narrow_terminal(run_antune: Antune, tmp_p
     assert "status: " not in shown_on_a_terminal(300, "list", str(tmp_path))
 
 
-def test_odd_names_survive_a_locale_that_lacks_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", few([{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+                                      {"PYTHONIOENCODING": "ascii"}], 1), ids=len)
+def test_odd_names_survive_a_locale_that_lacks_them(more: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "f\u00fcr 1"
     folder.mkdir()
     (folder / "gr\u00f6\u00dfe.c").write_text(SOURCE)
-    for more in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
-        out = folder / f"r\u00fcn {len(more)}"
-        words = [sys.executable, "-m", "antune.cli", "tune", str(folder / "gr\u00f6\u00dfe.c"), "--param", "n=40",
-                 "--param", "m=30", "--device", "deterministic", "--evaluations", "2", "--out", str(out)]
-        done = subprocess.run(words, cwd=ROOT, env={**os.environ, **more}, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert b"Next: antune report '" in done.stdout  # the name has a blank
-        assert "gr\u00f6\u00dfe.c" in (out / "best.cl").read_text(encoding="utf-8")
+    out = folder / "r\u00fcn"
+    words = [sys.executable, "-m", "antune.cli", "tune", str(folder / "gr\u00f6\u00dfe.c"), "--param", "n=40",
+             "--param", "m=30", "--device", "deterministic", "--evaluations", "2", "--out", str(out)]
+    done = subprocess.run(words, cwd=ROOT, env={**os.environ, **more}, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Next: antune report '" in done.stdout  # the name has a blank
+    assert "gr\u00f6\u00dfe.c" in (out / "best.cl").read_text(encoding="utf-8")
 
 
 def test_a_run_directory_that_cannot_be_written_is_no_bug(run_antune: Antune, monkeypatch: pytest.MonkeyPatch,

@@ -72,7 +72,7 @@ def test_a_result_has_figures_and_exports(folder: Path) -> None:
         assert len(store.results()) == 6
 
 
-@pytest.mark.parametrize("reporter", ["text", "rich", "notebook", "silent"])
+@pytest.mark.parametrize("reporter", few(["notebook", "silent", "text", "rich"], 2))
 def test_reporters_by_name(reporter: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     antune.tune("blur.c", evaluations=1, device="deterministic", reporter=reporter)  # type: ignore[arg-type]  # as users without types call it
     assert bool(capsys.readouterr().out) is (reporter != "silent")

@@ -24,6 +24,7 @@ from experiments.values.records import Result as Evaluated
 from generator.errors import InputError
 from tests.support.paths import ROOT
 from tests.support.runs import Log
+from tests.support.slow import few
 
 TEXT = """
 static float a[64][64], b[64][64];
@@ -43,7 +44,6 @@ SIZES = {"width": 40, "height": 30}
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("experiments.report.plots.write_convergence", lambda *_: None)  # a third of the time
     return tmp_path
 
 
@@ -147,8 +147,8 @@ def test_a_result_is_a_table_with_and_without_pandas_and_a_plot(monkeypatch: pyt
     assert "<table>" in result._repr_html_() and "default plan" in result._repr_html_()
 
 
-@pytest.mark.parametrize(("name", "fit"), [("a b/c", "a_b_c"), ("3 grün", "3_gr_n"), ("", "run"),
-                                           ("x" * 300, "x" * 200)])
+@pytest.mark.parametrize(("name", "fit"), few([("3 grün", "3_gr_n"), ("x" * 300, "x" * 200), ("a b/c", "a_b_c"),
+                                               ("", "run")], 2))
 def test_any_name_makes_a_run_that_goes_on(name: str, fit: str, folder: Path) -> None:
     done = tune(sharpened(), 1, parameters={"width": np.int64(8), "height": 6}, name=name)
     assert done.directory == folder / "antune-runs" / f"{fit}-1"

@@ -139,7 +139,7 @@ def test_ants_of_the_colony_system_wear_their_edges_down() -> None:
     assert max(colony.trails.level(colony.graph.nodes[Decision("fuse")])) < rewarded
 
 
-@pytest.mark.parametrize("name", few(ANT_SYSTEMS, ("as-hcf", "mmas-hcf", "acs")))
+@pytest.mark.parametrize("name", few(ANT_SYSTEMS, ("as-hcf", "mmas-hcf")))
 def test_every_system_learns(name: str) -> None:
     """The mean cost of an ant falls from the first to the last iterations; plain MMAS takes its time, with rho 0.02."""
     space, costs = Kernels(2), []

@@ -19,19 +19,19 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
-from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_default_plan_text(name: str, golden: Callable[[str, str], None]) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     variant = lower(program, default_plan(program, TARGET), TARGET)
     host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
     golden(f"{name}.cl", host + variant.source)
 
 
 def test_rows_are_counted_in_64_bits_where_the_target_says_so() -> None:
-    program = problem("gemm", ODD_SIZES["gemm"]).program
+    program = polybench_program("gemm", ODD_SIZES["gemm"])
     plan = default_plan(program, TARGET)
     plain, long = (lower(program, plan, replace(TARGET, long_strides=wide)).source for wide in (False, True))
     assert " * 53 + " in plain
@@ -41,7 +41,7 @@ def test_rows_are_counted_in_64_bits_where_the_target_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["gemm", "mvt"])
 def test_unshared_unrolled_text(name: str, golden: Callable[[str, str], None]) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plan = default_plan(program, TARGET)
     kernels = tuple(replace(k, shared=False, inner_tile=1, unroll=4) for k in plan.kernels)
     golden(f"{name}-unshared.cl", lower(program, Plan(plan.schedule, kernels), TARGET).source)
@@ -50,7 +50,7 @@ def test_unshared_unrolled_text(name: str, golden: Callable[[str, str], None]) -
 @pytest.mark.parametrize(("dialect", "name"), [("opencl", "gemm-vectors.cl"), ("cuda", "gemm-vectors.cu")])
 def test_text_of_vector_accesses(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """An outer product of registers: runs of four columns, four steps of the sum at once. Rows end within a tile."""
-    program = problem("gemm", ("NI=60", "NJ=100", "NK=40", "DATA_TYPE_IS_FLOAT")).program
+    program = polybench_program("gemm", ("NI=60", "NJ=100", "NK=40", "DATA_TYPE_IS_FLOAT"))
     kernel = KernelPlan(("S0", "S1"), (32, 64), (8, 8), shared=True, inner_tile=8, unroll=4, points_inside=True,
                         registers=True, run=4, vector=4)
     golden(name, lower(program, Plan(ScheduleChoice(), (kernel,)), replace(TARGET, dialect=dialect)).source)
@@ -64,7 +64,7 @@ def test_text_of_vector_accesses(dialect: Dialect, name: str, golden: Callable[[
 def test_text_of_streaming_stores(dialect: Dialect, name: str, block: tuple[int, ...],
                                   golden: Callable[[str, str], None]) -> None:
     """Parts of rows that begin inside a line; single elements where there are several threads."""
-    program = problem("jacobi-2d", ("N=390", "TSTEPS=3")).program
+    program = polybench_program("jacobi-2d", ("N=390", "TSTEPS=3"))
     kernels = tuple(KernelPlan((statement,), (8, 512), block, streamed=(array,)) for statement, array
                     in (("S0", "B"), ("S1", "A")))
     golden(name, lower(program, Plan(ScheduleChoice(), kernels), replace(TARGET, dialect=dialect)).source)
@@ -73,7 +73,7 @@ def test_text_of_streaming_stores(dialect: Dialect, name: str, block: tuple[int,
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d"])
 def test_same_plan_same_text_in_any_order(name: str) -> None:
     """Lowering keeps no state: other plans in between change nothing."""
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plan = default_plan(program, TARGET)
     other = Plan(plan.schedule, tuple(replace(k, shared=False, inner_tile=1) for k in plan.kernels))
     first = lower(program, plan, TARGET)
@@ -136,7 +136,7 @@ def test_text_of_two_outputs(dialect: Dialect, name: str, golden: Callable[[str,
 )
 def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """Chunks of one and of two steps; B is written anew in every step, A goes from chunk to chunk."""
-    program = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
+    program = polybench_program("jacobi-2d", ODD_SIZES["jacobi-2d"])
     plan = Plan(TimeTiles(2), (KernelPlan(("S0", "S1"), (8, 16), (2, 8), unroll=2, padding=1),))
     variant = lower(program, plan, replace(TARGET, dialect=dialect))
     host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
@@ -159,7 +159,7 @@ def test_text_of_rows_in_one_thread(dialect: Dialect, name: str, golden: Callabl
 
 def test_text_of_a_triangle_in_registers(golden: Callable[[str, str], None]) -> None:
     """Tiles along the diagonal are computed whole, and stored as far as they belong to the triangle."""
-    program = problem("syrk", ("N=41", "M=29")).program
+    program = polybench_program("syrk", ("N=41", "M=29"))
     schedule = ScheduleChoice()
     (shape,) = kernel_shapes(program, schedule)
     kernel = KernelPlan(shape.statements, (4, 16), (1, 8), unroll=2, points_inside=True, registers=True)

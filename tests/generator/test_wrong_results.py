@@ -15,7 +15,7 @@ from generator.frontend_c.source import Compilation
 from generator.problem import Problem
 from generator.rounding import scale, undetermined
 from runners.check import compare
-from tests.support.suite import ALL_NAMES, SUITE, problem
+from tests.support.suite import ALL_NAMES, SUITE, polybench_program, problem
 
 MINI = ("MINI_DATASET",)
 FLOAT = ("MINI_DATASET", "DATA_TYPE_IS_FLOAT")
@@ -58,7 +58,7 @@ def test_one_wrong_element(name: str, defines: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_few_programs_have_undecided_results() -> None:
     shares = {name: max(float(np.mean(undecided(problem(name, MINI), array.name)))
-                        for array in problem(name, MINI).program.outputs) for name in ALL_NAMES}
+                        for array in polybench_program(name, MINI).outputs) for name in ALL_NAMES}
     assert {name for name, share in shares.items() if share} == {"gramschmidt"}
 
 

@@ -25,7 +25,7 @@ from graph.pipeline import make_pipeline_space
 from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
 from tests.support.slow import counted, few
-from tests.support.suite import pipeline_program, problem
+from tests.support.suite import pipeline_program, polybench_program
 from tests.support.targets import HOPPER
 
 
@@ -63,7 +63,7 @@ STENCILS = {
 @pytest.mark.parametrize(("name", "draws"), counted(STENCILS, ("jacobi-1d",), 30, 60))
 def test_a_search_meets_time_steps_partly_in_registers(name: str, draws: int) -> None:
     """All of these plans can be made, and walks lead back to them."""
-    program = problem(name, STENCILS[name]).program
+    program = polybench_program(name, STENCILS[name])
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o1")
     space = make_reachable_space(program, HOPPER, options)
     walks = [walk for walk in make_explorer("random", space, 1).ask(draws) if isinstance(walk.plan.schedule, TimeTiles)]
@@ -80,7 +80,7 @@ STARTED = {**STENCILS, "heat-3d": (*STENCILS["heat-3d"], "DATA_TYPE_IS_FLOAT")}
 
 @pytest.mark.parametrize("name", few(STARTED, ("jacobi-1d",)))
 def test_searches_start_with_time_steps_half_in_registers(name: str) -> None:
-    program = problem(name, STARTED[name]).program
+    program = polybench_program(name, STARTED[name])
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o1")
     plans = [walk.plan for walk in PARTS.starts(program, HOPPER, options)]
     hybrid = [plan for plan in plans if isinstance(plan.schedule, TimeTiles) and plan.kernels[0].in_registers]

@@ -24,7 +24,7 @@ from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, replay, uniform
 from graph.reaching import NotOnOffer, walk_to
 from tests.support.slow import few
-from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem, small_problem
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program, small_problem
 from tests.support.targets import CPU, CUDA
 
 LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
@@ -36,7 +36,7 @@ EVERYWHERE = [(name, level, target) for name in NAMES for level in LEVELS for ta
     few(EVERYWHERE, (("2mm", "o1", CPU), ("jacobi-2d", "o2", TARGET), ("atax", "o3", CUDA))),
 )
 def test_every_start_is_reached_exactly(name: str, level: LevelName, target: Target) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     for space_name in ("wide", "paper"):
         options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level, space=space_name)
         space, starts = make_reachable_space(program, target, options), PARTS.starts(program, target, options)
@@ -63,7 +63,7 @@ def test_every_start_of_a_pipeline_is_reached_exactly(pipeline: Pipeline, target
 @pytest.mark.parametrize("count", few([5, 10], 1))
 def test_every_plan_leads_back_to_a_walk(name: str, level: LevelName, count: int) -> None:
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
-    space, graph = make_reachable_space(problem(name, ODD_SIZES[name]).program, CPU, options), OptimizationGraph()
+    space, graph = make_reachable_space(polybench_program(name, ODD_SIZES[name]), CPU, options), OptimizationGraph()
     for seed in range(count):
         walk = graph.walk(space, uniform(np.random.default_rng(seed)))
         assert walk is not None
@@ -71,7 +71,7 @@ def test_every_plan_leads_back_to_a_walk(name: str, level: LevelName, count: int
 
 
 def test_a_plan_that_is_not_in_the_space_is_refused_by_the_name_of_the_decision() -> None:
-    program = problem("gemm", ODD_SIZES["gemm"]).program
+    program = polybench_program("gemm", ODD_SIZES["gemm"])
     space = make_o1_space(partial(kernel_shapes, program), CPU)
     plan = start_plans(program, CPU)[0]
     (kernel, *others) = plan.kernels

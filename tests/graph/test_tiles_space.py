@@ -15,12 +15,12 @@ from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import TILE, default_plan
 from generator.plan import Plan
 from graph.tiles import TILE_SIZES, make_tiles_space
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 
 
 @pytest.mark.parametrize("name", ["mvt", "gemm", "jacobi-2d"])
 def test_every_plan_has_one_tile_size_and_is_legal(name: str) -> None:
-    program = problem(name).program
+    program = polybench_program(name)
     options = RunOptions("x.c", Compilation(), Budget(evaluations=1), space="tiles", level="o2")
     walks = Exhaustive(PARTS.make_space(program, TARGET, options)).ask(100)
     assert 1 < len(walks) <= len(TILE_SIZES) and not PARTS.starts(program, TARGET, options)
@@ -37,6 +37,6 @@ def test_sizes_that_are_illegal_are_left_out(tmp_path: Path) -> None:
     def plan_of(size: int) -> Plan:
         if size > 16:
             raise IllegalPlan("too large")
-        return default_plan(problem("mvt").program, TARGET, size)
+        return default_plan(polybench_program("mvt"), TARGET, size)
 
     assert len(Exhaustive(make_tiles_space(plan_of)).ask(100)) == 3

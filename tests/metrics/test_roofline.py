@@ -25,7 +25,7 @@ from runners.deterministic import DEVICE
 from runners.pool_runner import DeviceRunner
 from tests.support.runners import needed_device
 from tests.support.slow import few
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 
 CEILINGS = Ceilings("opencl/x", "1", "2026-11-21", (("float", 1e9),), (Bandwidth(1000, 8e9), Bandwidth(16000, 2e9)))
 
@@ -53,7 +53,7 @@ def test_small_sets_are_counted_exactly(rows: list[tuple[int, int, int]]) -> Non
 
 
 def test_demand_of_gemm() -> None:
-    program = problem("gemm").program
+    program = polybench_program("gemm")
     size = dict(program.parameters)
     ni, nj, nk = (size[name] for name in ("ni", "nj", "nk"))
     demand = program_demand(program)
@@ -64,7 +64,7 @@ def test_demand_of_gemm() -> None:
 
 
 def test_what_is_written_before_it_is_read_is_not_moved_in() -> None:
-    program = problem("atax").program  # tmp and y begin with stores
+    program = polybench_program("atax")  # tmp and y begin with stores
     size = dict(program.parameters)
     demand = program_demand(program)
     assert demand.read_bytes == 8 * (size["m"] * size["n"] + size["n"])

@@ -30,7 +30,7 @@ from tests.support.bench import LIMITS
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
 from tests.support.spoiled import broken
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program, problem
 
 TABLE = """#include <stdio.h>
 #define N 1000
@@ -114,7 +114,7 @@ def test_a_kernel_that_does_not_compile_fails_though_others_are_in_its_text(tmp_
 
 
 def test_kernels_stand_together_where_their_preambles_are_the_same() -> None:
-    program = problem("2mm").program
+    program = polybench_program("2mm")
     variant = lower(program, default_plan(program, TARGET), TARGET)
     first, second = (alone(kernel, variant) for kernel in variant.kernels)
     other = replace(first, preamble="#define OTHER")
@@ -125,7 +125,7 @@ def test_kernels_stand_together_where_their_preambles_are_the_same() -> None:
 
 
 def test_equal_kernels_are_equal_wherever_they_stand() -> None:
-    program = problem("2mm").program
+    program = polybench_program("2mm")
     variant = lower(program, default_plan(program, TARGET), TARGET)
     first, second = variant.kernels
     elsewhere = replace(first, name="kernel7")
@@ -136,7 +136,7 @@ def test_equal_kernels_are_equal_wherever_they_stand() -> None:
 
 
 def test_codes_are_kept_for_the_next_process_and_nowhere_without_a_folder(tmp_path: Path) -> None:
-    program = problem("2mm").program
+    program = polybench_program("2mm")
     variant = lower(program, default_plan(program, TARGET), TARGET)
     first, second = (alone(kernel, variant) for kernel in variant.kernels)
     KernelCodes(tmp_path / "codes").put(first, None, b"x" * 100_000)
@@ -181,7 +181,7 @@ def test_the_oldest_codes_go_when_there_are_too_many(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_takes_nothing_costs_only_the_memory(tmp_path: Path) -> None:
-    program = problem("2mm").program
+    program = polybench_program("2mm")
     variant = lower(program, default_plan(program, TARGET), TARGET)
     unit, folder = alone(variant.kernels[0], variant), tmp_path / "codes"
     codes = KernelCodes(folder)
@@ -192,7 +192,7 @@ def test_a_disk_that_takes_nothing_costs_only_the_memory(tmp_path: Path) -> None
 
 def test_a_kernel_alone_has_the_preamble_that_it_needs_itself() -> None:
     """Else a plan whose other kernel adds atomically would share nothing with one whose other kernel does not."""
-    program = problem("2mm").program
+    program = polybench_program("2mm")
     plan = default_plan(program, TARGET)
     first, second = plan.kernels
     usual = lower(program, plan, TARGET)

@@ -91,7 +91,7 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, ("bicg", "jacobi-2d")))
+@pytest.mark.parametrize("name", few(ALL_NAMES, ("bicg",)))
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
     assert report.clean, (chosen(name).to_json(), report)
@@ -177,9 +177,9 @@ def test_a_barrier_that_not_all_threads_reach_is_found() -> None:
     assert ("divergent barrier", "kernel0") in kinds(report)
 
 
-@pytest.mark.parametrize(("shared", "change", "what"), [
+@pytest.mark.parametrize(("shared", "change", "what"), few([
     (False, one_further, "Invalid read of size 8 at global memory"),
-    (True, tight_copies, "exceeds static array size")])
+    (True, tight_copies, "exceeds static array size")], 1))
 def test_an_access_out_of_bounds_is_found(shared: bool, change: Callable[[str], str], what: str) -> None:
     found, plan = gemm(shared)
     report = check_races(found, plan, TARGET, LIMITS, partial(edited, change))

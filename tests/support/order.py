@@ -7,22 +7,23 @@ from pathlib import Path
 from tests.support.paths import TESTS
 
 LONG = (
-    "experiments/exports/test_sizes.py", "runners/cluster/test_cluster.py", "runners/test_faults.py",
-    "experiments/exports/test_exports.py", "runners/cuda/test_runner.py", "runners/test_races.py",
-    "experiments/test_resume.py", "runners/cuda/test_architectures.py", "whole/test_gpu_options.py",
-    "runners/test_remeasure.py", "runners/opencl/test_unknown_cpu.py", "explorer/test_contract.py",
-    "experiments/studies/first_contact/test_end_to_end.py", "experiments/studies/side_by_side/test_polybench.py",
-    "experiments/studies/side_by_side/test_pipelines.py", "experiments/graphs/test_pipeline.py",
-    "experiments/report/test_browser.py", "experiments/test_foreign_runs.py", "runners/test_contract.py",
-    "runners/cuda/test_races.py", "runners/test_many_devices.py", "runners/test_ratings.py",
-    "experiments/search/test_faults.py", "generator/frontend_c/test_found_loops.py",
-    "generator/frontend_c/test_structures.py", "generator/lowering/heuristics/test_starts.py",
-    "generator/polyhedral/schedules/test_hyperplanes.py", "whole/test_generated_code.py", "whole/test_random_plans.py",
-    "whole/test_stages_on_devices.py", "whole/test_steps_on_devices.py", "whole/test_teams_on_devices.py",
-    "explorer/test_genetic.py", "explorer/test_halide_ga.py", "antune/test_cli.py",
-    "experiments/learning/test_spilling.py",
+    "experiments/report/test_browser.py", "experiments/exports/test_sizes.py", "runners/cluster/test_cluster.py",
+    "runners/test_faults.py", "runners/cuda/test_tensor_cores.py", "experiments/exports/test_exports.py",
+    "runners/cuda/test_runner.py", "antune/test_cli.py", "runners/opencl/test_unknown_cpu.py",
+    "generator/lowering/core/test_time_tiles.py", "experiments/learning/test_spilling.py", "explorer/test_contract.py",
+    "experiments/graphs/test_pipeline.py", "experiments/studies/calibrated/test_calibrated.py",
+    "runners/test_processes.py", "runners/cuda/test_races.py", "generator/frontend_c/test_found_loops.py",
+    "runners/test_remeasure.py", "generator/frontend_c/test_structures.py", "generator/sequential/test_jumps.py",
+    "experiments/test_foreign_runs.py", "runners/test_races.py", "generator/frontend_py/test_types.py",
+    "graph/test_hybrid_share.py", "generator/polyhedral/schedules/test_hyperplanes.py",
+    "generator/lowering/core/test_thread_values.py", "experiments/studies/side_by_side/test_levels.py",
+    "experiments/studies/side_by_side/test_polybench.py", "antune/test_python_api.py",
+    "generator/lowering/core/test_streams.py", "runners/cuda/test_time.py", "generator/test_rounding.py",
+    "antune/test_jit.py", "generator/lowering/memory/test_loops_around_copies.py",
+    "generator/lowering/core/test_wavefront_copies.py", "whole/test_streams_on_devices.py", "runners/test_limits.py",
+    "experiments/exports/test_template_exports.py", "runners/test_ratings.py", "generator/emit/test_inlined.py",
 )
-"""Files that take 10 s or more, the longest first (`pytest --durations=40` names their tests)."""
+"""The files that take longest, the longest first (`pytest --durations=40` names their tests)."""
 RANKS = {TESTS / name: rank for rank, name in enumerate(LONG)}
 
 

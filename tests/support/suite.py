@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from antune.parsing import parse_parameters, parse_size
 from experiments.suites.image_pipelines import Pipeline, SizeName, pipeline
 from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
-from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of, read_pipeline, sizes_of
@@ -20,6 +20,7 @@ from generator.target import Target
 from tests.support.kept import kept
 from tests.support.oracles import STEPS
 from tests.support.paths import SUITES
+from tests.support.programs import extents_of
 
 SUITE = SUITES / "polybench"
 NAMES = ("2mm", "atax", "bicg", "gemm", "gemver", "gesummv", "jacobi-2d", "mvt")
@@ -97,12 +98,29 @@ def read_only(found: Problem) -> Problem:
 
 
 @lru_cache(maxsize=64)
+def polybench_program(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Program:
+    """Return the Program of `problem` without compiling and running it, which takes seconds at large sizes."""
+    return kept(_program, name, defines)
+
+
+def _program(name: str, defines: tuple[str, ...]) -> Program:
+    source, sizes = read_scop(SUITE / f"{name}.c", Compilation(defines=defines)), _sizes(name, defines)
+    return expand(extract(source, sizes, extents_of(source, sizes)))
+
+
+def _sizes(name: str, defines: tuple[str, ...]) -> dict[str, int]:
+    """Return the values of the parameters: those of the dataset in the program's header, unless `defines` has them."""
+    dataset = next((word for word in defines if word.endswith("_DATASET")), "LARGE_DATASET")
+    block = re.search(rf"if defined\({dataset}\)\n((?:#define .*\n)+)", (SUITE / f"{name}.h").read_text())
+    assert block is not None
+    values = dict(re.findall(r"#define (\w+)_OF_CLASS (\d+)", block[1]))
+    values |= dict(word.split("=") for word in defines if "=" in word)
+    return {size.lower(): int(value) for size, value in values.items()}
+
+
 def large_program(name: str) -> Program:
     """Return one of the suite's programs at the sizes of the LARGE dataset, without running it."""
-    names, values, _ = PARAMETERS[name]
-    source = read_scop(SUITE / f"{name}.c", Compilation(defines=("LARGE_DATASET",)))
-    sizes = {parameter.lower(): value for parameter, value in zip(names.split(), values, strict=True)}
-    return expand(extract(source, sizes, needed_extents(source, sizes, {})))
+    return polybench_program(name, ("LARGE_DATASET",))
 
 
 def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:

@@ -54,7 +54,8 @@ def test_default_kernels_compute_tuples_and_lines(name: str, platform: str) -> N
     check_plans(device, problem, [default_plan(problem.program, device.target, choice=PLACES[name])])
 
 
-@pytest.mark.parametrize("name", few(PLACES, ("bilateral_grid",)))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLACES)
 def test_cuda_threads_do_not_race_for_lines(name: str, watched_gpu: WatchedGpu) -> None:
     problem = small_problem(pipeline(name))[0]
     watched_gpu.check(problem, [small(problem.program, PLACES[name])])

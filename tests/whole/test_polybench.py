@@ -12,7 +12,7 @@ from generator.lowering.heuristics.usual import usual_plan
 from runners.base import Limits
 from tests.support.devices import check_plans, device_named
 from tests.support.slow import few
-from tests.support.suite import ALL_NAMES, TARGET, problem
+from tests.support.suite import ALL_NAMES, TARGET, polybench_program, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
 MINI = ("MINI_DATASET",)
@@ -26,7 +26,7 @@ UNDETERMINED = ("durbin", "gramschmidt")
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, (*QUICK, "gemm", "lu")))
 def test_kernels_by_the_default_plan(name: str) -> None:
-    program = problem(name, MINI).program
+    program = polybench_program(name, MINI)
     variant = lower(program, default_plan(program, TARGET), TARGET)
     covered = {statement for kernel in variant.kernels for statement in kernel.statements}
     assert covered == {statement.name for statement in program.statements}

@@ -25,7 +25,7 @@ from tests.support.programs import write_c
 from tests.support.runs import Log
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
-from tests.support.suite import ODD_SIZES, large_program, problem
+from tests.support.suite import ODD_SIZES, large_program, polybench_program
 from tests.support.targets import CPU
 
 pytestmark = pytest.mark.usefixtures("optimized")
@@ -99,7 +99,7 @@ def refusals(program: Program, target: Target, level: LevelName, count: int) -> 
     ("name", "count"), few([("syr2k", 6), ("correlation", 200), ("covariance", 200), ("syr2k", 200)], 1)
 )
 def test_what_the_upper_levels_offer_can_be_lowered(name: str, count: int) -> None:
-    program = problem(name).program
+    program = polybench_program(name)
     said = [words for level in LEVELS[1:] for words in refusals(program, CPU, level, count)]
     assert 100 * len(said) < 2 * count, said
 

@@ -40,8 +40,8 @@ from tests.support.targets import HOPPER
 
 pytestmark = pytest.mark.usefixtures("optimized")
 
-TYPICAL = ("harris", "histogram_equalize", "iir_blur")
-"""A stencil, a histogram and scans: in every run of the tests; the others are slow."""
+TYPICAL = ("histogram_equalize", "iir_blur")
+"""A histogram and scans: in every run of the tests; the others are slow. Stencils are in `test_steps_on_devices`."""
 QUICK = ("blur", "histogram_equalize")
 """Programs that are quick to compile whatever the plan."""
 MANY, MORE = 30, 6

@@ -26,6 +26,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import check_plans
 from tests.support.edits import edited, without_barrier
 from tests.support.runners import needed_device
+from tests.support.slow import few
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
 
@@ -47,7 +48,7 @@ def walking(program: Program, target: Target, block: tuple[int, int], walk: int)
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", few(PROGRAMS, 1))
 def test_kernels_that_walk_are_right(name: str, platform: str) -> None:
     """Also with the two rows of a step together."""
     problem, device = small_problem(pipeline(name))[0], needed_device(platform)
@@ -67,7 +68,7 @@ def test_cuda_text_of_kernels_that_walk_becomes_device_code(name: str) -> None:
     assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
 
 
-@pytest.mark.parametrize("barrier", [0, 1], ids=["before a step's points", "after them"])
+@pytest.mark.parametrize("barrier", few([0, 1], 1), ids=["before a step's points", "after them"])
 def test_steps_do_not_race(barrier: int) -> None:
     """Without either of its barriers, a step reads rows that are not there yet or are gone."""
     needed_device("Oclgrind")

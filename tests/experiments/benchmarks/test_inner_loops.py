@@ -16,7 +16,7 @@ from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import translator
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 
 TEXT = """
 .text.first:
@@ -42,7 +42,7 @@ def test_only_loops_without_loops_inside_count() -> None:
 
 @pytest.mark.parametrize("name", inner_loops.PROGRAMS[:3])
 def test_programs_are_read_without_running_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = problem(name, ("MINI_DATASET", "DATA_TYPE_IS_FLOAT")).program
+    right = polybench_program(name, ("MINI_DATASET", "DATA_TYPE_IS_FLOAT"))
     monkeypatch.setattr("generator.capture.record.execute", None)
     assert inner_loops.read(name, "MINI") == right
 
@@ -56,7 +56,7 @@ def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
         inner_loops.nvdisasm()
     except InputError as missing:
         pytest.skip(str(missing))
-    program = problem("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT")).program
+    program = polybench_program("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT"))
     plan = start_plans(program, HOPPER)[-1]
     text, _ = taken_apart(lower(program, plan, HOPPER).source, (9, 0))
     loop = most_multiplied(inner_loops.inner_loops(text))["kernel0"]
@@ -67,7 +67,7 @@ def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
 
 def test_each_factor_of_a_tile_is_loaded_once() -> None:
     """Of 128 x 128 results: 128 + 128 floats per 128 x 128 multiply-adds, and once the results themselves."""
-    program = problem("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT")).program
+    program = polybench_program("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT"))
     plan = Plan(ScheduleChoice(), (KernelPlan(("S0", "S1"), (128, 128), (16, 16), shared=True, inner_tile=16, run=4,
                                               vector=4, points_inside=True, registers=True, prologue=True),))
     [facts] = kernel_facts(program, plan, HOPPER)

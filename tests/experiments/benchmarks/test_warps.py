@@ -13,7 +13,7 @@ from experiments.benchmarks.warp_results import KINDS, Kind, Line, Results
 from experiments.benchmarks.warps import IN_BLOCKS, kind_of, measure, plans_of, row, table, tiled_stages
 from generator.lowering import lower
 from generator.schedules.time_tiles import TimeTiles
-from tests.support.suite import pipeline_program, problem
+from tests.support.suite import pipeline_program, polybench_program
 from tests.support.targets import HOPPER
 
 
@@ -30,7 +30,7 @@ def test_each_kind_of_tile_has_the_same_sizes() -> None:
 
 
 def test_time_steps_have_all_kinds_of_tiles() -> None:
-    program = problem("jacobi-2d", ("N=300", "TSTEPS=8")).program
+    program = polybench_program("jacobi-2d", ("N=300", "TSTEPS=8"))
     found = list(plans_of(program, HOPPER, TimeTiles(2), 6, np.random.default_rng(1)))
     assert {kind for plans in found for kind in plans} == {"block", "warp", "hybrid"}
 

@@ -7,11 +7,11 @@ import pytest
 from experiments.benchmarks.inner_loops import HOPPER
 from experiments.benchmarks.wavefronts import alone, main, random_plans
 from generator.lowering import lower
-from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import ODD_SIZES, polybench_program
 
 
 def test_plans_without_diagonals_are_legal_and_run_the_same_tiles() -> None:
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     plans = list(random_plans(found, 4))
     assert any(kernel.diagonals for plan in plans for kernel in plan.kernels)
     for plan in plans:

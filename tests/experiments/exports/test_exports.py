@@ -213,6 +213,7 @@ def checked_everywhere(run: Path, folder: Path, environment: Mapping[str, str]) 
     return (opencl / "kernels.cl").read_text()
 
 
+@pytest.mark.slow
 def test_constant_memory(pocl: Mapping[str, str], tmp_path: Path) -> None:
     run = suite_run(tmp_path / "run", "gemm", placed("constant", "A", "B"))
     assert "__constant const double" in checked_everywhere(run, tmp_path, pocl)
@@ -302,7 +303,7 @@ def without_shared(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize(("name", "change"), few([
     ("jacobi-2d", stepped), ("gemm", placed("texture", "A", "B")), ("jacobi-2d", without_shared),
-    ("gemm", placed("constant", "A", "B")), ("atax", placed("texture", "x"))], 2))
+    ("gemm", placed("constant", "A", "B")), ("atax", placed("texture", "x"))], 1))
 def test_a_cuda_export_agrees_on_a_pretended_device(name: str, change: support.Change, tmp_path: Path) -> None:
     run = suite_run(tmp_path / "run", name, lambda plan: change(plan if change is stepped else without_shared(plan)),
                     target=CUDA)

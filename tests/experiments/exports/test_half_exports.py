@@ -28,8 +28,8 @@ def build():
 def result(tmp_path_factory: pytest.TempPathFactory) -> antune.Result:
     folder = tmp_path_factory.mktemp("halves")
     (folder / "halves.py").write_text(HALVES)
-    return antune.tune(str(folder / "halves.py"), parameters={"width": 40, "height": 30}, evaluations=2, device="pocl",
-                       out=str(folder / "run"))
+    return antune.tune(str(folder / "halves.py"), parameters={"width": 40, "height": 30}, evaluations=1, device="pocl",
+                       finalists=0, out=str(folder / "run"))
 
 
 def test_the_opencl_export_agrees(result: antune.Result, tmp_path: Path,

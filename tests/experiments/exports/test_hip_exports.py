@@ -26,7 +26,7 @@ def without_shared(plan: Plan) -> Plan:
 @pytest.mark.parametrize(
     ("name", "change"),
     few([("jacobi-2d", without_shared), ("gemm", placed("texture", "A", "B")), ("gemm", placed("constant", "A", "B"))],
-        2),
+        1),
 )
 def test_a_hip_export_agrees_on_a_pretended_device(name: str, change: support.Change, tmp_path: Path) -> None:
     folder = exported(

@@ -30,7 +30,7 @@ from tests.support import exports as support
 from tests.support.paths import ROOT
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_facts_hold_the_plan(run: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", few(["jacobi-2d", "2mm"], 1))
 def test_different_plans_have_different_rows(name: str) -> None:
-    program = problem(name).program
+    program = polybench_program(name)
     plans = {plan for level in get_args(LevelName) for plan in random_plans(program, TARGET, level, 12, 3)}
     listed = sorted(plans, key=lambda plan: plan.digest)
     rows = rows_of([*listed, *(replace(plan, placement=(("A", "constant"),)) for plan in listed)])

@@ -34,6 +34,7 @@ def test_the_c_program_agrees(run: Path, tmp_path: Path, tmp_path_factory: pytes
     assert support.AGREES in support.checked(folder, support.pocl_environment(tmp_path_factory.mktemp("pocl")))
 
 
+@pytest.mark.slow
 def test_the_python_module_agrees(run: Path, tmp_path: Path) -> None:
     folder = support.exported(run, Kind.python, tmp_path, 1)
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -128,6 +128,7 @@ def test_an_opencl_export_is_the_text_with_its_values_and_checks_itself(run: Pat
     assert done.returncode and "out: element" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_export_of_any_name_checks_infinite_results(pocl: Mapping[str, str], tmp_path: Path) -> None:
     usual = blend()
     a, table, sums = (usual.problem.reference.inputs[name] for name in ("a", "table", "sums"))

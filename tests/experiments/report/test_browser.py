@@ -187,6 +187,7 @@ def test_a_run_in_which_everything_failed_says_so(page: Browser, tmp_path: Path)
         assert words.lower() in text.lower(), words
 
 
+@pytest.mark.slow
 def test_a_run_of_one_evaluation_is_a_page(page: Browser, tmp_path: Path) -> None:
     report = toy_report(tmp_path, 1, ToyRunner())
     opened(page, report)

@@ -14,7 +14,7 @@ from generator.plan import KernelPlan, Plan
 from generator.schedules.hyperplanes import Hyperplanes
 from tests.support.hyperplanes import SEIDEL_TILES
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 
 
 def test_launches_of_skewed_plans_are_described(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_launches_of_skewed_plans_are_described(tmp_path: Path) -> None:
     assert facts.best is not None and "active in a diagonal" not in kernels.section(facts).body
     plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (2, 8), diagonals=True),))
     best = replace(facts.best, evaluation=replace(facts.best.evaluation, plan=plan))
-    seidel = replace(facts.info, subject=problem("seidel-2d", ("TSTEPS=5", "N=20")).program)
+    seidel = replace(facts.info, subject=polybench_program("seidel-2d", ("TSTEPS=5", "N=20")))
     page = kernels.section(replace(facts, best=best, info=seidel)).body
     row = page[page.index("active in a diagonal"):].partition("</tbody>")[0]
     assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[:6] == ["S0", "7", "1", "3", "5", "7"]

@@ -56,7 +56,7 @@ def test_the_page_comes_on_a_busy_core(other: subprocess.Popen[bytes], tmp_path:
             with urlopen(f"{address}state", timeout=LIMIT_S) as answer:
                 message = json.load(answer)["message"]
             assert other.poll() is None, message
-            time.sleep(1)
+            time.sleep(0.2)
 
 
 def test_no_page_is_made_during_a_timing_on_the_cores(tmp_path: Path) -> None:

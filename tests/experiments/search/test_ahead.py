@@ -24,6 +24,7 @@ from generator.plan import Plan
 from graph.walk import Walk
 from runners.base import DeviceInfo, Job
 from tests.support.runs import DEVICE, TARGET, Log, ToyRunner, history, toy_options, toy_parts, toy_source
+from tests.support.slow import few
 
 pytestmark = pytest.mark.usefixtures("saved_always")
 GPU = replace(DEVICE, target=replace(TARGET, shares_host_cores=False))
@@ -97,7 +98,7 @@ def test_an_iteration_that_is_asked_but_not_wanted_is_not_measured(options: RunO
     assert (finish.summary.evaluations, finish.summary.iterations) == (6, 1)
 
 
-@pytest.mark.parametrize(("slow", "measured"), [(4, 3), (7, 6)])
+@pytest.mark.parametrize(("slow", "measured"), few([(4, 3), (7, 6)], 1))
 def test_when_the_minutes_are_over_the_iteration_that_was_asked_is_left_for_a_resumed_run(
         slow: int, measured: int, options: RunOptions, tmp_path: Path) -> None:
     ticks = count(1)

@@ -271,6 +271,17 @@ def test_the_files_agree_with_the_store(tmp_path: Path, source: Path) -> None:
     assert not (directory / "work").exists()
 
 
+@pytest.mark.parametrize(("said", "drawn"), [("0", False), ("1", True), (None, True)])
+def test_the_environment_says_whether_a_picture_is_drawn(said: str | None, drawn: bool, source: Path, tmp_path: Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    if said is None:
+        monkeypatch.delenv("ANTUNE_PICTURE")
+    else:
+        monkeypatch.setenv("ANTUNE_PICTURE", said)
+    tune(toy_options(source, 2), tmp_path / "run", Log(), replace(toy_parts(ToyRunner()), picture=None))
+    assert (tmp_path / "run" / "convergence.png").exists() == drawn
+
+
 def test_a_run_in_which_everything_fails_still_writes_its_files(tmp_path: Path, source: Path) -> None:
     def fail(_plan: Plan) -> Outcome:
         return CompileFailed("no", Durations())

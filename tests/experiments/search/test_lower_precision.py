@@ -30,6 +30,7 @@ from generator.target import Target
 from runners.cuda.compiler import Nvrtc
 from runners.cuda.headers import header_folders
 from tests.support.cuda_compiler import translator
+from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, HOPPER, RDNA
@@ -112,7 +113,7 @@ def test_a_search_gets_only_what_the_run_allows() -> None:
         assert "precision of products fp16" in kernel_words(kernel)
 
 
-@pytest.mark.parametrize("level", ["o1", "o2"])
+@pytest.mark.parametrize("level", few(["o1", "o2"], 1))
 def test_it_begins_with_tensor_cores_too(level: str) -> None:
     options = replace(OPTIONS, level=level)  # type: ignore[arg-type]  # both are levels
     plans = [walk.plan for walk in PARTS.starts(gemm(), HOPPER, options)]

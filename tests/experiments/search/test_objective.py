@@ -34,6 +34,7 @@ from generator.plan import Plan
 from metrics.outcome import Illegal, KernelTime, Outcome, Timed
 from tests.support.paths import ROOT
 from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
+from tests.support.slow import few
 from tests.support.templates import SUM, small_sum
 
 SLOW = Objective("10 / time")
@@ -64,8 +65,9 @@ def run(directory: Path, objective: Objective, evaluations: int = 30, log: Log |
     return tune(options, directory, log or Log(), toy_parts(runner)), runner
 
 
-@pytest.mark.parametrize(("text", "higher"), [("10 / time", False), ("time * threads", False),
-                                              ("GFLOP/s", True), ("wall - threads / 1e4", False)])
+@pytest.mark.parametrize(("text", "higher"), few([("10 / time", False), ("time * threads", False),
+                                              ("GFLOP/s", True), ("wall - threads / 1e4", False)],
+    (("time * threads", False), ("GFLOP/s", True))))
 def test_the_best_is_the_best_by_the_objective_everywhere(tmp_path: Path, text: str, higher: bool) -> None:
     finish, _ = run(tmp_path / "run", Objective(text, higher), timing=replace(toy_options(Path()).timing, finalists=3))
     with read_store(tmp_path / "run") as store:

@@ -26,14 +26,14 @@ from metrics.device_model import device_model
 from metrics.static_model import shared_efficiency
 from tests.support.programs import program_of as program_in
 from tests.support.programs import scop
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 from tests.support.targets import CPU, HOPPER
 
 OPTIONS = RunOptions("syrk.c", Compilation(), Budget(evaluations=1))
 
 
 def program_of(name: str) -> Program:
-    return problem(name, ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT")).program
+    return polybench_program(name, ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT"))
 
 
 def shares(program: Program, plan: Plan) -> list[float]:

@@ -17,6 +17,7 @@ from generator.errors import InputError
 from metrics.outcome import NoProfile, Profile, Timed
 from runners.base import Job
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support.slow import few
 
 
 @dataclass
@@ -112,7 +113,7 @@ def test_what_was_counted_later_does_not_change_how_a_run_goes_on(source: Path, 
     assert walks(counted) == walks(plain)
 
 
-@pytest.mark.parametrize("profile", [0, 3])
+@pytest.mark.parametrize("profile", few([0, 3], 1))
 def test_the_graph_of_a_counted_run_has_its_pheromone(profile: int, source: Path, tmp_path: Path) -> None:
     parts = toy_parts(CountingRunner())
     tune(toy_options(source, 60, profile=profile), tmp_path / "run", Log(), parts)

@@ -25,7 +25,7 @@ from metrics.roofline import Bandwidth, Ceilings
 from runners.base import Job
 from tests.support.cli import antune_command
 from tests.support.runs import DEVICE, Log, ToyRunner, toy_options, toy_parts
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 
 
 def timed(ms: float, noise: float = 0.0) -> Timed:
@@ -150,7 +150,7 @@ def test_goals_are_stored_with_what_they_are_compared_with(source: Path) -> None
 
 def test_percent_of_the_roofline_needs_measured_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    budget, program = Budget(evaluations=6, stop_at=parse_goal("50%")), problem("mvt").program
+    budget, program = Budget(evaluations=6, stop_at=parse_goal("50%")), polybench_program("mvt")
     with pytest.raises(InputError, match="antune suite roofline --device toy"):
         with_base(budget, program, (1.0,), DEVICE)
     ceilings = Ceilings(DEVICE.key, DEVICE.driver, "2026-01-01", (("double", 16e9),), (Bandwidth(1 << 16, 1e9),))

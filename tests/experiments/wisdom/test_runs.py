@@ -32,7 +32,6 @@ from tests.support.templates import small_sum
 def wisdom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wisdom:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANTUNE_WISDOM", str(tmp_path / "wisdom.sqlite"))
-    monkeypatch.setattr("experiments.report.plots.write_convergence", lambda *_: None)  # a third of the time
     return Wisdom(tmp_path / "wisdom.sqlite")
 
 

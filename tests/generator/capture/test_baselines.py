@@ -13,6 +13,7 @@ from generator.frontend_c.source import Compilation
 from generator.problem import Reference, load_reference, save_reference
 from generator.reading import read_problem
 from tests.support.cli import antune_command
+from tests.support.slow import few
 
 NATIVE = ("-march=native", "-mcpu=native")
 ABOVE = """\
@@ -55,7 +56,7 @@ def reference(folder: Path, text: str, *cflags: str) -> Reference:
     return read_problem(file, Compilation(cflags=cflags), None, None, {}, 0).reference
 
 
-@pytest.mark.parametrize("scop", [ABOVE, INSIDE], ids=["above", "inside"])
+@pytest.mark.parametrize("scop", few([ABOVE, INSIDE], 1), ids=["above", "inside"])
 def test_a_file_with_openmp_is_timed_in_three_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scop: str
 ) -> None:

@@ -55,7 +55,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("how", few([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 2))
+@pytest.mark.parametrize("how", few([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 1))
 def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch = tmp_path / "told", tmp_path / "scratch"
     scratch.mkdir()

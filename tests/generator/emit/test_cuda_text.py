@@ -14,13 +14,13 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from tests.support.slow import few
 from tests.support.space_plans import lowered, random_plans
-from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, polybench_program
 from tests.support.targets import CUDA
 
 
 def sources(name: str) -> list[str]:
     """The default plan and random ones of every level, as CUDA."""
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     texts = [lower(program, default_plan(program, CUDA), CUDA).source]
     for level in get_args(LevelName):
         variants = [lowered(program, plan, CUDA) for plan in random_plans(program, CUDA, level, 3, 5)]

@@ -22,6 +22,7 @@ from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
 from tests.support.reading import read_untimed
+from tests.support.slow import few
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
@@ -59,7 +60,7 @@ def test_even_loops_and_vectors_stay() -> None:
     assert with_even_unrolls(body) == body
 
 
-@pytest.mark.parametrize(("program", "rows"), [("atax", 32), ("gesummv", 16)])
+@pytest.mark.parametrize(("program", "rows"), few([("atax", 32), ("gesummv", 16)], 1))
 def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, tmp_path: Path) -> None:
     found = read_untimed(program_file(program), Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
     plan = default_plan(found.program, CPU, choice=ScheduleChoice(serialize_sccs=True, reductions=("S2", "S3")))

@@ -152,7 +152,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
-@pytest.mark.parametrize("name", few(ACCEPTED, 3))
+@pytest.mark.parametrize("name", few(ACCEPTED, 1))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     body, extents = ACCEPTED[name]
     found = captured(body, tmp_path)

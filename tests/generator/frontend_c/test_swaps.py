@@ -61,7 +61,7 @@ def expected(two: bool, first: int, end: int) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in buffers.items()}
 
 
-@pytest.mark.parametrize("steps", few([0, 1, 6, 2, 5], 3))
+@pytest.mark.parametrize("steps", few([0, 1, 6, 2, 5], (1, 6)))
 @pytest.mark.parametrize(("swaps", "test", "first"), [(ONE, "<", 0), (TWO, "<=", 1), (TWO, "<", 2)])
 def test_every_buffer_ends_as_in_the_original(swaps: str, test: str, first: int, steps: int, tmp_path: Path) -> None:
     end = steps + (test == "<=")

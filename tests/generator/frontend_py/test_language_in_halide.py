@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tests.support import definitions as cases
 from tests.support.halide_wheel import Case, agree, as_in_c, as_in_halide
+from tests.support.slow import few
 
 Expected = Callable[[], list[NDArray[Any]]]
 WITH_NUMPY: list[tuple[Case, Expected]] = [
@@ -30,7 +31,7 @@ WITH_NUMPY: list[tuple[Case, Expected]] = [
 ALL = [*(case for case, _ in WITH_NUMPY), cases.integer_lerp, cases.shifts, cases.buffers_in_place]
 
 
-@pytest.mark.parametrize(("case", "expected"), WITH_NUMPY)
+@pytest.mark.parametrize(("case", "expected"), few(WITH_NUMPY, 7))
 def test_it_is_what_numpy_says(case: Case, expected: Expected) -> None:
     agree(as_in_c(case), expected())
 

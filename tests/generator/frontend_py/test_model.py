@@ -29,6 +29,7 @@ from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import device_named
 from tests.support.programs import program_of, scop
+from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
@@ -94,7 +95,7 @@ def test_stencils_written_both_ways_have_the_same_facts(name: str) -> None:
     assert program_demand(ours) == program_demand(theirs)
 
 
-@pytest.mark.parametrize("name", ["blur", "jacobi"])
+@pytest.mark.parametrize("name", few(["blur", "jacobi"], 1))
 def test_stencils_written_both_ways_become_the_same_kernels(name: str) -> None:
     ours, theirs = both(name)
     for plan in (default_plan(ours, TARGET), *random_plans(ours, TARGET, "o2", 3, 5)):
@@ -127,7 +128,7 @@ def wrong_plans(program: Pipeline, count: int) -> list[str]:
             if not isinstance(o, Timed) and (n == 0 or "barrier would stand" not in o.message)]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", few(QUICK, ("matmul", "conv_layer")))
 def test_plans_of_pipelines_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     assert wrong_plans(pipeline(name), QUICK[name]) == []
 

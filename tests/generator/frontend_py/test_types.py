@@ -130,7 +130,7 @@ def exact(name: str, a: int, b: int) -> int:
                         "^": a ^ b, "<": a < b, "==": a == b}[name])
 
 
-@pytest.mark.parametrize("kind", few(INTEGERS, (INTEGERS[0], INTEGERS[5])), ids=str)
+@pytest.mark.parametrize("kind", few(INTEGERS, 1), ids=str)
 def test_integer_arithmetic_is_that_of_the_type(kind: Type) -> None:
     """All operators at once: sequential C and the interpreter give what Python's integers, cut to the type, give."""
     count = 200
@@ -204,7 +204,7 @@ def test_integers_of_64_bits_and_constants_at_the_edges() -> None:
 
 @pytest.mark.parametrize(("kind", "given_"), few(
     [(k, g) for g in (hl.Float(32), hl.Float(64)) for k in (hl.Int(64), hl.UInt(8), *INTEGERS, hl.UInt(64))],
-    4), ids=str)
+    2), ids=str)
 def test_saturating_casts_of_real_numbers_stay_inside(kind: Type, given_: Type) -> None:
     f = hl.ImageParam(given_, 1, "f")
     for found in evaluate_all([hl.saturating_cast(kind, f[x])], 3, {f: np.array([-1e30, 1e30, 5.5], given_.numpy)}):
@@ -229,7 +229,7 @@ def test_numbers_and_types_are_converted_as_in_halide() -> None:
 
 
 @pytest.mark.parametrize("kind", few(
-    [hl.Int(8), hl.UInt(16), hl.Int(64), hl.UInt(8), hl.Int(32), hl.UInt(32)], 3), ids=str)
+    [hl.Int(8), hl.UInt(16), hl.Int(64), hl.UInt(8), hl.Int(32), hl.UInt(32)], 1), ids=str)
 def test_integer_powers_are_products_in_the_type_of_the_base(kind: Type) -> None:
     a = hl.ImageParam(kind, 1, "a")
     data = numbers(kind, 50, 4) if kind.bits < 32 else np.arange(50).astype(kind.numpy) % 23
@@ -274,7 +274,7 @@ def test_numbers_that_are_not_finite_are_found() -> None:
         is_inf(x)
 
 
-@pytest.mark.parametrize("kind", [hl.Int(8), hl.UInt(8), hl.Int(32), hl.UInt(32)], ids=str)
+@pytest.mark.parametrize("kind", few([hl.Int(8), hl.UInt(8), hl.Int(32), hl.UInt(32)], 2), ids=str)
 def test_functions_on_integers_follow_halide(kind: Type) -> None:
     a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
     one, other = numbers(kind, 60, 5), numbers(kind, 60, 6)

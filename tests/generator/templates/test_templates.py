@@ -26,7 +26,7 @@ from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.gpu.units import unpacked
 from runners.host_program import launches
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 from tests.support.targets import HOPPER
 from tests.support.templates import CUDA_SUM, GRID, SUM, small_sum, vectors, write_t1
 
@@ -65,7 +65,7 @@ def test_launches_that_make_no_sense_are_illegal(changes: dict[str, Any], essenc
 
 def test_plans_of_something_else_are_illegal() -> None:
     make = VariantMaker(small_sum(restrictions=["block_size_x * per_thread\n<= 128  # threads"]).template, "opencl")
-    gemm = problem("gemm").program
+    gemm = polybench_program("gemm")
     for plan, essence in (
             (template_plan([("block_size_x", 32)]), "other parameters than the template: block_size_x; it has to have"),
             (template_plan([("block_size_x", 33), ("per_thread", 1)]), "has block_size_x = 33, which is none of its"),

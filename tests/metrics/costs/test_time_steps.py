@@ -20,7 +20,7 @@ from metrics.costs.device import cost_device
 from metrics.costs.learned.layout import layout_of
 from metrics.costs.polymage import LAUNCH_S, PolyMage
 from metrics.costs.sioutas import Sioutas
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 from tests.support.targets import CPU, HOPPER
 
 DEVICE = cost_device(HOPPER)
@@ -29,7 +29,7 @@ SIZES: Mapping[str, tuple[str, ...]] = {"jacobi-1d": ("TSTEPS=20", "N=2000"), "j
 
 
 def program_of(name: str) -> Program:
-    return problem(name, SIZES[name]).program
+    return polybench_program(name, SIZES[name])
 
 
 def plan_of(program: Program, steps: int, tile: tuple[int, ...], block: tuple[int, ...], tenths: int = 0,
@@ -94,7 +94,7 @@ def test_one_step_of_jacobi_2d() -> None:
 
 def test_many_steps_of_large_arrays_do_not_pay() -> None:
     """Of rows of 128 elements two below each other nearly all is overlap, and a launch is short."""
-    program = problem("jacobi-2d", ("TSTEPS=20", "N=800")).program
+    program = polybench_program("jacobi-2d", ("TSTEPS=20", "N=800"))
     costs = [terms_of(program, plan_of(program, steps, (4, 128), (2, 32)))["cost"] for steps in (1, 2, 4)]
     assert costs[2] > costs[1] > 0 and costs[0] > 0
     small = program_of("jacobi-2d")

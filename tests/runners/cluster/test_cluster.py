@@ -124,6 +124,7 @@ def test_lost_workers_cost_time_only(cluster: TestCluster, source: Path, tmp_pat
     assert history(tmp_path / "there") == expected
 
 
+@pytest.mark.slow
 def test_without_workers_a_run_ends_and_can_be_resumed_elsewhere(source: Path, tmp_path: Path,
                                                                  expected: list[tuple[object, Outcome]]) -> None:
     directory = tmp_path / "run"

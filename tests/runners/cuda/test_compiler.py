@@ -34,7 +34,7 @@ from tests.support import runners as support
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.slow import counted
 from tests.support.space_plans import lowered, random_plans
-from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, polybench_program, problem
 from tests.support.targets import HOPPER
 
 DECLARED = LANGUAGES["cuda"].declared_shared_bytes or 0
@@ -57,7 +57,7 @@ def variants(program: Program, target: Target, count: int) -> list[Variant]:
 def test_generated_text_becomes_device_code(name: str, count: int) -> None:
     """Complete code for the asked architecture, with resources for every kernel."""
     nvrtc = translator(Nvrtc)
-    for variant in variants(problem(name, ODD_SIZES[name]).program, HOPPER, count):
+    for variant in variants(polybench_program(name, ODD_SIZES[name]), HOPPER, count):
         cubin, log = nvrtc.translate(variant.source, (9, 0))
         assert cubin.startswith(ELF)
         needs = parse_ptxas(log)

@@ -126,7 +126,7 @@ def test_a_run_begins_with_the_warning_and_so_does_its_continuation(tmp_path: Pa
     assert said == [1, 1, 0]
 
 
-@pytest.mark.parametrize("capability", [HOPPER, BLACKWELL])
+@pytest.mark.parametrize("capability", [HOPPER, pytest.param(BLACKWELL, marks=pytest.mark.slow)])
 def test_the_installed_nvrtc_keeps_the_negation(capability: Capability) -> None:
     """The minus is on an operand: `IADD3 R4, -R4, RZ, RZ` or `IMAD.MOV R4, RZ, RZ, -R4`."""
     version = translator(Nvrtc).version

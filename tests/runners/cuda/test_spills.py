@@ -37,7 +37,7 @@ from runners.replay.walks_file import read_walks
 from tests.support.cuda_compiler import translator
 from tests.support.slow import counted
 from tests.support.space_plans import first_walks
-from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import HOPPER
 
 MODEL = device_model(HOPPER)
@@ -62,13 +62,13 @@ def check_nothing_spills(compiler: Literal["NVRTC", "nvcc"], program: Program, p
         assert (found.spills, found.private) == (0, 0), (compiler, kernel.name, plan.to_json())
 
 
-@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, FEW, 4, 1000))
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, FEW, 2, 1000))
 def test_default_plans_and_starts_spill_nothing(name: str, count: int) -> None:
     """`count` of all that a search at level o2 starts with, several time steps per launch included, and the default
     plan.
     """
     translator(Nvrtc)
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     starts = first_walks(program, "o2", HOPPER)
     assert any(isinstance(plan.schedule, TimeTiles) for plan in starts) == (name in STENCILS)
     for plan in (default_plan(program, HOPPER), *starts[::-(-len(starts) // count)]):
@@ -80,7 +80,7 @@ def test_default_plans_and_starts_spill_nothing(name: str, count: int) -> None:
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_default_plans_spill_nothing_with_the_toolkits_compiler(name: str, size: str) -> None:
     translator(Nvcc)
-    program = problem(name, ODD_SIZES[name] if size == "odd" else (size,)).program
+    program = polybench_program(name, ODD_SIZES[name] if size == "odd" else (size,))
     check_nothing_spills("nvcc", program, default_plan(program, HOPPER))
 
 
@@ -103,7 +103,7 @@ def best_plans(program: Program, file: Path, count: int) -> Iterator[Plan]:
 def test_the_best_recorded_plans_spill_nothing(file: Path) -> None:
     """They are the best of CPUs, of which some keep 128 elements per thread in registers."""
     translator(Nvrtc)
-    program = problem(file.name.partition("_")[0], tuple(read_walks(file).origin.size.split())).program
+    program = polybench_program(file.name.partition("_")[0], tuple(read_walks(file).origin.size.split()))
     for plan in best_plans(program, file, 3):
         check_nothing_spills("NVRTC", program, plan)
 
@@ -111,7 +111,7 @@ def test_the_best_recorded_plans_spill_nothing(file: Path) -> None:
 def test_the_compile_pool_asks_again_where_ptxas_spills_by_choice() -> None:
     """ptxas of CUDA 13 aims at four blocks of 512 threads and spills 8 bytes for that; NVRTC's, not nvcc's."""
     translator(Nvrtc)
-    program = problem("2mm", ODD_SIZES["2mm"]).program
+    program = polybench_program("2mm", ODD_SIZES["2mm"])
     variant = lower(program, default_plan(program, HOPPER), HOPPER)
     assert {unpacked(code).spills for code in cuda_compiler(HOPPER).compile(variant).codes} == {0}
 

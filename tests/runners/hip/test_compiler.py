@@ -28,7 +28,7 @@ from tests.support.mixed import mixed
 from tests.support.shuffles import by_shuffles
 from tests.support.slow import few
 from tests.support.space_plans import lowered, random_plans
-from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, polybench_program, problem
 from tests.support.targets import RDNA
 
 HEADER = Path("/usr/include/hip/hip_runtime_api.h")
@@ -61,7 +61,7 @@ def hiprtc() -> Hiprtc:
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, ("gemm", "atax")))
 def test_generated_text_becomes_device_code(hiprtc: Hiprtc, name: str) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plans = [default_plan(program, RDNA), *random_plans(program, RDNA, "o1", 1, 5)]
     for variant in (one for plan in plans if (one := lowered(program, plan, RDNA)) is not None):
         assert hiprtc.translate(variant.source, RDNA.architecture).startswith(ELF)

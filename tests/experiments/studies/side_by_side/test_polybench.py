@@ -231,6 +231,7 @@ def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.Ca
         assert message in err and "Traceback" not in err and err.count("antune:") == 1
 
 
+@pytest.mark.slow
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--programs", "mvt", "--size", "mini", "--budget", "6", "--explorer", "random", "--out", str(tmp_path)]
     killed = subprocess.Popen(

@@ -23,7 +23,7 @@ from generator.target import Dialect
 from generator.variant import HostLoop, Launch
 from runners.rating import static_ratings
 from tests.support.programs import program_of, scop
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 
 NESTS = {
     "triangle": ("for (i = 0; i < 60; i++) for (j = 0; j <= i; j++) P[i][j] = P[i][j] * 2.0;", 60 * 61 // 2),
@@ -154,7 +154,7 @@ def load_less(name: str, bound: Expr) -> Expr:
 
 def test_every_shared_byte_is_described() -> None:
     for name in ("gemm", "2mm", "jacobi-2d"):
-        program = problem(name).program
+        program = polybench_program(name)
         for facts in kernel_facts(program, default_plan(program, TARGET), TARGET):
             shared = {a.array: prod(a.sizes) * a.element_bytes for a in facts.accesses if a.space == "shared"}
             assert sum(shared.values()) == facts.local_bytes
@@ -180,7 +180,7 @@ def test_a_register_called_like_an_array_elsewhere_is_no_array(dialect: Dialect)
 
 def test_dynamic_shared_memory_is_shared_memory() -> None:
     """CUDA takes no more than 48 KiB in declared arrays."""
-    program = problem("gemm", ("NI=512", "NJ=512", "NK=512")).program
+    program = polybench_program("gemm", ("NI=512", "NJ=512", "NK=512"))
     target = replace(TARGET, dialect="cuda", local_bytes=96 * 1024)
     base = default_plan(program, target)
     plan = replace(base, kernels=tuple(replace(k, tile=(64,) * len(k.tile), block=(8,) * len(k.block), shared=True,

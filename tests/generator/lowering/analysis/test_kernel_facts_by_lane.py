@@ -34,7 +34,7 @@ from graph.o1 import make_o1_space
 from metrics.transactions import traffic
 from tests.support.plans import lowered_kernels
 from tests.support.slow import counted
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 
 WARP, SECTOR = 32, 32
 SMALL = {"gemm": ("NI=20", "NJ=37", "NK=9"), "jacobi-2d": ("N=23", "TSTEPS=2"), "mvt": ("N=45",)}
@@ -144,7 +144,7 @@ def plans_of(program: Program, count: int, seed: int) -> list[Plan]:
 
 @pytest.mark.parametrize(("name", "count"), counted(SMALL, 1, 1, 2))
 def test_random_plans_against_every_lane(name: str, count: int) -> None:
-    program = problem(name, SMALL[name]).program
+    program = polybench_program(name, SMALL[name])
     for plan in plans_of(program, count, 5):
         check(program, plan)
 
@@ -152,7 +152,7 @@ def test_random_plans_against_every_lane(name: str, count: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_many_random_plans_against_every_lane(name: str) -> None:
-    program = problem(name, SMALL[name]).program
+    program = polybench_program(name, SMALL[name])
     for plan in plans_of(program, 40, 6):
         check(program, plan)
 

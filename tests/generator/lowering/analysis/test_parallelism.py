@@ -29,13 +29,13 @@ from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.time_tiles import TimeTiles
 from tests.support.hyperplanes import SEIDEL_TILES
-from tests.support.suite import ODD_SIZES, TARGET, large_program, problem
+from tests.support.suite import ODD_SIZES, TARGET, large_program, polybench_program
 
 STEPS, N = 5, 20
 
 
 def seidel() -> Program:
-    return problem("seidel-2d", (f"TSTEPS={STEPS}", f"N={N}")).program
+    return polybench_program("seidel-2d", (f"TSTEPS={STEPS}", f"N={N}"))
 
 
 def tiles_of(sizes: tuple[int, int, int]) -> dict[int, set[tuple[int, ...]]]:
@@ -98,7 +98,7 @@ def test_threads_of_a_tile(sizes: tuple[int, int, int], block: tuple[int, int], 
 
 def test_boxes_are_counted_exactly() -> None:
     """Two sweeps of 35 x 35 points in tiles of 32 x 32, with 16 x 32 threads in a full one."""
-    found = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
+    found = polybench_program("jacobi-2d", ODD_SIZES["jacobi-2d"])
     plan = default_plan(found, TARGET)
     kernels = [one for one in parallelism(found, plan) if one.blocks > 1]
     assert kernels and all(one.exact and one.total <= one.blocks * 512 for one in kernels)

@@ -15,7 +15,8 @@ from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
-from tests.support.suite import problem, small_problem
+from tests.support.slow import few
+from tests.support.suite import polybench_program, small_problem
 
 SIZES = (1, 2, 4, 8, 32, 64)
 
@@ -31,9 +32,10 @@ def drawn(shape: KernelShape, rng: np.random.Generator) -> Loops:
                  bool(shape.shareable) and bool(rng.integers(2)), (), (), 0)
 
 
-@pytest.mark.parametrize(("name", "schedule"), [
+@pytest.mark.parametrize(("name", "schedule"), few([
     ("gemm", ScheduleChoice()), ("syrk", ScheduleChoice()), ("gemver", ScheduleChoice()),
-    ("jacobi-2d", ScheduleChoice()), ("blur", Stages((("blur_x", "block"),))), ("blur", Stages())])
+    ("jacobi-2d", ScheduleChoice()), ("blur", Stages((("blur_x", "block"),))), ("blur", Stages())],
+    (("gemm", ScheduleChoice()), ("blur", Stages()))))
 def test_the_smallest_sizes_have_the_same_loops(name: str, schedule: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     program = program_of(name)
     rng = np.random.default_rng(5)
@@ -65,4 +67,4 @@ def program_of(name: str) -> Program:
     """Return a program with small sizes."""
     if name == "blur":
         return small_problem(pipeline(name))[0].program
-    return problem(name, ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT")).program
+    return polybench_program(name, ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT"))

@@ -29,7 +29,7 @@ def held(nodes: tuple[Node, ...]) -> dict[str, tuple[int, ...]]:
     return {node.name: node.sizes for node in walk(nodes) if isinstance(node, Declare) and node.name.endswith("_next")}
 
 
-@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("inside", few([False, True], 1))
 @pytest.mark.parametrize("registers", [False, True])
 @pytest.mark.parametrize("n", few([20, 4, 10], 1))
 def test_products(n: int, registers: bool, inside: bool) -> None:

@@ -17,7 +17,7 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch
 from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program, problem
 
 GEMM = ("NI=21", "NJ=37", "NK=9")
 """With tiles of 4 x 8 a grid of 5 x 6 blocks: results are missing or wrong if the two are mixed up."""
@@ -45,7 +45,7 @@ def grids(operations: tuple[HostOp, ...]) -> list[tuple[int, ...]]:
     ("dialect", "x", "y"), [("opencl", "get_group_id(0)", "get_group_id(1)"), ("cuda", "blockIdx.x", "blockIdx.y")]
 )
 def test_the_devices_x_counts_blocks_along_y(dialect: Dialect, x: str, y: str) -> None:
-    program, target = problem("gemm", GEMM).program, replace(TARGET, dialect=dialect)
+    program, target = polybench_program("gemm", GEMM), replace(TARGET, dialect=dialect)
     rows, columns = (lower(program, plan((4, 8), told), target) for told in (False, True))
     assert f"b0 = {y};" in rows.source and f"b1 = {x};" in rows.source and grids(rows.host) == [(5, 6)]
     assert f"b0 = {x};" in columns.source and f"b1 = {y};" in columns.source and grids(columns.host) == [(6, 5)]

@@ -31,7 +31,7 @@ from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_
 from tests.support.plans import lowered_kernels
 from tests.support.runners import device_of
 from tests.support.slow import few
-from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CPU, CUDA
 from tests.support.watched_gpu import WatchedGpu
 from tests.support.wavefronts import WAVES, diagonal_plans, some_diagonals
@@ -49,7 +49,7 @@ def seidel(kernel: KernelPlan = KERNEL) -> Plan:
     return Plan(Hyperplanes((SEIDEL_TILES,)), (kernel,))
 
 
-@pytest.mark.parametrize("name", few(["seidel", "jacobi", "waves"], 2))
+@pytest.mark.parametrize("name", few(["seidel", "jacobi", "waves"], ("jacobi",)))
 def test_threads_in_any_order_compute_what_the_program_computes(name: str) -> None:
     found, rng, seen = program(name), np.random.default_rng(5), 0
     for seed in range(3):
@@ -91,7 +91,7 @@ def test_threads_that_run_inner_tiles_compute_what_the_program_computes(name: st
 def test_inner_tiles_have_fewer_diagonals() -> None:
     """Inside tiles of 2 x 8 x 16, those of 4 points are 2 x 4 x 4: the first row is shorter."""
     (wave,) = schedule_kernels(
-        problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, Hyperplanes((SEIDEL_TILES,))
+        polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), Hyperplanes((SEIDEL_TILES,))
     ).kernels
     inside = with_inner_tiles(wave, 4)
     assert inside.inner == (2, 4, 4) and shared_rows(inside) == shared_rows(wave)
@@ -101,9 +101,9 @@ def test_inner_tiles_have_fewer_diagonals() -> None:
 def test_as_few_rows_as_possible_number_the_diagonals() -> None:
     """seidel-2d reads what the same sweep has computed; jacobi-2d what the first of two statements has, one later."""
     (wave,) = schedule_kernels(
-        problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, Hyperplanes((SEIDEL_TILES,))
+        polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), Hyperplanes((SEIDEL_TILES,))
     ).kernels
-    (step,) = schedule_kernels(problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program, Hyperplanes((JACOBI,))).kernels
+    (step,) = schedule_kernels(polybench_program("jacobi-2d", ODD_SIZES["jacobi-2d"]), Hyperplanes((JACOBI,))).kernels
     assert (summed_rows(wave), shared_rows(wave), steps_of(wave)) == ((0, 1, 2), (0, 1), 2 + 8 + 16 - 2)
     assert (summed_rows(step), shared_rows(step), steps_of(step)) == ((1, 2), (0, 1), 8 + 16 - 1)
 
@@ -111,12 +111,12 @@ def test_as_few_rows_as_possible_number_the_diagonals() -> None:
 @pytest.mark.parametrize(("dialect", "kind"), [("opencl", "cl"), ("cuda", "cu")])
 def test_text(dialect: Dialect, kind: str, golden: Callable[[str, str], None]) -> None:
     """Blocks without a tile leave at once, where barriers may stand under conditions."""
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     golden(f"seidel-2d-diagonals.{kind}", lower(found, seidel(), replace(TARGET, dialect=dialect)).source)
 
 
 def test_one_barrier_ends_each_diagonal() -> None:
-    [kernel] = lowered_kernels(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, seidel())
+    [kernel] = lowered_kernels(polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), seidel())
     assert [node for node in walk(kernel.body) if isinstance(node, Barrier)] == [Barrier(arrays=True)]
     assert kernel.block == (4, 2) and kernel.grid == (5, 5)
 
@@ -137,13 +137,13 @@ def test_one_barrier_ends_each_diagonal() -> None:
 )
 def test_what_does_not_go_with_diagonals_is_refused(kernel: KernelPlan, message: str) -> None:
     with pytest.raises(IllegalPlan, match=message):
-        lower(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, seidel(kernel), TARGET)
+        lower(polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), seidel(kernel), TARGET)
 
 
 def test_without_a_wavefront_there_are_no_diagonals() -> None:
     rows = Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))
     with pytest.raises(IllegalPlan, match="its blocks run no tiles of a wavefront"):
-        found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+        found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
         lower(found, Plan(rows, (KernelPlan(("S0",), (1,), (8,), diagonals=True),)), TARGET)
 
 
@@ -155,7 +155,7 @@ def test_json_names_diagonals_only_where_they_are() -> None:
 
 def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
     """Two blocks of the same tile; a CPU runs a tile in one thread."""
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 16)),))
     (shape,) = kernel_shapes(found, schedule, "cuda")
     assert shape.diagonals == (4, 8)
@@ -169,7 +169,7 @@ def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
 
 
 def test_spaces_offer_inner_tiles_where_each_thread_of_a_warp_has_one() -> None:
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)), "cuda")
     for inner, block in ((2, (2, 16)), (4, (2, 8)), (4, (4, 8))):
         wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, inner_tile=inner)
@@ -177,7 +177,7 @@ def test_spaces_offer_inner_tiles_where_each_thread_of_a_warp_has_one() -> None:
         assert (offered == wanted) == (block == (2, 16)), (offered, wanted)
 
 
-@pytest.mark.parametrize(("device", "inner"), few([("pocl", 1), ("pocl", 2), ("intel", 1), ("intel", 2)], 2))
+@pytest.mark.parametrize(("device", "inner"), few([("pocl", 2), ("pocl", 1), ("intel", 1), ("intel", 2)], 1))
 def test_on_devices(device: str, inner: int) -> None:
     plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8), inner_tile=inner, shared=inner > 1))
     check_plans(device_named(device), problem("seidel-2d", ODD_SIZES["seidel-2d"]), [plan])
@@ -219,7 +219,7 @@ def test_a_missing_barrier_is_found(watched_gpu: WatchedGpu) -> None:
 
 def test_inner_tiles_are_tested_only_if_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """8 x 32 threads have no inner tile of 2 each in a tile of 8 x 32 x 32: isl is not asked, which takes long."""
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)))
     wanted = replace(KERNEL, block=(4, 16), inner_tile=2)
     assert nearest(wanted, Known(shape, TARGET, True)).inner_tile == 2
@@ -234,7 +234,7 @@ def test_inner_tiles_are_tested_only_if_there_are_enough(monkeypatch: pytest.Mon
 
 def test_inner_tiles_that_take_isl_too_long_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagonals, "MOST_OPERATIONS", 1)
-    found = replace(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, name="slow")  # another key of caches
+    found = replace(polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), name="slow")  # another key of caches
     (shape,) = kernel_shapes(found, seidel().scheduled)
     assert shape.diagonals == (2, 8) and shape.inner_diagonals(2) == ()
     with pytest.raises(IllegalPlan, match="testing inner tiles of S0 was given up after 1 operations"):
@@ -244,7 +244,7 @@ def test_inner_tiles_that_take_isl_too_long_are_not_offered(monkeypatch: pytest.
 def test_loops_of_full_inner_tiles_have_no_conditions() -> None:
     """Tiles with partly filled inner tiles are not full: only their loops have the bounds of the domain."""
     schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 16)),))
-    found = problem("seidel-2d", ("TSTEPS=20", "N=100")).program
+    found = polybench_program("seidel-2d", ("TSTEPS=20", "N=100"))
     [kernel] = lowered_kernels(found, Plan(schedule, (replace(KERNEL, block=(1, 4), inner_tile=2),)))
     [whole] = [node for node in walk(kernel.body) if isinstance(node, If) and node.otherwise]
     inside, others = ([node.condition for node in walk(nodes) if isinstance(node, For) and node.iterator == "t"]

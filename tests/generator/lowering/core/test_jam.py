@@ -26,6 +26,7 @@ from graph.reaching import walk_to
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
+from tests.support.slow import few
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import TARGET
 from tests.support.targets import CPU
@@ -44,8 +45,8 @@ def jammed(tile: tuple[int, int], block: tuple[int, int], walk: int = 0, level: 
 
 @pytest.mark.parametrize(
     ("tile", "block", "walk", "level"),
-    [((4, 64), (1, 1), 0, "block"), ((8, 64), (1, 1), 4, "block"), ((8, 32), (1, 4), 2, "block"),
-     ((8, 64), (2, 32), 4, "block"), ((4, 8), (1, 4), 2, "thread")],
+    few([((4, 64), (1, 1), 0, "block"), ((8, 64), (1, 1), 4, "block"), ((8, 32), (1, 4), 2, "block"),
+     ((8, 64), (2, 32), 4, "block"), ((4, 8), (1, 4), 2, "thread")], 3),
     ids=["whole tile", "steps", "threads along x", "threads along both", "tiles of threads"],
 )
 def test_results_stay(tile: tuple[int, int], block: tuple[int, int], walk: int, level: Level) -> None:

@@ -122,7 +122,8 @@ def test_barriers_around_shared_copies_are_all_needed() -> None:
     assert any(fault.kind == "barrier dropped" for fault, _ in studied("copies and atomic updates"))
 
 
-@pytest.mark.parametrize(("name", "expected"), [("in shared memory", 1 + 2), ("in time", 1), ("odd sizes", 1 + 2)])
+@pytest.mark.parametrize(("name", "expected"), few([
+    ("in shared memory", 1 + 2), ("in time", 1), ("odd sizes", 1 + 2)], 2))
 def test_barriers_of_combined_results(name: str, expected: int) -> None:
     """A step needs the barrier before it if it reads what another thread made in the step before.
 

@@ -28,7 +28,7 @@ from tests.support.gpu_plans import gpu_plans
 from tests.support.plans import check_plan, lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
-from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CUDA, HOPPER
 from tests.support.watched_gpu import WatchedGpu
 
@@ -73,13 +73,13 @@ def test_copies_ahead_of_partial_tiles_have_no_conditions(later: bool) -> None:
 
 
 def test_text(golden: Callable[[str, str], None]) -> None:
-    golden("gemm-later.cu", lower(problem("gemm", SIZES).program, plan_of(GEMM), HOPPER).source)
+    golden("gemm-later.cu", lower(polybench_program("gemm", SIZES), plan_of(GEMM), HOPPER).source)
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0), (12, 0)])
 def test_nvrtc_makes_asynchronous_copies(capability: tuple[int, int]) -> None:
     target = replace(HOPPER, capability=capability)
-    variant = lower(problem("gemm", SIZES).program, plan_of(GEMM), target)
+    variant = lower(polybench_program("gemm", SIZES), plan_of(GEMM), target)
     cubin, _ = translator(Nvrtc).translate(variant.source, capability)
     assert cubin.startswith(ELF)
 
@@ -91,7 +91,7 @@ def test_machine_code_has_them() -> None:
         nvdisasm()
     except InputError as missing:
         pytest.skip(str(missing))
-    program = problem("gemm", SIZES).program
+    program = polybench_program("gemm", SIZES)
     texts = [taken_apart(lower(program, plan_of(kernel), HOPPER).source, (9, 0))[0]
              for kernel in (GEMM, replace(GEMM, asynchronous=False))]
     assert [("LDGSTS.E.128" in text or "LDGSTS.E.BYPASS.128" in text) for text in texts] == [True, False]
@@ -116,16 +116,16 @@ def test_copies_go_on_beside_stages_of_the_whole_tile() -> None:
 @pytest.mark.parametrize("target", [TARGET, CUDA, replace(HOPPER, capability=(7, 5))])
 def test_other_devices_refuse_them(target: Target) -> None:
     with pytest.raises(IllegalPlan, match=r"asynchronous copies of kernel0 .* are for NVIDIA GPUs from"):
-        lower(problem("gemm", SIZES).program, plan_of(GEMM), target)
+        lower(polybench_program("gemm", SIZES), plan_of(GEMM), target)
 
 
 def test_only_tiles_ahead_are_copied_so() -> None:
     with pytest.raises(IllegalPlan, match="those of the next tile: want it ahead, too"):
-        lower(problem("gemm", SIZES).program, plan_of(replace(GEMM, ahead=False)), HOPPER)
+        lower(polybench_program("gemm", SIZES), plan_of(replace(GEMM, ahead=False)), HOPPER)
 
 
 def test_they_are_on_offer_where_two_tiles_fit() -> None:
-    (shape,) = kernel_shapes(problem("gemm", SIZES).program, ScheduleChoice(), "cuda")
+    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), "cuda")
     once = shape.shared_bytes(GEMM.tile, GEMM.inner_tile, registers=True)
     for room, offered in ((2 * once, True), (2 * once - 4, False)):
         made = nearest(GEMM, Known(shape, replace(HOPPER, local_bytes=room), True))

@@ -41,6 +41,7 @@ from tests.support.cuda import run_on_host
 from tests.support.devices import device_named, has_intel
 from tests.support.mixed import mixed
 from tests.support.runners import device_of
+from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import ODD_SIZES, TARGET, problem
 
@@ -280,7 +281,7 @@ def compiled(text: str, folder: Path, *options: str) -> str:
 
 
 @needs_nvcc
-@pytest.mark.parametrize("limits", [{}, {"image_2d": (8, 8)}], ids=["two dimensions", "one dimension"])
+@pytest.mark.parametrize("limits", few([{}, {"image_2d": (8, 8)}], 1), ids=["two dimensions", "one dimension"])
 def test_nvcc_reads_textures_and_constants(limits: dict[str, object], tmp_path: Path) -> None:
     target = replace(CUDA, **limits)  # type: ignore[arg-type]  # names of fields
     program = mixed().program

@@ -12,7 +12,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.time_tiles import TimeTiles
 from tests.support.space_plans import random_plans
-from tests.support.suite import problem
+from tests.support.suite import polybench_program
 from tests.support.targets import HOPPER
 
 OUTER = KernelPlan((), (32, 64), (4, 8), shared=True, inner_tile=8, points_inside=True, registers=True)
@@ -20,7 +20,7 @@ OUTER = KernelPlan((), (32, 64), (4, 8), shared=True, inner_tile=8, points_insid
 
 def text(sizes: tuple[str, ...], kernel: KernelPlan) -> str:
     """gemm's kernel by a plan."""
-    program = problem("gemm", sizes).program
+    program = polybench_program("gemm", sizes)
     plan = default_plan(program, HOPPER)
     return lower(program, replace(plan, kernels=tuple(replace(kernel, statements=k.statements) for k in plan.kernels)),
                  HOPPER).source
@@ -45,7 +45,7 @@ def test_whole_runs_exist_or_none_of_them_where_rows_are_whole_runs() -> None:
 
 
 def test_without_runs_nothing_changes() -> None:
-    plan = Plan(default_plan(problem("gemm", ("MINI_DATASET",)).program, HOPPER).schedule,
+    plan = Plan(default_plan(polybench_program("gemm", ("MINI_DATASET",)), HOPPER).schedule,
                 (KernelPlan(("S0",), (32,), (8,)),))
     assert '"run"' not in plan.to_json()
     changed = replace(plan, kernels=(replace(plan.kernels[0], run=2),))
@@ -59,6 +59,6 @@ def test_runs_divide_the_points(run: int) -> None:
 
 
 def test_kernels_of_several_time_steps_are_offered_neither_runs_nor_vectors() -> None:
-    program = problem("jacobi-1d", ("N=3000", "TSTEPS=20")).program
+    program = polybench_program("jacobi-1d", ("N=3000", "TSTEPS=20"))
     plans = [plan for plan in random_plans(program, HOPPER, "o1", 40, 3) if isinstance(plan.schedule, TimeTiles)]
     assert plans and all(lower(program, plan, HOPPER) for plan in plans)

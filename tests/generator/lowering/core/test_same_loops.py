@@ -16,7 +16,7 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.stages import Stages
-from tests.support.suite import problem, small_problem
+from tests.support.suite import polybench_program, small_problem
 from tests.support.targets import HOPPER
 
 
@@ -46,7 +46,7 @@ def compared(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> l
 
 
 def test_copies_are_the_same_as_without_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = problem("gemm", ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT")).program
+    program = polybench_program("gemm", ("SMALL_DATASET", "DATA_TYPE_IS_FLOAT"))
     plan = next(one for one in start_plans(program, HOPPER) if one.kernels[0].shared and one.kernels[0].vector == 4)
     made = compared(program, plan, monkeypatch)
     assert len({of_same_loops(one) for one in made}) == 2, "padding 1 changes what a thread copies at once"

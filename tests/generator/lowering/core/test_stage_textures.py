@@ -306,6 +306,7 @@ def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu, tmp_path: Path) -
             assert re.search(r"texture channel 1 x 1, 64 x \d+, pitch 64\n", told)
 
 
+@pytest.mark.slow
 def test_oclgrind_finds_nothing_wrong(tmp_path: Path) -> None:
     if device_of("Oclgrind") is None:
         pytest.skip("Oclgrind is not installed")

@@ -99,7 +99,7 @@ CASES = st.tuples(writers(), st.sampled_from([(1, 512), (3, 512), (2, 37), (2, 1
                   st.sampled_from([64, 128, 200, 4096]))
 
 
-@settings(max_examples=20, derandomize=True)  # for some such loops isl breaks the order of a schedule, which is refused
+@settings(max_examples=8, derandomize=True)  # for some such loops isl breaks the order of a schedule, which is refused
 @given(CASES)
 def test_any_loops_that_write(case: tuple[tuple[str, str], tuple[int, int], int]) -> None:
     check_loops(*case)
@@ -144,7 +144,7 @@ def test_a_plan_that_streams_what_a_kernel_reads_is_refused(text: str, name: str
         lower(program, Plan(ScheduleChoice(), (kernel,)), CPU)
 
 
-@pytest.mark.parametrize("name", few((*ALL_NAMES, "blur", "unsharp", "harris"), ("gemver", "jacobi-2d", "atax")))
+@pytest.mark.parametrize("name", few((*ALL_NAMES, "blur", "unsharp", "harris"), 1))
 def test_what_a_kernel_reads_is_never_on_offer(name: str) -> None:
     """Whatever the order of loops and the number of kernels: no statement of the kernel has a load of it."""
     program = large_program(name) if name in ALL_NAMES else pipeline_program(name)

@@ -26,7 +26,7 @@ from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
 from tests.support.slow import few
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program, problem
 from tests.support.targets import CPU
 
 SIZES = ("NI=21", "NJ=37", "NK=9")
@@ -42,7 +42,7 @@ def counted(count: int) -> For:
 
 
 def test_points_along_x_are_a_vector(golden: Callable[[str, str], None]) -> None:
-    golden("vectors.cl", lower(problem("gemm", SIZES).program, gemm_plan((4, 16)), TARGET).source)
+    golden("vectors.cl", lower(polybench_program("gemm", SIZES), gemm_plan((4, 16)), TARGET).source)
 
 
 @pytest.mark.parametrize(("tile", "block", "dialect", "found"), [
@@ -52,7 +52,7 @@ def test_points_along_x_are_a_vector(golden: Callable[[str, str], None]) -> None
 def test_what_is_no_vector_is_unrolled(
     tile: tuple[int, int], block: tuple[int, int], dialect: Dialect, found: str
 ) -> None:
-    text = lower(problem("gemm", SIZES).program, gemm_plan(tile, block), replace(TARGET, dialect=dialect)).source
+    text = lower(polybench_program("gemm", SIZES), gemm_plan(tile, block), replace(TARGET, dialect=dialect)).source
     before = [
         line.strip()
         for line, loop in zip(text.splitlines(), text.splitlines()[1:], strict=False)
@@ -105,7 +105,7 @@ def test_iterations_of_a_vector_write_neighbours(target: Load, loop: For, found:
 
 
 def test_searches_on_cpus_begin_with_such_a_plan() -> None:
-    program = problem("gemm", SIZES).program
+    program = polybench_program("gemm", SIZES)
     assert sum("antune_vector(16)" in lower(program, plan, CPU).source for plan in start_plans(program, CPU)) == 1
 
 

@@ -21,7 +21,7 @@ from generator.schedules.partition import Group, Partition
 from generator.target import Target
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
-from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import ODD_SIZES, polybench_program
 from tests.support.targets import CPU, HOPPER, RDNA
 from tests.support.tensor_cores import float_problem
 
@@ -102,7 +102,7 @@ def test_loops_that_only_copies_have_are_no_error_without_them() -> None:
     """With copies, S3 has loops of its own: over k where S1 has i. Their barriers would not be reached by all threads,
     so there are no copies, and one loop over points along i is for both statements.
     """
-    program = problem("3mm", ODD_SIZES["3mm"]).program
+    program = polybench_program("3mm", ODD_SIZES["3mm"])
     plan = plan_from_json(OF_THREE)
     lower(program, plan, HOPPER)
     unknown = replace(plan.kernels[1], unrolls=(("l_point", 4),))
@@ -176,7 +176,7 @@ def test_what_is_offered() -> None:
 
 @pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
 def test_all_that_is_offered_can_be_lowered(name: str) -> None:
-    program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(3), 0
+    program, rng, count = polybench_program(name, ODD_SIZES[name]), np.random.default_rng(3), 0
     for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 4:
         kernel = decide(Known(shape, HOPPER, True), lambda q: (
             q.options[int(rng.integers(len(q.options)))] if q.name != UNROLLS.name else q.options[-1]))
@@ -189,7 +189,7 @@ def test_all_that_is_offered_can_be_lowered(name: str) -> None:
 
 @pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
 def test_all_that_is_offered_changes_the_text(name: str) -> None:
-    program, rng, count = problem(name, ODD_SIZES[name]).program, np.random.default_rng(5), 0
+    program, rng, count = polybench_program(name, ODD_SIZES[name]), np.random.default_rng(5), 0
     for shape in kernel_shapes(program, ScheduleChoice(), "cuda") * 2:
         asked = list[Question]()
 

@@ -23,7 +23,7 @@ from tests.support.cli import antune_command
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
-from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import HOPPER
 
 ALIGNED = {"gemm": ("NI=64", "NJ=128", "NK=96"), "mvt": ("N=128",), "atax": ("M=64", "N=128"), "gemver": ("N=128",),
@@ -62,10 +62,10 @@ def test_sectors_of_a_request(strides: tuple[int | None, ...], block: tuple[int,
     assert (found.sectors, found.least) == (sectors, least)
 
 
-@pytest.mark.parametrize("name", few(sorted(ALIGNED), QUICK))
+@pytest.mark.parametrize("name", few(sorted(ALIGNED), ("mvt",)))
 def test_the_default_plan_is_coalesced_on_a_gpu(name: str) -> None:
     """Every access to global memory: neighbours along x share it, and a warp moves no sector more than it has to."""
-    program = problem(name, (*ALIGNED[name], *FLOAT)).program
+    program = polybench_program(name, (*ALIGNED[name], *FLOAT))
     for facts in kernel_facts(program, default_plan(program, HOPPER), HOPPER):
         assert not wasteful(facts), facts.statements
 
@@ -82,12 +82,12 @@ def wasteful(facts: KernelFacts) -> list[Access]:
     return found
 
 
-@pytest.mark.parametrize("name", few(sorted(ALIGNED), QUICK))
+@pytest.mark.parametrize("name", few(sorted(ALIGNED), ("mvt",)))
 def test_what_a_search_starts_with_is_coalesced_on_a_gpu(name: str) -> None:
     """Also with several time steps per launch; but for A_ROW_PER_THREAD, and for atomic updates of the columns that a
     thread sums up: it updates them one after the other.
     """
-    program = problem(name, (*ALIGNED[name], *FLOAT)).program
+    program = polybench_program(name, (*ALIGNED[name], *FLOAT))
     plans, known = first_walks(program, "o2", HOPPER), False
     for plan in plans:
         for facts in kernel_facts(program, plan, HOPPER):
@@ -107,16 +107,16 @@ def spreading(program: Program, plan: Plan) -> set[str]:
             if a.space == "global" and not a.coalesced}
 
 
-@pytest.mark.parametrize("name", [n if n in ("symm", "syrk") else pytest.param(n, marks=pytest.mark.slow)
+@pytest.mark.parametrize("name", [n if n == "syrk" else pytest.param(n, marks=pytest.mark.slow)
                                   for n in ALL_NAMES])
 def test_what_is_not_coalesced_is_known(name: str) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     assert spreading(program, default_plan(program, HOPPER)) == SPREAD.get(name, set())
 
 
 @pytest.mark.parametrize(("name", "statement"), [("symm", "S1"), ("gramschmidt", "S6")])
 def test_another_dimension_becomes_x_where_that_is_better(name: str, statement: str) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plan = default_plan(program, HOPPER)
     kernel = plan.kernel((statement,))
     assert kernel.order == (1, 0)
@@ -133,14 +133,14 @@ def test_another_dimension_becomes_x_where_that_is_better(name: str, statement: 
 def test_the_default_of_a_cpu_stays_that_of_ppcg() -> None:
     cpu = replace(TARGET, shares_host_cores=True)
     for name in ("symm", "doitgen"):
-        program = problem(name, ODD_SIZES[name]).program
+        program = polybench_program(name, ODD_SIZES[name])
         plan = default_plan(program, cpu)
         assert all(k.order == () for k in plan.kernels)
         assert {k.block for k in plan.kernels if len(k.block) == 3} == ({(32, 4, 4)} if name == "doitgen" else set())
 
 
 def test_threads_of_three_dimensions_lie_along_x() -> None:
-    program = problem("doitgen", ODD_SIZES["doitgen"]).program
+    program = polybench_program("doitgen", ODD_SIZES["doitgen"])
     assert {k.block for k in default_plan(program, HOPPER).kernels} == {(4, 4, 32)}
 
 

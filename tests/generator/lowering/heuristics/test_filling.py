@@ -17,7 +17,7 @@ from graph.o1 import make_o1_space
 from graph.reaching import walk_to
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
-from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program
 
 UNITS = 132
 GPU = replace(TARGET, compute_units=UNITS, capability=(9, 0), dialect="cuda")
@@ -51,7 +51,7 @@ def test_warps_share_the_schedulers_evenly() -> None:
 
 
 def test_plans_with_such_tiles_are_in_the_space_with_a_whole_tile_of_the_sum_unrolled() -> None:
-    program = problem("gemm", ("NI=1000", "NJ=1100", "NK=1200")).program
+    program = polybench_program("gemm", ("NI=1000", "NJ=1100", "NK=1200"))
     space = make_o1_space(partial(kernel_shapes, program), GPU)
     found = [plan for plan in start_plans(program, GPU) if plan.kernels[0].unroll == plan.kernels[0].inner_tile == 16]
     assert any(size % 3 == 0 for plan in found for size in plan.kernels[0].tile)
@@ -63,7 +63,7 @@ def test_plans_with_such_tiles_are_in_the_space_with_a_whole_tile_of_the_sum_unr
 @pytest.mark.parametrize("name", few(["doitgen", *NAMES], 1))
 def test_sums_get_their_first_values_in_registers(name: str) -> None:
     """The kernel of doitgen's sums sets them to 0; S3, which only the last sum needs, is a kernel of its own."""
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plans = first_walks(program, "o2", TARGET)
     groups = [set(kernel.statements) for kernel in plans[0].kernels]
     if name == "doitgen":
@@ -73,5 +73,5 @@ def test_sums_get_their_first_values_in_registers(name: str) -> None:
 
 
 def test_only_sums_have_first_values() -> None:
-    assert first_values(problem("gemm", ODD_SIZES["gemm"]).program) == (("S0", "S1"),)
-    assert not first_values(problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program)
+    assert first_values(polybench_program("gemm", ODD_SIZES["gemm"])) == (("S0", "S1"),)
+    assert not first_values(polybench_program("jacobi-2d", ODD_SIZES["jacobi-2d"]))

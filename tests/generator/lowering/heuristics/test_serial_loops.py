@@ -111,7 +111,7 @@ def test_their_results_are_right(small: Problem) -> None:
     device = device_named("pocl")
     plans = [usual_plan(small.program, device.target)]
     for level in get_args(LevelName):
-        plans += [p for p in random_plans(small.program, device.target, level, 10, 1) if serial_of(p.scheduled)][:3]
+        plans += [p for p in random_plans(small.program, device.target, level, 10, 1) if serial_of(p.scheduled)][:1]
     check_plans(device, small, plans)
 
 

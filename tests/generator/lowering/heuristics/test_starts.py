@@ -33,7 +33,7 @@ from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
-from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import CPU
 
 
@@ -55,7 +55,7 @@ def differences() -> hl.Func:
 @pytest.mark.parametrize("name", few(NAMES, ("gemm", "mvt")))
 @pytest.mark.parametrize("target", [TARGET, CPU], ids=["GPU", "CPU"])
 def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     space = make_o1_space(partial(kernel_shapes, program), target)
     for plan in (*start_plans(program, target), default_plan(program, target)):
         assert lower(program, plan, target).kernels
@@ -64,7 +64,7 @@ def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
 
 @pytest.mark.parametrize("units", few([1, 2, 4, 32], (1, 32)))
 def test_cpus_start_with_about_one_part_of_whole_rows_per_core(units: int) -> None:
-    program = problem("jacobi-2d", ("N=1300", "TSTEPS=4")).program
+    program = polybench_program("jacobi-2d", ("N=1300", "TSTEPS=4"))
     _, slabs, *_ = start_plans(program, replace(CPU, compute_units=units))
     for kernel in slabs.kernels:
         assert kernel.block == (1, 1) and kernel.tile[1] == 2048
@@ -150,7 +150,7 @@ def test_blocks_have_threads_enough_and_fit_the_device(extents: tuple[int, int],
 
 
 def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
-    program = problem("gemm", ODD_SIZES["gemm"]).program
+    program = polybench_program("gemm", ODD_SIZES["gemm"])
     space = make_o1_space(partial(kernel_shapes, program), CPU)
     plans = start_plans(program, CPU)
     starts = [walk_to(space, plan) for plan in plans]
@@ -160,7 +160,7 @@ def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
 
 @pytest.mark.parametrize("name", few(["gemm", "atax", "jacobi-2d"], 1))
 def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) -> None:
-    program = problem(name).program
+    program = polybench_program(name)
     schedule = first_walks(program, "o2")[0].schedule
     assert isinstance(schedule, Partition)
     assert [group.statements for group in schedule.groups] == [
@@ -171,7 +171,7 @@ def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) 
 @pytest.mark.parametrize("name", few(["jacobi-2d", "fdtd-2d", "heat-3d"], 1))
 def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
     """Brought together they would be a launch per point: not even a random walk asks for that."""
-    program = problem(name).program
+    program = polybench_program(name)
     for plan in first_walks(program, "o2"):
         if isinstance(plan.schedule, Partition):
             assert all(len(kernel.statements) == 1 for kernel in plan.kernels)
@@ -187,7 +187,7 @@ def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
 @pytest.mark.parametrize("name", few([*NAMES[::2], "fdtd-2d", "lu", *NAMES[1::2], "3mm", "heat-3d"], ("gemver",)))
 def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_ones(
         name: str, level: LevelName, target: Target) -> None:
-    program = problem(name, ODD_SIZES[name]).program
+    program = polybench_program(name, ODD_SIZES[name])
     plans = first_walks(program, level, target)
     split = 0 if target is CPU else {"atax": 2, "bicg": 4, "gemver": 4, "gesummv": 1, "mvt": 4}.get(name, 0)
     assert [bool(plan.scheduled.reductions) for plan in plans[:split + 1]] == [True] * split + [False], (

@@ -16,7 +16,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
 from generator.schedules.stages import Stages
 from tests.support.slow import few
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 from tests.support.targets import HOPPER
 
 CPU = replace(TARGET, shares_host_cores=True, compute_units=2)
@@ -24,7 +24,7 @@ CPU = replace(TARGET, shares_host_cores=True, compute_units=2)
 
 @pytest.mark.parametrize("name", few(["gemm", "atax", "cholesky", "jacobi-2d", "heat-3d"], 3))
 def test_a_block_has_one_thread_on_a_cpu(name: str) -> None:
-    program = problem(name).program
+    program = polybench_program(name)
     plan = usual_plan(program, CPU)
     assert all(set(kernel.block) <= {1} and not kernel.shared for kernel in plan.kernels)
     assert "barrier" not in lower(program, plan, CPU).source
@@ -33,14 +33,14 @@ def test_a_block_has_one_thread_on_a_cpu(name: str) -> None:
 
 
 def test_a_matrix_multiplication_keeps_vectors_in_registers() -> None:
-    program = problem("gemm").program
+    program = polybench_program("gemm")
     *_, update = usual_plan(program, CPU).kernels
     assert update.registers and update.tile == (4, 16) and update.points_inside
     assert "antune_vector(16)" in lower(program, usual_plan(program, CPU), CPU).source
 
 
 def test_where_it_is_illegal_the_default_plan_is_that_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = problem("gemm").program
+    program = polybench_program("gemm")
     default = default_plan(program, CPU)
     wrong = replace(default, kernels=tuple(replace(k, tile=(7, 7), block=(2, 2)) for k in default.kernels))
     monkeypatch.setattr("generator.lowering.heuristics.usual.vectors_plan", lambda *_: wrong)
@@ -48,7 +48,7 @@ def test_where_it_is_illegal_the_default_plan_is_that_of_gpus(monkeypatch: pytes
 
 
 def test_the_plan_of_gpus_is_another_one_on_cpus_only() -> None:
-    program = problem("mvt").program
+    program = polybench_program("mvt")
     options = RunOptions(str(program_file("mvt")), Compilation(), Budget(evaluations=1))
     assert PARTS.gpu_plan(program, HOPPER, options) is None
     assert (

@@ -34,7 +34,7 @@ from tests.support.plans import lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import counted
-from tests.support.suite import problem
+from tests.support.suite import polybench_program, problem
 from tests.support.targets import CPU, HOPPER
 from tests.support.watched_gpu import WatchedGpu
 
@@ -179,7 +179,7 @@ def test_random_plans_in_python(name: str, count: int) -> None:
 
 def test_text(golden: Callable[[str, str], None]) -> None:
     """Shared loads are vectors, too, where they begin at multiples."""
-    program = problem("jacobi-2d", SIZES).program
+    program = polybench_program("jacobi-2d", SIZES)
     source = lower(program, plan_of(replace(KERNEL, tile=(8, 32), block=(4, 8), run=4), program), HOPPER).source
     golden("jacobi-aligned.cu", source)
     assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)

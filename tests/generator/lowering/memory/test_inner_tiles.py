@@ -35,7 +35,7 @@ from tests.support.plans import TARGET, run_plan
 from tests.support.programs import program_of, scop
 from tests.support.slow import counted, few
 from tests.support.space_plans import lowered, random_plans
-from tests.support.suite import ALL_NAMES, ODD_SIZES, problem, small_problem
+from tests.support.suite import ALL_NAMES, ODD_SIZES, polybench_program, problem, small_problem
 from tests.support.targets import HOPPER
 from tests.support.tensor_cores import float_problem
 from tests.support.watched_gpu import WatchedGpu
@@ -170,7 +170,7 @@ def asked_of(known: Known, choose: dict[str, Option]) -> tuple[KernelPlan, dict[
 
 
 def test_what_is_offered() -> None:
-    trmm, gemm = (problem(name, ODD_SIZES[name]).program for name in ("trmm", "gemm"))
+    trmm, gemm = (polybench_program(name, ODD_SIZES[name]) for name in ("trmm", "gemm"))
     [shape] = [shape for shape in kernel_shapes(trmm, DEFAULT, "cuda") if shape.statements == ("S0",)]
     kernel, asked = asked_of(Known(shape, HOPPER, True), {"inner tile size": 8, "inner tile multiple of loop 1": 2})
     assert asked == {"inner tile size": (1, 4, 8, 16, 32, 64), "inner tile multiple of loop 1": (1, 2, 4, 0)}
@@ -239,6 +239,7 @@ DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", DEVICES)
 @pytest.mark.parametrize(("name", "count"), counted([*ALL_NAMES, *(one.name for one in PIPELINES)], ("trmm",), 1, 3))
 def test_random_plans_on_devices(name: str, count: int, platform: str) -> None:

@@ -225,6 +225,7 @@ def runnable(program: Program, device: DeviceInfo, name: str, count: int) -> lis
     return few
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", DEVICES)
 @pytest.mark.parametrize(("name", "count"), counted(("conv_layer", "depthwise_conv", "bilateral_grid"),
                                                     ("conv_layer",), 1, 8))

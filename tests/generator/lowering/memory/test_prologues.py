@@ -29,7 +29,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import device_named, has_intel
 from tests.support.plans import check_plan, lowered_kernels
 from tests.support.programs import program_of, scop
-from tests.support.suite import problem
+from tests.support.suite import polybench_program, problem
 from tests.support.targets import HOPPER
 from tests.support.watched_gpu import WatchedGpu
 
@@ -130,7 +130,7 @@ def test_the_same_bits(left: str, right: str, op: str, vector: int, ahead: int, 
 
 def test_beside_asynchronous_copies_there_is_one_barrier_per_tile() -> None:
     """The products are stored into the other buffer."""
-    program = problem("gemm", SIZES).program
+    program = polybench_program("gemm", SIZES)
     [made] = lowered_kernels(program, plan_of(replace(GEMM, asynchronous=True)), "cuda")
     assert [node for node in walk(made.body) if isinstance(node, Barrier)] == [Barrier(copies=True), Barrier()]
     assert {node.target.array for node in walk(made.body) if isinstance(node, Assign) and node.later} == {"B_shared"}
@@ -139,13 +139,13 @@ def test_beside_asynchronous_copies_there_is_one_barrier_per_tile() -> None:
 
 @pytest.mark.parametrize("later", [False, True])
 def test_text(later: bool, golden: Callable[[str, str], None]) -> None:
-    source = lower(problem("gemm", SIZES).program, plan_of(replace(GEMM, asynchronous=later)), HOPPER).source
+    source = lower(polybench_program("gemm", SIZES), plan_of(replace(GEMM, asynchronous=later)), HOPPER).source
     golden(f"gemm-prologue{'-later' * later}.cu", source)
     assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
 
 
 def test_it_is_on_offer_and_in_json() -> None:
-    (shape,) = kernel_shapes(problem("gemm", SIZES).program, ScheduleChoice(), "cuda")
+    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), "cuda")
     assert nearest(GEMM, Known(shape, HOPPER, True)) == GEMM
     assert not nearest(GEMM, Known(shape, HOPPER, False)).prologue, "not in the paper's space"
     assert not nearest(replace(GEMM, uncopied=("A",)), Known(shape, HOPPER, True)).prologue

@@ -151,7 +151,8 @@ def evaluated(text: str, plans: int, seed: int, device: str, folder: Path) -> Co
     return counts
 
 
-@pytest.mark.parametrize("seed", few([4, 9], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 9])
 def test_random_updates_on_pocl(seed: int, tmp_path: Path) -> None:
     assert evaluated(updates_text(seed, conversions=False), 3, seed, "pocl", tmp_path)["right"] == 3
 

@@ -22,7 +22,7 @@ from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_kernel
 from tests.support.slow import few
-from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.suite import ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import HOPPER
 
 SMALL = {"syrk": ("M=7", "N=11"), "syr2k": ("M=6", "N=9"), "covariance": ("M=9", "N=7"), "correlation": ("M=8", "N=7"),
@@ -52,7 +52,7 @@ def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
 
 @pytest.mark.parametrize("name", few(SMALL, 1))
 def test_random_shared_plans_compute_what_the_program_does(name: str) -> None:
-    program, rng, counts = problem(name, SMALL[name]).program, np.random.default_rng(5), Counter[str]()
+    program, rng, counts = polybench_program(name, SMALL[name]), np.random.default_rng(5), Counter[str]()
     for seed in range(6):
         kernels = [replace(random_kernel(part.statements, len(part.parallel), rng), shared=True)
                    for part in schedule_kernels(program, CHOICE).kernels]
@@ -67,7 +67,7 @@ def test_random_shared_plans_compute_what_the_program_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["syrk", "syr2k"])
 def test_the_default_plan_copies_rows_and_columns(name: str) -> None:
-    program = problem(name, SMALL[name]).program
+    program = polybench_program(name, SMALL[name])
     (kernel,) = default_plan(program, HOPPER, 4).kernels
     assert kernel.shared and kernel.inner_tile == 4
     assert check(program, Plan(CHOICE, (kernel,)), 1)["two parts"] == 1
@@ -76,7 +76,7 @@ def test_the_default_plan_copies_rows_and_columns(name: str) -> None:
 
 
 def test_opencl_has_no_barriers_under_conditions() -> None:
-    program = problem("syrk", ODD_SIZES["syrk"]).program
+    program = polybench_program("syrk", ODD_SIZES["syrk"])
     (opencl,), (cuda,) = kernel_shapes(program, CHOICE), kernel_shapes(program, CHOICE, "cuda")
     assert opencl.shareable == () and cuda.shareable == ("A",) and len(cuda.staged) == 2
     plan = Plan(CHOICE, (KernelPlan(cuda.statements, (4, 4), (4, 4), shared=True, inner_tile=4),))

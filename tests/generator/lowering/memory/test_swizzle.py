@@ -39,7 +39,7 @@ from tests.support.interpreter import run_original
 from tests.support.plans import check_plan, lowered_kernels, run_plan
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program, problem
 from tests.support.targets import CPU, CUDA, HOPPER, RDNA
 from tests.support.watched_gpu import WatchedGpu
 
@@ -120,10 +120,10 @@ def test_other_parts_of_arrays(case: str) -> None:
 
 def others(case: str) -> tuple[Program, Plan]:
     if case == "time steps":
-        program = problem("jacobi-2d", ("N=14", "TSTEPS=3")).program
+        program = polybench_program("jacobi-2d", ("N=14", "TSTEPS=3"))
         return program, Plan(TimeTiles(1), (KernelPlan(("S0", "S1"), (6, 6), (3, 3), swizzled=("A",)),))
     if case == "wavefront":
-        program = problem("seidel-2d", ("N=20", "TSTEPS=3")).program
+        program = polybench_program("seidel-2d", ("N=20", "TSTEPS=3"))
         kernel = KernelPlan(("S0",), (1, 1), (2, 4), diagonals=True, shared=True, swizzled=("A",))
         return program, Plan(Hyperplanes((replace(SEIDEL_TILES, wavefront=(2, 8, 8)),)), (kernel,))
     x, y, light, out = hl.Var("x"), hl.Var("y"), hl.Func("light"), hl.Func("out")
@@ -168,7 +168,7 @@ def test_a_transposition_has_no_conflicts_and_takes_no_memory() -> None:
 
 def test_products_of_rows_have_fewer_conflicts_than_with_padding() -> None:
     """Neighbouring threads read float4 from rows at a distance of 4: padding by 4 leaves half of the conflicts."""
-    program, found = problem("syrk", SIZES).program, list[tuple[float, int]]()
+    program, found = polybench_program("syrk", SIZES), list[tuple[float, int]]()
     for one in (replace(SYRK, swizzled=()), replace(SYRK, swizzled=(), padding=4), SYRK):
         [facts] = kernel_facts(program, plan_of(one), HOPPER)
         wide = [a for a in facts.accesses if a.space == "shared" and a.element_bytes == 16 and a.mode == "read"]
@@ -185,7 +185,7 @@ def test_text(target: Target, name: str, golden: Callable[[str, str], None]) -> 
 
 def test_vectors_stay_vectors() -> None:
     """As many accesses of four elements as without, in the kernel and in its machine code."""
-    program = problem("syrk", SIZES).program
+    program = polybench_program("syrk", SIZES)
     plans = [plan_of(SYRK), plan_of(replace(SYRK, swizzled=()))]
     lanes = [[n.wide.lanes for n in walk(kernel.body) if isinstance(n, Assign) and n.wide]
              for plan in plans for kernel in lowered_kernels(program, plan, "cuda")]
@@ -203,7 +203,7 @@ def test_vectors_stay_vectors() -> None:
 @pytest.mark.parametrize(("capability",), few([((9, 0),), ((7, 5),), ((8, 0),), ((12, 0),)], 1))
 def test_nvrtc_compiles_them(capability: tuple[int, int]) -> None:
     kernel = replace(SYRK, asynchronous=capability >= (8, 0))
-    source = lower(problem("syrk", SIZES).program, plan_of(kernel), replace(HOPPER, capability=capability)).source
+    source = lower(polybench_program("syrk", SIZES), plan_of(kernel), replace(HOPPER, capability=capability)).source
     cubin, log = translator(Nvrtc).translate(source, capability)
     assert cubin.startswith(ELF) and "warning" not in log
 
@@ -232,11 +232,11 @@ def test_refused_for_one_row() -> None:
 def test_not_on_tensor_cores() -> None:
     kernel = KernelPlan(("S0", "S1"), (64, 64), (4, 32), inner_tile=32, products="tf32", swizzled=("A",))
     with pytest.raises(IllegalPlan, match="leave out `swizzled`"):
-        lower(problem("gemm", SIZES).program, plan_of(kernel), replace(HOPPER, products="tf32"))
+        lower(polybench_program("gemm", SIZES), plan_of(kernel), replace(HOPPER, products="tf32"))
 
 
 def test_offered_where_rows_can_be_swizzled() -> None:
-    program = problem("syrk", SIZES).program
+    program = polybench_program("syrk", SIZES)
     (shape,) = kernel_shapes(program, ScheduleChoice(), "cuda")
     wanted = replace(SYRK, ahead=False)
     assert nearest(wanted, Known(shape, HOPPER, True)) == wanted
@@ -263,7 +263,8 @@ def test_no_races(asynchronous: bool, watched_gpu: WatchedGpu) -> None:
     watched_gpu.check(problem("syrk", ("N=40", "M=36", "DATA_TYPE_IS_FLOAT")), [plan_of(kernel)])
 
 
-@pytest.mark.parametrize("device", few(["pocl", "intel"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["pocl", "intel"])
 def test_on_cpu_devices(device: str) -> None:
     """Devices without banks run them, too."""
     if device == "intel" and not has_intel():

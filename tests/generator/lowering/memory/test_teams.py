@@ -34,7 +34,7 @@ from tests.support.plans import lowered_kernels, run_plan
 from tests.support.programs import program_of
 from tests.support.slow import few
 from tests.support.stages import any_plan, case
-from tests.support.suite import TARGET, problem
+from tests.support.suite import TARGET, polybench_program
 from tests.support.sweeps import sweeps_text, time_plan
 from tests.support.targets import HOPPER
 from tests.support.teams import LEVELS, chain, chain_plan, time_problem
@@ -119,7 +119,7 @@ def test_random_sweeps_are_right(level: Level, seed: int) -> None:
 @pytest.mark.parametrize("combine", ["atomic", "shared", "shuffle", "private"])
 def test_copies_registers_and_reductions_have_levels_too(level: Level, combine: str) -> None:
     """A product of matrices with copies, and sums of rows that threads of a team combine."""
-    gemm = problem("gemm", ("NI=5", "NJ=37", "NK=5")).program
+    gemm = polybench_program("gemm", ("NI=5", "NJ=37", "NK=5"))
     (one,) = kernels_of(gemm, ScheduleChoice())
     kernel = KernelPlan(
         one.statements, (4, 64), (2, 32), True, 4, registers=True, points_inside=True, level=level, padding=1

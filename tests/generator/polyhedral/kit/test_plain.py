@@ -8,7 +8,7 @@ import pytest
 from generator.polyhedral.kit.plain import plain_subscripts
 from generator.polyhedral.pipelines.stages import possible_stages
 from tests.support.stages import case
-from tests.support.suite import ALL_NAMES, problem
+from tests.support.suite import ALL_NAMES, polybench_program
 
 DOMAIN = "{ S0[y, x] : 0 <= y <= 9 and 0 <= x <= 5 }"
 
@@ -40,7 +40,7 @@ def test_what_is_not_of_all_instances_is_left_to_isl(relation: str) -> None:
 
 
 def test_isl_finds_the_same_in_real_programs() -> None:
-    programs = [*(problem(name).program for name in ALL_NAMES[:8]), *(case(seed).program for seed in range(12))]
+    programs = [*(polybench_program(name) for name in ALL_NAMES[:8]), *(case(seed).program for seed in range(12))]
     compared = 0
     for program in programs:
         steps = (step.statement for same in possible_stages(program).values() for step in same)

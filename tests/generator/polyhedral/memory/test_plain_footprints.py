@@ -20,7 +20,7 @@ from generator.schedules.stages import Stages
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.stages import case
-from tests.support.suite import pipeline_program, problem
+from tests.support.suite import pipeline_program, polybench_program
 
 PROGRAMS = ("blur", "conv_layer", "stencil_chain", "iir_blur", "gemm", "doitgen", "heat-3d", "lu", "random 5",
             "random 7", "interpolate", "pyramid_blend", "mirrored")
@@ -36,7 +36,7 @@ def program_and_schedule(name: str) -> tuple[Program, Schedule]:
     if name == "mirrored":
         return program_of(scop(MIRRORED, "double A[64][64], B[62][32];")), ScheduleChoice()
     if name in ("gemm", "doitgen", "heat-3d", "lu"):
-        return problem(name).program, ScheduleChoice()
+        return polybench_program(name), ScheduleChoice()
     return pipeline_program(name, "small"), Stages(())
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from antune.parsing import parse_parameters, parse_size
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
-from generator.frontend_py.problem import read_pipeline
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of as pipeline_program
+from generator.frontend_py.problem import sizes_of
 from generator.lowering.memory.computed import computed_boxes
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.expansion import expand
@@ -76,7 +78,7 @@ def test_a_long_chain_of_stages_that_read_every_other_row_is_followed() -> None:
     """Reads that leave out a dimension have conditions whose copies each stage doubled: isl did not return."""
     [found] = [one for one in PIPELINES if one.name == "lens_blur"]
     sizes = dict(parse_parameters(parse_size(found.small))) | {"slices": 4, "focus": 1, "samples": 2, "levels": 4}
-    program = read_pipeline(found.file, None, sizes, 7).program
+    program = pipeline_program(load_pipeline(found.file, sizes), sizes_of(sizes), "lens_blur", str(found.file))
     inline = ("pushed_0", "pushed_1", "repeat_edge_3", "pushed_4", "up_2_x", "pulled_2", "up_1_x", "up_1", "pulled_1",
               "up_0_x", "up_0", "pulled_0")
     names = {facts.array for facts in stage_facts(program)}

@@ -51,7 +51,7 @@ from tests.support.orders import conflicts
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
 from tests.support.slow import counted, few
-from tests.support.suite import ODD_SIZES, large_program, problem
+from tests.support.suite import ODD_SIZES, large_program, polybench_program
 from tests.support.suite import TARGET as DEVICE
 
 CUDA = Target("cuda test", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
@@ -160,7 +160,7 @@ def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str
 
 def test_candidates_of_three_statements_in_three_loops_take_less_than_a_second() -> None:
     """And a fourth statement in two loops. Nothing is remembered of a program with another name."""
-    found, seconds = problem("fdtd-2d", ODD_SIZES["fdtd-2d"]).program, []
+    found, seconds = polybench_program("fdtd-2d", ODD_SIZES["fdtd-2d"]), []
     for number in range(2):
         begin = processor_s()
         rows = O3(replace(found, name=f"unknown {number}"))
@@ -192,7 +192,7 @@ class Nobody:
 
 def test_candidates_of_a_component_of_four_statements_are_counted() -> None:
     """The electromagnetic fields of fdtd-2d: hyperplanes with constants, among them those that Pluto finds."""
-    found = problem("fdtd-2d", ODD_SIZES["fdtd-2d"]).program
+    found = polybench_program("fdtd-2d", ODD_SIZES["fdtd-2d"])
     rows = O3(found)
     component, = rows.inside((), (), ()).components
     assert (component.statements, component.left) == (("S0", "S1", "S2", "S3"), 3)
@@ -219,7 +219,7 @@ def test_outer_loops_are_parallel_where_they_can_be() -> None:
 
 
 def test_a_walk_is_replayed_and_comes_from_a_plan() -> None:
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     options = RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3")
     space = PARTS.make_space(found, DEVICE, options)
     walks = [OptimizationGraph().walk(space, uniform(np.random.default_rng(seed))) for seed in range(12)]
@@ -284,7 +284,7 @@ def test_statements_of_a_plan_may_come_in_any_order() -> None:
 
 @pytest.mark.parametrize(("target", "kind"), [(DEVICE, "cl"), (CUDA, "cu")])
 def test_text_of_tiles_along_wavefronts(target: Target, kind: str, golden: Callable[[str, str], None]) -> None:
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),))
     variant = lower(found, plan, target)
     host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
@@ -292,7 +292,7 @@ def test_text_of_tiles_along_wavefronts(target: Target, kind: str, golden: Calla
 
 
 def test_explain_shows_rows_and_tiles() -> None:
-    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),))
     text = explain(found, plan, DEVICE)
     assert "loop: S0 at 2 * t + i + j" in text
