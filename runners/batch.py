@@ -35,8 +35,8 @@ from metrics.outcome import (
 )
 from runners.base import NOTHING_KNOWN, Bounds, Job, Limits
 from runners.limits import ENOUGH, adapted, learned
-from runners.pools import Devices, Pool
-from runners.processes import Died, Event, Expired, Finished, Task, wait_for
+from runners.pools import Devices, Pool, wait_for
+from runners.processes import Died, Event, Expired, Finished, Task
 from runners.shares import shares
 from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure, Warm, Warmed
 

@@ -24,7 +24,8 @@ from runners.base import DeviceInfo
 from runners.locks import shared, timing_lock
 from runners.messages import Answer, Handler, Report, Startup
 from runners.opencl.platforms import NOT_A_DEVICE, driver_environment
-from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool
 from runners.trials import has_passed, note_passed
 
 PROBE_S = 60.0

@@ -69,3 +69,8 @@ class Raised:
     """The handler raised an exception; the worker is replaced."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotInstalled:
+    """A worker's answer if Oclgrind is not installed."""

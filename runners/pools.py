@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from multiprocessing.connection import Connection
+import time
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
 from typing import Protocol
 
 from metrics.outcome import Phase
@@ -41,6 +42,13 @@ class Pool(Protocol):
 
     def next_deadline(self) -> float | None:
         """Return the time (monotonic clock) at which `poll` must be called in any case."""
+
+
+def wait_for(pools: Sequence[Pool]) -> None:
+    """Sleep until one of `pools` has something to poll."""
+    deadlines = [deadline for pool in pools if (deadline := pool.next_deadline()) is not None]
+    timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+    wait([connection for pool in pools for connection in pool.connections()], timeout)
 
 
 class Devices(Pool, Protocol):

@@ -20,18 +20,15 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from generator.errors import AntuneError
 from metrics.outcome import Phase
 from runners.fork_server import start_worker
 from runners.messages import Answer, InPhase, Raised, Ready, StartFailed, Startup
 from runners.resident import Watch, describe_bytes, resident_bytes
-
-if TYPE_CHECKING:
-    from runners.pools import Pool
 
 START_S = 120.0
 END_S = 5.0
@@ -379,10 +376,3 @@ class WorkerPool:
         """Discard `worker` and start its successor now, so that the next task need not wait for it."""
         self._discard(worker)
         self._start()
-
-
-def wait_for(pools: Sequence[Pool]) -> None:
-    """Sleep until one of `pools` has something to poll."""
-    deadlines = [deadline for pool in pools if (deadline := pool.next_deadline()) is not None]
-    timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
-    wait([connection for pool in pools for connection in pool.connections()], timeout)

@@ -27,10 +27,11 @@ from metrics.outcome import Crashed, Durations, Failed, TimedOut
 from runners.backends import imports_of
 from runners.base import Limits
 from runners.locks import lock_path
-from runners.messages import Handler, Startup
+from runners.messages import Handler, NotInstalled, Startup
 from runners.opencl.platforms import driver_environment
 from runners.pool_runner import default_lower, maker_of
-from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Expired, Finished, Task, WorkerPool
 from runners.tasks import COMPILE_IMPORTS, Lower, WorkerSetup
 
 OCLGRIND = "opencl/oclgrind/oclgrind-simulator"
@@ -91,11 +92,6 @@ class RaceReport:
     def clean(self) -> bool:
         """Whether no fault was found."""
         return not self.findings and self.failure is None
-
-
-@dataclass(frozen=True, slots=True)
-class NotInstalled:
-    """A worker's answer if Oclgrind is not installed."""
 
 
 def check_races(

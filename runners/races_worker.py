@@ -18,13 +18,12 @@ from runners.data import Values, garbage, initial_values, scalar_arguments
 from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
-from runners.messages import Answer, Report
+from runners.messages import Answer, NotInstalled, Report
 from runners.opencl.device import Executable
 from runners.opencl.images import Images, image_over
 from runners.opencl.memory import Buffers, Memory
 from runners.opencl.session import Function, Session
 from runners.pool_runner import maker_of
-from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
 
 

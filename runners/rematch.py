@@ -28,8 +28,8 @@ from metrics.outcome import (
     WrongResult,
 )
 from runners.base import Job, Limits, Sitting
-from runners.pools import Devices, Pool
-from runners.processes import Died, Event, Expired, Finished, Task, wait_for
+from runners.pools import Devices, Pool, wait_for
+from runners.processes import Died, Event, Expired, Finished, Task
 from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved, Make, Measure
 
 NOTHING = Durations()

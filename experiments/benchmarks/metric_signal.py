@@ -26,7 +26,7 @@ from graph.recorded import Answer
 from graph.space import Option
 from metrics.outcome import KernelTime, Timed, program_metrics
 from metrics.static_model import NAMES
-from runners.replay.walks_file import read_walks
+from runners.replay.reading import read_walks
 
 Observation: TypeAlias = tuple[float, Mapping[str, float]]
 """A time in milliseconds, and metrics."""

@@ -33,8 +33,8 @@ from runners.locks import exclusive, shared
 from runners.messages import Answer, Handler, Report, Startup
 from runners.opencl.platforms import measuring_environment
 from runners.pool_runner import DeviceRunner, PoolRunner, default_lower
-from runners.pools import LocalDevices
-from runners.processes import Task, WorkerPool, wait_for
+from runners.pools import LocalDevices, wait_for
+from runners.processes import Task, WorkerPool
 from runners.tasks import Compile, Compiled, Generate, Generated, Measure, WorkerSetup, make_device_worker
 
 FILE = Path(__file__).parents[1] / "suites" / "polybench" / "gemm.c"

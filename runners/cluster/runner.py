@@ -21,7 +21,8 @@ from runners.cluster.versions import fingerprint, versions
 from runners.deterministic_worker import Again, Evaluate, WholeTask
 from runners.many import Place
 from runners.pool_runner import PoolRunner, default_lower, maker_of
-from runners.processes import Died, Event, Expired, Finished, Task, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Event, Expired, Finished, Task
 from runners.registry import find_devices, is_deterministic
 from runners.tasks import Lower, Make
 

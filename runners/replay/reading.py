@@ -41,6 +41,14 @@ def read_recording(path: Path) -> Recording:
     raise InputError(_no_recording(path))
 
 
+def read_walks(path: Path) -> Recording:
+    """Return the recording in a file of antune's walks. Raises InputError, as `read_recording`."""
+    recording = read_recording(path)
+    if recording.fixed:
+        raise InputError(f"{path} is a recording of parameters, not of walks; give a file with `antune_recording`")
+    return recording
+
+
 def read_text(path: Path) -> str:
     """Return the text of a file, unpacked if it is gzipped, whatever its name. Raises InputError."""
     try:

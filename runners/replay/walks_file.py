@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_never, get_args
 
-from generator.errors import InputError
 from generator.json_fields import RecordingEntry
 from graph.recorded import Answer
 from graph.space import Option
@@ -83,16 +82,6 @@ def _outcome_to_data(outcome: Outcome) -> dict[str, Any]:
             return {"status": "wrong_result", "message": message}
         case _:
             assert_never(outcome)
-
-
-def read_walks(path: Path) -> Recording:
-    """Return a recording of `write_walks`. Raises InputError, as `runners.replay.reading.read_recording`."""
-    from runners.replay.reading import read_recording  # it knows all formats, this one among them
-
-    recording = read_recording(path)
-    if recording.fixed:
-        raise InputError(f"{path} is a recording of parameters, not of walks; give a file with `antune_recording`")
-    return recording
 
 
 def recording_from_walks(data: Mapping[str, Any], place: RecordingEntry) -> Recording:

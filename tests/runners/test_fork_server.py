@@ -18,7 +18,8 @@ from generator.garbage import THRESHOLDS
 from runners.backends import BACKENDS
 from runners.fork_server import Forked
 from runners.messages import Startup
-from runners.processes import Died, Event, Finished, Task, WorkerPool, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Event, Finished, Task, WorkerPool
 from runners.tasks import COMPILE_IMPORTS
 from tests.support.children import changed_children
 from tests.support.paths import ROOT
@@ -143,7 +144,8 @@ import sys
 import time
 from pathlib import Path
 from runners.messages import Startup
-from runners.processes import Task, WorkerPool, wait_for
+from runners.processes import Task, WorkerPool
+from runners.pools import wait_for
 from tests.support.workers import teller
 
 pool = WorkerPool("teller", 1, Startup(teller, ()), {}, Path(sys.argv[1]))

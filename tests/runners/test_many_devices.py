@@ -24,8 +24,8 @@ from runners.devices import choose
 from runners.many import ALL, Place, check_one_model, pick_devices, same_model
 from runners.messages import Answer, Handler, Report, Startup
 from runners.pool_runner import DeviceRunner
-from runners.pools import LocalDevices
-from runners.processes import Finished, Task, WorkerPool, wait_for
+from runners.pools import LocalDevices, wait_for
+from runners.processes import Finished, Task, WorkerPool
 from runners.registry import check_place, find_devices, open_place
 from tests.support.runners import ALSO_GOOD, CRASH_CHECK, GOOD, LOOP, QUICK, WRONG, lower_by_hand, plan, scale_problem
 from tests.support.runs import Log, ToyRunner, toy_info, toy_options, toy_parts, toy_source

@@ -16,7 +16,8 @@ import pytest
 from generator.errors import AntuneError
 from runners.locks import exclusive, lock_path, shared
 from runners.messages import Handler, Startup
-from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool
 from tests.support.paths import ROOT
 from tests.support.runners import alive, worker_pids
 from tests.support.workers import worker

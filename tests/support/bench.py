@@ -22,7 +22,8 @@ from runners.base import DeviceInfo, Limits
 from runners.locks import timing_lock
 from runners.messages import Answer, Report, Startup
 from runners.opencl.platforms import driver_environment
-from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
+from runners.pools import wait_for
+from runners.processes import Died, Expired, Finished, Task, WorkerPool
 from runners.tasks import Compile, Compiled, Generate, Generated, Measure, WorkerSetup
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)

@@ -21,7 +21,7 @@ from generator.frontend_c.source import Compilation
 from graph.walk import choices_from_json
 from metrics.outcome import KernelTime, Timed, program_metrics
 from runners.rating import static_ratings
-from runners.replay.walks_file import read_walks
+from runners.replay.reading import read_walks
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
 
 SOURCE = """

@@ -33,7 +33,7 @@ from runners.cuda.bounds import bounded, register_limit, translate
 from runners.cuda.compiler import Nvcc, Nvrtc, cuda_compiler
 from runners.gpu.units import unpacked
 from runners.kernel_codes import alone
-from runners.replay.walks_file import read_walks
+from runners.replay.reading import read_walks
 from tests.support.cuda_compiler import translator
 from tests.support.slow import counted
 from tests.support.space_plans import first_walks

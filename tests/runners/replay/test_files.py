@@ -29,10 +29,10 @@ from metrics.outcome import (
     TimedOut,
     WrongResult,
 )
-from runners.replay.reading import read_recording
+from runners.replay.reading import read_recording, read_walks
 from runners.replay.recording import Origin, Recording, Row
 from runners.replay.t1 import read_t1
-from runners.replay.walks_file import read_walks, write_walks
+from runners.replay.walks_file import write_walks
 from tests.support.recordings import cache, recorded_space, t1, t4, write
 
 KINDS = [Illegal, CompileFailed, LaunchFailed, WrongResult]
