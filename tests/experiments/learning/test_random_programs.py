@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.learning.collect import RANDOM, Programs, program_at, random_origin
+from experiments.learning.quality import regret_of_few
 from experiments.learning.random_plans import random_plan
 from experiments.learning.series import Origin, program_digest
-from experiments.learning.train import regret_of_few
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.polyhedral.pipelines.dataflow import dataflow

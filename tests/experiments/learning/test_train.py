@@ -1,12 +1,14 @@
-"""Training from recordings, of one device or several."""
+"""Training from recordings, of one device or several, and judging a model on them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from experiments.learning import judge
 from experiments.learning.collect import PROGRAMS
 from experiments.learning.recording import read, write
 from experiments.learning.train import main
@@ -46,3 +48,31 @@ def test_a_place_for_no_model_is_refused_before_the_training(tmp_path: Path) -> 
 def test_too_few_pipelines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too few pipelines have enough plans; 7 are the fewest"):
         main([recording(tmp_path / "a.xz", "pocl", slice(0, 2))], tmp_path / "model.json", members=2)
+
+
+def test_models_are_judged_on_each_device_and_kind_of_pipeline(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "model.json"
+    main([recording(tmp_path / "a.xz", "pocl", slice(0, 5), 12)], model, epochs=3, held_out=3, members=2)
+    capsys.readouterr()
+    files = [recording(tmp_path / f"{device}.xz", device, slice(5, 7), 12) for device in ("pocl", "deterministic")]
+    judge.main(files, model)
+    trained = capsys.readouterr().out.splitlines()
+    assert sum(line.endswith(": 2 pipelines (24 plans)") for line in trained) == 2
+    assert [line.split()[:3] for line in trained if "learned" in line] == 2 * [
+        ["2", "of", "random_pixels.py"], ["all", "learned", "rank"]]
+    judge.main(files)
+    shipped = capsys.readouterr().out.splitlines()
+    assert rank(shipped) > rank(trained), "antune's model has learned from these plans, the other from others"
+
+
+def rank(lines: Sequence[str]) -> float:
+    """The rank correlation on all pipelines of the first device, PoCL."""
+    line = next(line for line in lines if line.startswith("all ") and "learned" in line)
+    return float(line.partition("correlation")[2].partition(",")[0])
+
+
+def test_plans_that_cannot_be_judged_are_refused(tmp_path: Path) -> None:
+    file = recording(tmp_path / "a.xz", "pocl", slice(0, 2), plans=3)
+    with pytest.raises(InputError, match=r"a\.xz: no pipeline has enough plans that the model can judge"):
+        judge.main([file])
