@@ -162,6 +162,7 @@ def test_a_cuda_export_has_all_sizes(number: int, namespaces: bool, gemm: Path, 
         assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_macros_and_variables_become_parameters(pocl: Mapping[str, str], tmp_path: Path) -> None:
     """The kernel that has the same text at all sizes is there once."""
     run = stored_run(tmp_path / "run", write_c(SCALED, tmp_path), here=find_device(None))

@@ -121,6 +121,7 @@ def test_plans_that_cannot_be_compiled_are_passed_over(device: DeviceInfo, opene
         chosen(device, (ILLEGAL,), 1)
 
 
+@pytest.mark.slow
 def test_if_all_spill_those_that_spill_little_more_than_the_least_are_taken(device: DeviceInfo,
                                                                             opened: list[DeviceRunner]) -> None:
     found, [line] = chosen(device, (WIDER, WIDE), 5)

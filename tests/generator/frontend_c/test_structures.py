@@ -176,6 +176,7 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert f"input.c:{line}: " in str(caught.value)
 
 
+@pytest.mark.slow
 def test_exports_take_structures(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", ACCEPTED["whole structures"][0]), tmp_path))
     with read_store(run) as store:
@@ -285,6 +286,7 @@ def test_structures_may_point_to_arrays(
     check_default_plan(problem)
 
 
+@pytest.mark.slow
 def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:
     text = POINTERS.replace("#pragma scop", "", 1).replace("#pragma endscop", "", 1)
     run = stored_run(tmp_path / "run", write_c(text, tmp_path))

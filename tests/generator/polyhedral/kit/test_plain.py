@@ -40,7 +40,7 @@ def test_what_is_not_of_all_instances_is_left_to_isl(relation: str) -> None:
 
 
 def test_isl_finds_the_same_in_real_programs() -> None:
-    programs = [*(polybench_program(name) for name in ALL_NAMES[:8]), *(case(seed).program for seed in range(12))]
+    programs = [*(polybench_program(name) for name in ALL_NAMES[:5]), *(case(seed).program for seed in range(6))]
     compared = 0
     for program in programs:
         steps = (step.statement for same in possible_stages(program).values() for step in same)
@@ -55,4 +55,4 @@ def test_isl_finds_the_same_in_real_programs() -> None:
                         for constant, factors in found]
                 text = f"{{ {statement.name}[{', '.join(names)}] -> {one.array}[{', '.join(sums)}] }}"
                 assert isl.Map(one.relation).is_equal(isl.Map(text).intersect_domain(isl.Set(statement.domain)))
-    assert compared > 100
+    assert compared > 50

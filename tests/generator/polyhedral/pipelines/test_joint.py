@@ -169,7 +169,7 @@ def test_tuples_are_right_in_threads_and_in_blocks(name: str) -> None:
         check(found, planned(found, "block", seed, walk=seed == 1), seed)
 
 
-@pytest.mark.parametrize(("name", "count"), counted(LINES, LINES, 2, 4))
+@pytest.mark.parametrize(("name", "count"), counted(LINES, 6, 2, 4))
 def test_lines_are_right_in_blocks(name: str, count: int) -> None:
     lines, body = LINES[name]
     found = program(body)
