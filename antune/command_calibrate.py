@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from antune.options import Device, Json
+from generator.plain_text import shell_word
 
 if TYPE_CHECKING:
     from experiments.studies.calibrated.results import Results
@@ -86,4 +87,4 @@ def _print(results: Results, out: Path) -> None:
         print(f"polymage: times of {len(found.stages)} stages")
     if found.registers:
         print(f"polymage: registers of {len(found.registers)} stages")
-    print(f"written to {out}; `antune tune --calibration {out}` uses it")
+    print(f"written to {out}; `antune tune --calibration {shell_word(out)}` uses it")

@@ -10,6 +10,7 @@ import typer
 
 from antune.options import RunDirectory, Trust
 from experiments.exports.kinds import Kind
+from generator.plain_text import path_word, shell_word
 
 To = Annotated[Kind, typer.Option("--to", help="Kind of export.", show_default=False)]
 Out = Annotated[Path, typer.Option("--out", metavar="OUTDIR", help="Folder for the files; created if necessary.",
@@ -56,9 +57,9 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, s
 def _next(kind: Kind, out: Path, files: tuple[Path, ...]) -> str:
     match kind:
         case Kind.opencl | Kind.cuda | Kind.hip:
-            return f"Next: {shlex.join(['make', '-C', str(out), 'check'])}"
+            return f"Next: {shlex.join(['make', '-C', path_word(out), 'check'])}"
         case Kind.python:
-            return f"Next: cd {shlex.quote(str(out))} && python -m {files[0].stem}"
+            return f"Next: cd {shell_word(out)} && python -m {files[0].stem}"
         case Kind.c_header:
             return f"Next: #include \"{files[0].name}\", and link with -ldl"
         case Kind.json | Kind.csv | Kind.t4 | Kind.kernel_tuner:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from generator.plain_text import printable
+from generator.plain_text import printable, shell_word
 
 if TYPE_CHECKING:
     from experiments.studies.side_by_side.entries import Entry
@@ -59,7 +59,7 @@ def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) ->
     if not sections:
         raise typer.Exit(NOTHING)
     print(
-        f"\nFiles: {out}/  (table.md, table.json, convergence.png; `antune list {shlex.quote(str(out))}/*/*` shows "
+        f"\nFiles: {out}/  (table.md, table.json, convergence.png; `antune list {shell_word(out)}/*/*` shows "
         f"the runs)"
     )
 

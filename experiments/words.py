@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
 from generator.decisions.deciding import kernel_words
+from generator.plain_text import shell_word
 from generator.plan import KernelPlan, Placement, Plan
 from generator.schedules.schedule import Schedule, schedule_words
 from graph.placement import PLACEMENT
@@ -73,7 +73,7 @@ def describe_kernel(kernel: KernelPlan) -> str:
 
 def command(verb: str, directory: Path) -> str:
     """Return a command on a run, quoted for a shell: `antune resume 'my runs/gemm-1'`."""
-    return shlex.join(["antune", verb, str(directory)])
+    return f"antune {verb} {shell_word(directory)}"
 
 
 def describe_ms(ms: float | None) -> str:

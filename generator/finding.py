@@ -10,6 +10,7 @@ from generator.capture.execute import Tell
 from generator.capture.watch import Watched, watch
 from generator.frontend_c.detect import Nest, Nests, find_nests, has_own_pragma, nest_number, refuse_empty
 from generator.frontend_c.source import Compilation
+from generator.plain_text import shell_word
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.kit.points import points
 
@@ -72,8 +73,8 @@ def doubt(file: Path, choice: Choice) -> str:
     return (
         f"The program's time is elsewhere: of {watched.program_s:.2g} s this nest takes {seconds:.2g} s, and "
         f"{100 * rest:.0f} % are outside of "
-        f"all loops that can be tuned. A larger problem (--args, -D) may change that; `antune explain {file.name} "
-        f"--find` says what stands in "
+        f"all loops that can be tuned. A larger problem (--args, -D) may change that; `antune explain "
+        f"{shell_word(file.name)} --find` says what stands in "
         "the way of other loops"
     )
 
@@ -84,8 +85,8 @@ def describe_choice(file: Path, choice: Choice) -> str:
     warning = doubt(file, choice)
     return (
         f"{file.name} has no #pragma scop: taking loop nest {choice.nest.number}, lines {source.first_line} to "
-        f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain {file.name} "
-        f"--find` lists them{'. ' if warning else ''}{warning}"
+        f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain "
+        f"{shell_word(file.name)} --find` lists them{'. ' if warning else ''}{warning}"
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 MOST = 200
 """The maximum number of characters of a comment."""
 
@@ -19,3 +22,13 @@ def one_line(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= MOST else f"{line[:MOST - 3]}..."
     return line.rstrip("\\/? ") if line.endswith(("\\", "??/")) else line
+
+
+def path_word(path: Path | str) -> str:
+    """Return a path as a word that no command takes for an option, not quoted."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def shell_word(path: Path | str) -> str:
+    """Return a path as a word of a shell command: quoted if need be, and no option."""
+    return shlex.quote(path_word(path))

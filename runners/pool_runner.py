@@ -64,6 +64,14 @@ def maker_of(subject: Subject, target: Target) -> Make | None:
     return VariantMaker(subject, target.dialect) if isinstance(subject, Template) else None
 
 
+def _own_folder(workdir: Path) -> Path:
+    """Make a folder below `workdir`. Intel's compiler puts its path between quotes, which a quote in it would end: then
+    it is below the system's folder for temporary files.
+    """
+    place = None if '"' in str(workdir.resolve()) else workdir
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place)).resolve()
+
+
 def _sweep(workdir: Path) -> None:
     """Remove files of runners whose process was killed before it could close them."""
     for folder in workdir.glob(f"{PREFIX}*-*"):
@@ -235,7 +243,7 @@ class DeviceRunner(PoolRunner):
         make = make or maker_of(problem.subject, device.target)
         workdir.mkdir(parents=True, exist_ok=True)
         _sweep(workdir)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=workdir)).resolve()
+        self._folder = _own_folder(workdir)
         reference = self._folder / "reference.npz"
         save_reference(problem.reference, reference)
         all_devices = (device, *others)

@@ -35,7 +35,7 @@
   function show(answer) {
     status.dataset.state = answer.state;
     status.textContent = answer.state === "ended" ?
-      `The run has ended; this is its last state. antune report ${answer.directory} makes a page of it to keep.` : answer.message;
+      `The run has ended; this is its last state. ${answer.report} makes a page of it to keep.` : answer.message;
     if (!answer.main) return;
     document.title = document.querySelector("h1").textContent = answer.heading;
     document.getElementById("about").textContent = answer.about;

@@ -32,7 +32,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from experiments.report.live_view import TOKEN
 from experiments.report.page import about, asset, contents, library, main_part, sections, whole_page
-from experiments.words import describe_count
+from experiments.words import command, describe_count
 from generator.errors import InputError
 from runners.locks import cores_lock, shared
 
@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
         report.told_end |= done
         state = "ended" if done else "running" if made.main else "waiting"
         whole = asdict(made) if have != made.version else {"version": made.version, "message": made.message}
-        return json.dumps({"state": state, "directory": str(report.directory)} | whole)
+        return json.dumps({"state": state, "report": command("report", report.directory)} | whole)
 
     def _send(self, status: int, kind: str, text: str, cache: str = "no-store") -> None:
         content = text.encode("utf-8", "surrogateescape")

@@ -9,6 +9,7 @@ from experiments.values.objective import Objective
 from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Timing
 from experiments.values.records import RunInfo
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation
+from generator.plain_text import path_word
 
 
 def reproduce_command(info: RunInfo) -> str:
@@ -17,8 +18,8 @@ def reproduce_command(info: RunInfo) -> str:
     """
     file, flags = info.options.file, shlex.join(_words(info.options))
     if info.options.from_python:
-        return f"{shlex.join(['python', file])}  # its antune.tune was told {flags}"
-    return f"{shlex.join(['antune', 'tune', file])} {flags}"
+        return f"{shlex.join(['python', path_word(file)])}  # its antune.tune was told {flags}"
+    return f"{shlex.join(['antune', 'tune', path_word(file)])} {flags}"
 
 
 def _words(options: RunOptions) -> list[str]:

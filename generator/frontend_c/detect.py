@@ -31,6 +31,7 @@ from generator.frontend_c.places import file_of, where
 from generator.frontend_c.preprocess import has_pragma, preprocess
 from generator.frontend_c.probing import static_control
 from generator.frontend_c.source import Compilation, ScopSource
+from generator.plain_text import shell_word
 from generator.polyhedral.dependences.delinearize import rowless
 from generator.program import Statement
 
@@ -116,8 +117,8 @@ def read_loops(file: Path, compilation: Compilation, function: str | None, scop:
 def nest_number(file: Path, found: Nests, number: int) -> Nest:
     """Return the nest of --scop. Raises InputError if there is none."""
     if not 1 <= number <= len(found.nests):
-        raise InputError(f"{file}: there is no loop nest {number}; `antune explain {file.name} --find` lists the "
-                         f"{len(found.nests)} that can be tuned")
+        raise InputError(f"{file}: there is no loop nest {number}; `antune explain {shell_word(file.name)} --find` "
+                         f"lists the {len(found.nests)} that can be tuned")
     return found.nests[number - 1]
 
 

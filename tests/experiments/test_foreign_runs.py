@@ -24,12 +24,14 @@ from experiments.run import More, resume, tune
 from experiments.store import is_own, open_store, read_store
 from experiments.values.options import Budget, RunOptions, Timing
 from experiments.values.program_json import _decode, from_json, to_json
+from experiments.words import command
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.plain_text import MOST, one_line, printable
+from generator.plain_text import MOST, one_line, printable, shell_word
 from generator.problem import load_reference, save_reference
 from generator.program import Program
 from generator.reading import read_program
+from runners.pool_runner import _own_folder
 from tests.support.programs import write_c
 from tests.support.runs import PROGRAM, Log, ToyRunner, toy_options, toy_parts, toy_source
 
@@ -335,3 +337,16 @@ def test_a_terminal_is_not_spoken_to() -> None:
     assert printable("fine\n\té \x1b]0;title\x07") == "fine\n\té ?]0;title?"
     told = PROGRAM.statements[0].text
     assert printable(told) == told
+
+
+def test_paths_in_commands_are_words_and_no_options() -> None:
+    assert command("resume", Path("-my runs/gemm-1")) == "antune resume './-my runs/gemm-1'"
+    assert [shell_word(path) for path in ("a.c", Path("-a.c"), "a b", "%s")] == ["a.c", "./-a.c", "'a b'", "%s"]
+
+
+def test_workers_run_where_compilers_can_quote_the_folder(tmp_path: Path) -> None:
+    (odd := tmp_path / 'a" -x').mkdir()
+    assert _own_folder(tmp_path).parent == tmp_path.resolve()
+    made = _own_folder(odd)
+    made.rmdir()
+    assert '"' not in str(made)

@@ -49,14 +49,17 @@ def until(holds: Callable[[], bool]) -> None:
 
 def test_the_page_comes_on_a_busy_core(other: subprocess.Popen[bytes], tmp_path: Path) -> None:
     """A process that runs only while a core is idle would wait until the other one has ended."""
-    made_run(tmp_path / "run", 20).close()
-    with live_view(tmp_path / "run", 0) as address:
+    run = tmp_path / "a run"
+    made_run(run, 20).close()
+    with live_view(run, 0) as address:
         message = ""
         while not message.startswith("live: 21 results"):
             with urlopen(f"{address}state", timeout=LIMIT_S) as answer:
-                message = json.load(answer)["message"]
+                found = json.load(answer)
+            message = found["message"]
             assert other.poll() is None, message
             time.sleep(0.2)
+    assert found["report"] == f"antune report '{run}'"
 
 
 def test_no_page_is_made_during_a_timing_on_the_cores(tmp_path: Path) -> None:
