@@ -72,7 +72,7 @@ def test_pretended_gpu(name: str, count: int, watched_gpu: WatchedGpu) -> None:
         watched_gpu.check(found, checked(gpu_plans(found.program, watched_gpu.target, "o1", count, 5), name))
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
+@pytest.mark.parametrize("name", few(ALL_NAMES, ("jacobi-2d",)))
 def test_compilers_take_it(name: str) -> None:
     """Without warnings."""
     found, nvrtc = even(name, FLOAT), translator(Nvrtc)

@@ -16,6 +16,7 @@ from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import translator
+from tests.support.slow import few
 from tests.support.suite import polybench_program
 
 TEXT = """
@@ -40,7 +41,7 @@ def test_only_loops_without_loops_inside_count() -> None:
     assert (loop.count, loop.share, loop.named("LDS")) == (4, 0.5, 1)
 
 
-@pytest.mark.parametrize("name", inner_loops.PROGRAMS[:3])
+@pytest.mark.parametrize("name", few(inner_loops.PROGRAMS[:3], 1))
 def test_programs_are_read_without_running_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = polybench_program(name, ("MINI_DATASET", "DATA_TYPE_IS_FLOAT"))
     monkeypatch.setattr("generator.capture.record.execute", None)

@@ -31,7 +31,7 @@ def random_program(seed: int, banks: int = 0) -> Program:
     return program_at(Origin(RANDOM.name, (("banks", banks), ("height", 24), ("seed", seed), ("width", 40))))
 
 
-@pytest.mark.parametrize("banks", [0, 1])
+@pytest.mark.parametrize("banks", few([0, 1], 1))
 def test_programs_are_the_same_without_data_and_results(banks: int) -> None:
     parameters = {"banks": banks, "height": 24, "seed": 8, "width": 40}
     whole = program_of(read_untimed(RANDOM, Compilation(), None, None, parameters, 0, baselines=False).subject)

@@ -83,8 +83,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize(("name", "maker", "target"), few(product(NAMES, PLAN_MAKERS, (CPU, CUDA)), (
-    ("unsharp", PLAN_MAKERS[0], CUDA), ("unsharp", PLAN_MAKERS[1], CPU), ("harris", PLAN_MAKERS[0], CPU),
-    ("bilateral_grid", PLAN_MAKERS[1], CUDA))))
+    ("unsharp", PLAN_MAKERS[0], CUDA), ("unsharp", PLAN_MAKERS[1], CPU), ("harris", PLAN_MAKERS[0], CPU))))
 def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: str, target: Target) -> None:
     program = pipeline_program(name, "medium")
     found = model_plans(program, target, maker, 3)
@@ -96,7 +95,7 @@ def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: 
     assert any(places_of(plan).values() for plan in found.plans) and found.reasons
 
 
-@pytest.mark.parametrize(("name", "maker"), [("bilateral_grid", "sioutas"), ("conv_layer", "polymage-dp")])
+@pytest.mark.parametrize(("name", "maker"), few([("bilateral_grid", "sioutas"), ("conv_layer", "polymage-dp")], 1))
 def test_plans_for_gpus_cost_what_their_makers_say(name: str, maker: str) -> None:
     """Arrays of four dimensions have launches of three, in which neighbouring threads are neighbours along rows."""
     program, device = pipeline_program(name, "medium"), cost_device(CUDA)
@@ -273,7 +272,7 @@ def test_a_model_that_is_the_explorer_is_all_there_is_to_begin_with() -> None:
     assert PARTS.reasons(program, CPU, OPTIONS) == ()
 
 
-@pytest.mark.parametrize("seed", few([*range(24)], 2))
+@pytest.mark.parametrize("seed", few([*range(24)], 1))
 def test_plans_of_models_for_random_pipelines_are_right(seed: int) -> None:
     program = case(seed).program
     original = run_original(program)

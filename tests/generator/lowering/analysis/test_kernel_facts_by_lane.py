@@ -33,7 +33,7 @@ from generator.variant import HostLoop, HostOp, Launch
 from graph.o1 import make_o1_space
 from metrics.transactions import traffic
 from tests.support.plans import lowered_kernels
-from tests.support.slow import counted
+from tests.support.slow import counted, few
 from tests.support.suite import TARGET, polybench_program
 
 WARP, SECTOR = 32, 32
@@ -157,7 +157,7 @@ def test_many_random_plans_against_every_lane(name: str) -> None:
         check(program, plan)
 
 
-@pytest.mark.parametrize(("level", "block"), [("block", (1, 32)), ("thread", (1, 8))])
+@pytest.mark.parametrize(("level", "block"), few([("block", (1, 32)), ("thread", (1, 8))], 1))
 def test_blocks_that_walk_against_every_lane(level: Level, block: tuple[int, ...]) -> None:
     """Variables of the kernel hold where the rows of a box begin. The last tile is none of whole steps."""
     x, y, near, out = hl.Var("x"), hl.Var("y"), hl.Func("near"), hl.Func("out")

@@ -106,7 +106,7 @@ def random_kernel(shape: KernelShape, rng: np.random.Generator) -> KernelPlan:
                       ahead=shared and flags[2], asynchronous=shared and flags[2] and flags[3])
 
 
-@pytest.mark.parametrize("seed", few(range(80), 4))
+@pytest.mark.parametrize("seed", few(range(80), 2))
 def test_kernels_compute_what_the_program_computes(seed: int) -> None:
     """Run in Python with checked accesses, barriers and copies; and copies are as large as a search expects."""
     rng = np.random.default_rng(seed)
