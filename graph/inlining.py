@@ -92,14 +92,22 @@ class Inlining:
 
     def fits(self, stage: Inlinable) -> bool:
         """Return whether `stage` can be inlined, too, within the limits of text and work."""
+        return self.allows(stage, self.of(stage))
+
+    def allows(self, stage: Inlinable, needed: Mapping[str, Needed]) -> bool:
+        """`fits` for a stage of which this is `needed`."""
         return all(one.copies <= MAX_COPIES and one.work <= MAX_WORK
                    and self.sizes.get(context, 0) + one.copies * stage.size <= MAX_SIZE
-                   for context, one in self.of(stage).items())
+                   for context, one in needed.items())
 
     def take(self, stage: Inlinable) -> None:
         """Make `stage` inline."""
-        self.needed[stage.array] = self.of(stage)
-        for context, one in self.needed[stage.array].items():
+        self.add(stage, self.of(stage))
+
+    def add(self, stage: Inlinable, needed: Mapping[str, Needed]) -> None:
+        """`take` for a stage of which this is `needed`."""
+        self.needed[stage.array] = needed
+        for context, one in needed.items():
             self.sizes[context] = self.sizes.get(context, 0) + one.copies * stage.size
 
     def of(self, stage: Inlinable) -> dict[str, Needed]:

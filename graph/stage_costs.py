@@ -8,11 +8,11 @@ takes as long as one that fills the device. It is precise enough for a schedule 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Protocol
 
-from graph.inlining import Inlinable, Inlining
+from graph.inlining import Inlinable, Inlining, Needed
 
 STORED, BYTE, LOADED = 120, 24, 8
 """Operations in the time that storing an element and loading it for the first time takes a GPU, and per byte in
@@ -58,7 +58,7 @@ def cheaply_inlined(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ..
     `stages` are in source order. `extents`: the sizes of all computed arrays. The decisions change one at a time, from
     the outputs to the inputs, as long as that lowers the cost.
     """
-    costs = _Costs(tuple(reversed(stages)), extents)
+    costs = costs_of(stages, extents)
     return _lowered(costs, frozenset(), [frozenset((stage.array,)) for stage in costs.stages])
 
 
@@ -67,14 +67,14 @@ def exchanged(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]],
     """Return stages that cost less to inline than `inlined`, or these: a stage and one that reads it change together,
     too. Of two stages of a pyramid, it often costs least to store one or the other, and more to store both or none.
     """
-    costs = _Costs(tuple(reversed(stages)), extents)
+    costs = costs_of(stages, extents)
     names = {stage.array for stage in stages}
     pairs = (frozenset((stage.array, reader.array)) for stage in costs.stages for reader in stage.readers
              if reader.array in names)
     return _lowered(costs, inlined, [*(frozenset((stage.array,)) for stage in costs.stages), *dict.fromkeys(pairs)])
 
 
-def _lowered(costs: _Costs, inlined: frozenset[str], changes: Sequence[frozenset[str]]) -> frozenset[str]:
+def _lowered(costs: Costs, inlined: frozenset[str], changes: Sequence[frozenset[str]]) -> frozenset[str]:
     """Make those of `changes` to the stages `inlined` that lower the cost, again as long as there are any."""
     least = costs.of(inlined)
     for _ in range(_SWEEPS):
@@ -91,28 +91,47 @@ def _lowered(costs: _Costs, inlined: frozenset[str], changes: Sequence[frozenset
 
 def is_cheap(inlined: Iterable[str], stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> bool:
     """Return whether it costs at most TOLERATED times as much to inline these stages as those of `cheaply_inlined`."""
-    costs = _Costs(tuple(reversed(stages)), extents)
+    costs = costs_of(stages, extents)
     given, least = costs.of(frozenset(inlined)), costs.of(cheaply_inlined(stages, extents))
     return given is not None and least is not None and given <= TOLERATED * least
 
 
+def costs_of(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> Costs:
+    """Return the costs of a pipeline with these stages, in source order."""
+    outwards, behind = tuple(reversed(stages)), dict[str, frozenset[str]]()
+    for stage in outwards:
+        readers = frozenset(reader.array for reader in stage.readers)
+        behind[stage.array] = readers.union(*(behind.get(reader, ()) for reader in readers)) & behind.keys()
+    return Costs(outwards, extents, behind)
+
+
 @dataclass(frozen=True, slots=True)
-class _Costs:
-    """The costs of a pipeline with these stages, from the outputs to the inputs."""
+class Costs:
+    """The costs of a pipeline with these stages, from the outputs to the inputs.
+
+    `behind`: the stages that read a stage, directly or through others. `_known`: what is needed of a stage, and the
+    elements that this reads, by the stages `behind` it that are inlined: nothing else matters.
+    """
 
     stages: tuple[Stage, ...]
     extents: Mapping[str, tuple[int, ...]]
+    behind: Mapping[str, frozenset[str]]
+    _known: dict[tuple[str, frozenset[str]], tuple[Mapping[str, Needed], int]] = field(default_factory=dict)
 
     def of(self, inlined: frozenset[str]) -> float | None:
         """Return the cost if the stages `inlined` are not stored; None if one of them cannot be inlined."""
         inlining, lines, total = Inlining(), {stage.array: stage.lines for stage in self.stages}, 0.0
         for stage in self.stages:
-            read = sum(self._threads(array, lines.get(array, ())) * needed.work
-                       for array, needed in inlining.of(stage).items())
+            key = stage.array, inlined & self.behind[stage.array]
+            if key not in self._known:
+                found = inlining.of(stage)
+                self._known[key] = found, sum(self._threads(array, lines.get(array, ())) * one.work
+                                              for array, one in found.items())
+            needed, read = self._known[key]
             if stage.array in inlined:
-                if stage.lines or is_long_sum(stage) or not inlining.fits(stage):
+                if stage.lines or is_long_sum(stage) or not inlining.allows(stage, needed):
                     return None
-                inlining.take(stage)
+                inlining.add(stage, needed)
                 total += read * stage.operations
             else:
                 own = prod(stage.extents)

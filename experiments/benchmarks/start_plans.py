@@ -24,6 +24,7 @@ from experiments.script import run
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
+from generator.garbage import collect_rarely
 from generator.program import Program
 from graph.walk import Walk
 from metrics.outcome import Durations, Timed
@@ -37,6 +38,7 @@ T = TypeVar("T")
 def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None,
          ask: Annotated[bool, typer.Option(help="time the colony, too")] = True) -> None:
     """Print a row per program."""
+    collect_rarely()  # as in antune's own processes
     print(f"{'program':20}{'starts':>7}{'s':>7}  {'digest':10}" + (f"{'ask, s':>7}  digest" if ask else ""))
     for name in names or NAMES:
         program, options = read(name), options_of(name)

@@ -19,6 +19,7 @@ from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
+from generator.garbage import collect_rarely
 from generator.problem import program_of
 from generator.reading import read_problem
 from graph.space import DeadEnd
@@ -30,6 +31,7 @@ MS = 1000.0
 def main(stages: Annotated[int, typer.Option(min=1)] = 100, walks: Annotated[int, typer.Option(min=1)] = 5,
          device: str | None = None) -> None:
     """Print milliseconds of processor time per step, by what is asked."""
+    collect_rarely()  # as in antune's own processes: by default, all objects are looked through about once a run
     file = pipeline("stencil_chain").file
     problem = read_problem(file, Compilation(), None, None, {"width": 256, "height": 256, "stages": stages}, 0,
                            baselines=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+import numpy as np
 import pytest
 
 from antune import halide as hl
@@ -21,7 +22,7 @@ from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_fa
 from generator.program import Program
 from generator.schedules.stages import Stages
 from graph.reaching import walk_to
-from graph.stage_costs import cheaply_inlined, exchanged
+from graph.stage_costs import cheaply_inlined, costs_of, exchanged
 from graph.stage_openings import openings
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
@@ -190,3 +191,17 @@ def test_every_start_can_be_generated(name: str) -> None:
                 assert lower(program, plan, CPU).kernels
         except IllegalPlan as illegal:
             assert any(words in str(illegal) for words in ("cannot wait", *FORESEEN)), illegal
+
+
+def test_costs_do_not_depend_on_those_asked_for_before() -> None:
+    """What is needed of a stage is kept by the stages behind it that are inlined."""
+    facts = stage_facts(program_of("local_laplacian"))
+    extents = {one.array: one.extents for one in computed_arrays(program_of("local_laplacian"))}
+    names, rng, kept = [one.array for one in facts], np.random.default_rng(0), costs_of(facts, extents)
+    found = []
+    for share in (0.1, 0.3, 0.5):
+        for _ in range(12):
+            inlined = frozenset(name for name in names if rng.random() < share)
+            found.append(kept.of(inlined))
+            assert found[-1] == costs_of(facts, extents).of(inlined)
+    assert len(set(found)) > 2

@@ -10,6 +10,7 @@ result, are idle all the time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from math import ceil, prod
 
@@ -40,6 +41,7 @@ Copies ahead have no conditions now, and need fewer.
 """
 
 
+@lru_cache(maxsize=256)
 def filling(extents: Sizes, target: Target) -> tuple[tuple[Sizes, Sizes], tuple[Sizes, Sizes]]:
     """Return the best tile and block sizes for `extents`: those with the greatest share of multiplications in the time
     of the device's last multiprocessor. Then the best ones with a tile of at most half or at least twice as many

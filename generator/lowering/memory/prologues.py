@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
 from generator.arithmetic import BIT_FUNCTIONS, FLOATING, c_type
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Real, Unary, children, loads_of, map_children
@@ -21,6 +22,9 @@ from generator.polyhedral.memory.footprint import StagedArray
 from generator.program import Program, Statement
 
 _ARITHMETIC = frozenset("+-*/")
+
+_Path: TypeAlias = "tuple[Expr, _Path | None]"
+"""An expression, and the path to what is around it (None: an assignment): expressions are deep, and share theirs."""
 
 
 def operation_on(program: Program, footprint: StagedArray) -> Expr | None:
@@ -35,8 +39,9 @@ def _operation(program: Program, array: str, accesses: tuple[tuple[str, int], ..
     types = {one.name: one.type for one in program.arrays}
     shared: list[Expr] | None = None
     for name, number in accesses:
-        own = {access for reader, access in accesses if reader == name}
-        found = list(_Operations(program, array, own, types).around(program.statement(name), number))
+        own, statement = {access for reader, access in accesses if reader == name}, program.statement(name)
+        path = _first_path(statement, number) if shared is None else _paths(statement).get(number)
+        found = list(_Operations(program, array, own, types).around(path))
         shared = found if shared is None else [operation for operation in shared if operation in found]
         if not shared:
             return None
@@ -77,11 +82,12 @@ class _Operations:
     def __init__(self, program: Program, array: str, own: Collection[int], types: Mapping[str, str]) -> None:
         self.program, self.array, self.own, self.types = program, array, own, types
 
-    def around(self, statement: Statement, access: int) -> Iterator[Expr]:
-        """Yield those around one access, the innermost first."""
-        path = _paths(statement).get(access, ())
-        element = path[-1] if path else None
-        for outside, node in _outwards(path):
+    def around(self, path: _Path | None) -> Iterator[Expr]:
+        """Yield those on the path to an access, the innermost first."""
+        element, path = path or (None, None)
+        while path is not None:
+            node, path = path
+            outside = None if path is None else path[0]
             if not isinstance(element, Load) or not self._is_plain(node, element.index):
                 return
             if c_type(node, self.types) == self.types[self.array] and _is_rounded(node, outside):
@@ -106,29 +112,34 @@ class _Operations:
                 return False
 
 
-def _outwards(path: tuple[Expr, ...]) -> Iterator[tuple[Expr | None, Expr]]:
-    """Yield the operations on a path to an access, each after what is around it, the innermost first."""
-    for place in reversed(range(len(path) - 1)):
-        yield (path[place - 1] if place else None), path[place]
-
-
 @lru_cache(maxsize=1024)
-def _paths(statement: Statement) -> Mapping[int, tuple[Expr, ...]]:
-    """Return the expressions around the first occurrence of each access that a statement computes with; the access is
-    the last.
-    """
-    body, found, seen = statement.body, dict[int, tuple[Expr, ...]](), set[int]()
-    waiting: list[tuple[Expr, ...]] = [(value,) for value in (*body.computed, *((body.guard,) if body.guard else ()))]
+def _paths(statement: Statement) -> Mapping[int, _Path]:
+    """Return the paths to the first occurrence of each access that a statement computes with."""
+    found = dict[int, _Path]()
+    for access, path in _places(statement):
+        found.setdefault(access, path)
+    return found
+
+
+def _first_path(statement: Statement, access: int) -> _Path | None:
+    """Return one of these paths without looking for the others: often, one access rules out all operations."""
+    return next((path for number, path in _places(statement) if number == access), None)
+
+
+def _places(statement: Statement) -> Iterator[tuple[int, _Path]]:
+    """Yield all accesses that a statement computes with, and their paths, in source order."""
+    body, seen = statement.body, set[int]()
+    waiting: list[_Path] = [(value, None) for value in (*body.computed, *((body.guard,) if body.guard else ()))]
     waiting.reverse()
     while waiting:
         path = waiting.pop()
-        if id(path[-1]) in seen:  # shared by several expressions
+        expr = path[0]
+        if id(expr) in seen:  # shared by several expressions
             continue
-        seen.add(id(path[-1]))
-        if isinstance(path[-1], Load) and path[-1].access >= 0:
-            found.setdefault(path[-1].access, path)
-        waiting += [(*path, child) for child in reversed(children(path[-1]))]
-    return found
+        seen.add(id(expr))
+        if isinstance(expr, Load) and expr.access >= 0:
+            yield expr.access, path
+        waiting += [(child, path) for child in reversed(children(expr))]
 
 
 def _is_rounded(expr: Expr, around: Expr | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import islpy as isl
 
 from generator.polyhedral.dependences.flow import value_flow
-from generator.polyhedral.dependences.original import original_flow
+from generator.polyhedral.dependences.original import OriginalFlow, original_flow
 from generator.program import Program
 
 
@@ -20,10 +20,15 @@ class Model:
 
     program: Program
     domain: Any
-    reads: Any
     writes: Any
     flow: Any
     false: Any
+    _original: OriginalFlow
+
+    @property
+    def reads(self) -> Any:
+        """All reads, as an isl UnionMap."""
+        return self._original.reads
 
     @property
     def dependences(self) -> Any:
@@ -36,8 +41,8 @@ def model(program: Program) -> Model:
     """Return the Model of `program`; cached, because every Plan of a Program needs it."""
     found = original_flow(program.statements, program.schedule)
     schedule = isl.Schedule(program.schedule)
-    false = value_flow(found.may, found.writes, found.reads.union(found.may), schedule).dependences
-    return Model(program, schedule.get_domain(), found.reads, found.may, found.flow.dependences, false)
+    false = value_flow(found.may, found.writes, found.sinks.union(found.may), schedule).dependences
+    return Model(program, schedule.get_domain(), found.may, found.flow.dependences, false, found)
 
 
 def sets(union: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -82,14 +82,28 @@ class Usage:
     high: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OriginalFlow:
-    """All accesses in the original order as isl UnionMaps (`may` includes `writes`), and what the reads see."""
+    """All accesses in the original order as isl UnionMaps (`may` includes `writes`), and what the reads see.
 
-    reads: Any
+    `sinks`: the reads of arrays that are written, `inputs`: the others. `flow`: that of `sinks`.
+    """
+
+    sinks: Any
+    inputs: tuple[Access, ...]
     writes: Any
     may: Any
     flow: Flow
+
+    @cached_property
+    def reads(self) -> Any:
+        """All reads. Most questions about parts of pipelines do not need those of inputs, which are many."""
+        return self.sinks.union(_union(self.inputs, "read"))
+
+    @property
+    def unsourced(self) -> Any:
+        """The reads that may see data from before."""
+        return self.flow.unsourced.union(_union(self.inputs, "read"))
 
 
 def original_flow(statements: Sequence[Statement], schedule: str) -> OriginalFlow:
@@ -99,9 +113,13 @@ def original_flow(statements: Sequence[Statement], schedule: str) -> OriginalFlo
 
 @lru_cache(maxsize=64)
 def _flow(accesses: tuple[Access, ...], schedule: str) -> OriginalFlow:
-    reads, writes = _union(accesses, "read"), _union(accesses, "write")
+    writes = _union(accesses, "write")
     may = _union(accesses, "may_write").union(writes)
-    return OriginalFlow(reads, writes, may, value_flow(reads, writes, may, isl.Schedule(schedule)))
+    written = {access.array for access in accesses if access.kind != "read"}
+    inputs = tuple(access for access in accesses if access.array not in written)
+    sinks = _union((access for access in accesses if access.array in written), "read")
+    flow = value_flow(sinks, writes, may, isl.Schedule(schedule)) if not sinks.is_empty() else Flow(sinks, sinks)
+    return OriginalFlow(sinks, inputs, writes, may, flow)
 
 
 def accessed(statements: Sequence[Statement]) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -118,7 +136,7 @@ def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozens
     """
     found = original_flow(statements, schedule)
     reads, writes, may = found.reads, found.writes, found.may
-    live = found.flow.unsourced.range()
+    live = found.unsourced.range()
     live = live.union(may.range().subtract(writes.range()))
     written = {s.get_tuple_name(): s for s in _sets(may.range())}
     surely = {s.get_tuple_name(): s for s in _sets(writes.range())}

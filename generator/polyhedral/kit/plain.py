@@ -7,14 +7,15 @@ isl prints an access of all instances with the condition of the statement's doma
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 Subscript: TypeAlias = tuple[int, tuple[int, ...]]
 """A constant, and the factor of each iterator."""
 
-_DOMAIN = re.compile(r"\{ (\w+)\[([\w, ]*)\] : ([^;]*) \}")
-_ACCESS = re.compile(r"\{ (\w+)\[([\w, ]*)\] -> \w+\[([^;:\]]*)\] : ([^;]*) \}")
+_DOMAIN = re.compile(r"\{ \w+\[([\w, ]*)\]( : [^;]* \})")
+_INDEX = re.compile(r"\w+\[([^;:\]]*)\]")
 _TERM = re.compile(r"(-?\d*)([A-Za-z_]\w*)?")
 
 
@@ -22,16 +23,35 @@ _TERM = re.compile(r"(-?\d*)([A-Za-z_]\w*)?")
 def plain_subscripts(relation: str, domain: str) -> tuple[Subscript, ...] | None:
     """Return the subscripts of an access (isl text) that all instances in `domain` make; None if isl has to find them.
     """
-    whole, access = _DOMAIN.fullmatch(domain), _ACCESS.fullmatch(relation)
-    if whole is None or access is None or (whole[1], whole[2], whole[3]) != (access[1], access[2], access[4]):
+    whole = _whole(domain)
+    if whole is None or not (relation.startswith(whole.before) and relation.endswith(whole.after)):
         return None
-    iterators = access[2].split(", ")
-    found = [_sum(text, iterators) for text in access[3].split(", ")]
+    index = _INDEX.fullmatch(relation, len(whole.before), len(relation) - len(whole.after))
+    if index is None:
+        return None
+    found = [_sum(text, whole.iterators) for text in index[1].split(", ")]
     known = tuple(one for one in found if one is not None)
     return known if len(known) == len(found) else None
 
 
-def _sum(text: str, iterators: list[str]) -> Subscript | None:
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """The iterators of a statement, and what is before and after the subscripts of an access of all its instances."""
+
+    iterators: tuple[str, ...]
+    before: str
+    after: str
+
+
+@lru_cache(maxsize=1024)
+def _whole(domain: str) -> _Whole | None:
+    """Return what accesses of all instances in `domain` have in common."""
+    read = _DOMAIN.fullmatch(domain)
+    return read and _Whole(tuple(read[1].split(", ")), f"{domain[:read.start(2)]} -> ", read[2])
+
+
+@lru_cache(maxsize=4096)
+def _sum(text: str, iterators: tuple[str, ...]) -> Subscript | None:
     """Return the subscript `text`, such as `198 + y` or `2x - y`."""
     constant, factors = 0, [0] * len(iterators)
     for term in text.replace(" - ", " + -").split(" + "):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -10,7 +11,7 @@ import islpy as isl
 from generator.decisions.size_lists import Sizes
 from generator.polyhedral.kit.members import ends, step_of, value_range
 from generator.polyhedral.kit.parsed import map_of, set_of
-from generator.polyhedral.kit.plain import plain_subscripts
+from generator.polyhedral.kit.plain import Subscript, plain_subscripts
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, multi
 from generator.polyhedral.memory.loops_around import Path
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
@@ -101,18 +102,24 @@ def plain_rows(statement: Statement, access: Access, loops: Loops,
     index = plain_subscripts(access.relation, statement.domain) if loops.plain else None
     if index is None:
         return None
+    found = [_plain_extent(one, loops.plain, counts) for one in index]
+    known = tuple(one for one in found if one is not None)
+    return known if len(known) == len(found) else None
+
+
+@lru_cache(maxsize=1024)
+def _plain_extent(subscript: Subscript, loops: tuple[_Plain, ...], counts: tuple[int, int, int]) -> Extent | None:
+    """Return a subscript as Extent, None if it moves with other iterators; cached for the accesses of stencils."""
+    constant, factors = subscript
     prefix, parallel, outer = counts[0], counts[0] + counts[1], sum(counts)
-    followed = {one.position for one in loops.plain}
-    result = []
-    for constant, factors in index:
-        if any(factor and position not in followed for position, factor in enumerate(factors)):
-            return None
-        moves = tuple(factors[one.position] for one in loops.plain[:outer])
-        rest = constant - sum(a * one.constant for a, one in zip(moves, loops.plain[:outer], strict=True))
-        inside = [(factors[one.position] * one.low, factors[one.position] * one.high) for one in loops.plain[outer:]]
-        result.append(Extent(moves[prefix:parallel], moves[parallel:], rest + sum(map(min, inside)),
-                             rest + sum(map(max, inside)), moves[:prefix]))
-    return tuple(result)
+    followed = {one.position for one in loops}
+    if any(factor and position not in followed for position, factor in enumerate(factors)):
+        return None
+    moves = tuple(factors[one.position] for one in loops[:outer])
+    rest = constant - sum(a * one.constant for a, one in zip(moves, loops[:outer], strict=True))
+    inside = [(factors[one.position] * one.low, factors[one.position] * one.high) for one in loops[outer:]]
+    return Extent(moves[prefix:parallel], moves[parallel:], rest + sum(map(min, inside)), rest + sum(map(max, inside)),
+                  moves[:prefix])
 
 
 def exact_rows(access: str, loops: Loops, counts: tuple[int, int, int]) -> tuple[Extent, ...] | None:

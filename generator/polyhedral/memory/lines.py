@@ -57,9 +57,11 @@ def own_lines(program: Program, part: KernelPart, prefix: tuple[str, ...]) -> tu
     """
     if not part.parallel or part.coarse or any(stage.where == "block" for stage in program.stages):
         return ()
+    written = {program.statement(name).body.target.array for name in part.statements if _by_data(program, name)}
+    if not written:
+        return ()
     inlined = {access.array for stage in program.stages for step in stage.steps for access in step.statement.accesses}
     excluded = inlined | {one.array for one in keepable(program, part)}
-    written = {program.statement(name).body.target.array for name in part.statements if _by_data(program, name)}
     found = (_line(program, part, array, prefix) for array in sorted(written - excluded))
     return tuple(line for line in found if line is not None)
 

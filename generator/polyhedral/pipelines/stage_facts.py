@@ -166,26 +166,22 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
     numbers = [n for n, access in enumerate(statement.accesses) if access.array == array]
     by_instance = [map_of(statement.accesses[n].relation) for n in numbers]
     by_element = [reads_by_element(step, n, name) for n in numbers] if step else by_instance
-    slope, margin = _growth(by_instance if lines else by_element)
+    along = _boxes(by_element, lines)
+    slope, margin = _line(*map(max, _boxes(by_instance) if lines else along))
     subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
     places = [_element(index, statement, step) for index in subscripts]
     known = tuple(place for place in places if place is not None)
     return Reader(name, len(subscripts), often, slope, margin, known if len(known) == len(places) else None,
-                  _growth(by_element, lines) if lines else None, _growths(by_element, lines))
+                  _line(*map(max, along)) if lines else None, tuple(map(_line, *along)))
 
 
-def _growth(reads: Sequence[Any], lines: Collection[int] = ()) -> tuple[float, float]:
-    """Return slope and margin of the extents of `reads`, as in Reader."""
-    small, large = (max(_extents(reads, side, lines)) for side in (_SIDE, 2 * _SIDE))
-    return _line(small, large)
-
-
-def _growths(reads: Sequence[Any], lines: Collection[int]) -> tuple[tuple[float, float], ...]:
-    """Return slope and margin in each dimension."""
-    return tuple(map(_line, *(_extents(reads, side, lines) for side in (_SIDE, 2 * _SIDE))))
+def _boxes(reads: Sequence[Any], lines: Collection[int] = ()) -> list[list[int]]:
+    """Return the extents of the boxes that `reads` access from a small cube and from a large one."""
+    return [_extents(reads, side, lines) for side in (_SIDE, 2 * _SIDE)]
 
 
 def _line(small: int, large: int) -> tuple[float, float]:
+    """Return slope and margin, as in Reader, of the extents of both boxes."""
     slope = (large - small) / _SIDE
     return slope, small - slope * _SIDE
 
@@ -225,14 +221,24 @@ def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[in
 
     With whole `lines`; from the whole domain if nothing is read there.
     """
-    ranges = []
+    ranges, cubes = [], list[tuple[Any, Any]]()
     for read in reads:
-        cube = read.domain()
-        for d in (d for d in range(cube.dim(isl.dim_type.set)) if d not in lines):
-            low, high = ends_along(cube, d)
-            first = max(low, (low + high - side) // 2)
-            cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
-            cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
+        domain = read.domain()
+        cube = next((cube for other, cube in cubes if other.plain_is_equal(domain)), None)
+        if cube is None:
+            cube = _cube(domain, side, lines)
+            cubes.append((domain, cube))
         inside = read.intersect_domain(cube)
         ranges.append(ends((read if inside.is_empty() else inside).range()))
     return [1 + max(high for _, high in along) - min(low for low, _ in along) for along in zip(*ranges, strict=True)]
+
+
+def _cube(domain: Any, side: int, lines: Collection[int]) -> Any:
+    """Return the cube of this side in the middle of an isl Set, with whole `lines`."""
+    cube = domain
+    for d in (d for d in range(cube.dim(isl.dim_type.set)) if d not in lines):
+        low, high = ends_along(cube, d)
+        first = max(low, (low + high - side) // 2)
+        cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
+        cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
+    return cube

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from generator.polyhedral.dependences.flow import value_flow
-from generator.polyhedral.dependences.model import model
+from generator.polyhedral.dependences.model import model, sets
+from generator.polyhedral.dependences.original import original_flow
 from tests.support.programs import pairs, program_of, scop
 
 
@@ -66,3 +67,19 @@ def test_a_triangle_with_strides(step: int) -> None:
     order = [(i, j) for i in range(-1, 6, step) for j in range(5, i - 1, -1)]
     found = {(a, b) for (_, a), (_, b) in pairs(model(program_of(scop(body))).false)}
     assert found == set(pairwise(order))
+
+
+def test_reads_of_inputs_are_no_part_of_flow_and_see_older_data() -> None:
+    """`y` is only read, `x` is written first, and `A` is updated."""
+    program = program_of(scop("for (i = 1; i < 9; i++) x[i] = y[i - 1] + y[i];\n"
+                              "for (i = 1; i < 9; i++) A[0][i] = A[0][i] + x[i];"))
+    found = original_flow(program.statements, program.schedule)
+    assert {one.array for one in found.inputs} == {"y"}
+    assert pairs(found.flow.dependences) == {(("S0", (i,)), ("S1", (i,))) for i in range(1, 9)}
+    older = {one.get_tuple_name() for one in sets(found.unsourced.range())}
+    assert older == {"A", "y"}
+    read = {one.get_tuple_name() for one in sets(model(program).reads.range())}
+    assert read == {"A", "x", "y"}
+    whole = value_flow(found.reads, found.writes, found.may, isl.Schedule(program.schedule))
+    assert found.unsourced.is_equal(whole.unsourced)
+    assert found.flow.dependences.is_equal(whole.dependences)
