@@ -33,7 +33,8 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
         device = find_device(key)
         found = read_pipelines(measured, cost_device(device.target))
         if not found:
-            raise InputError(f"{', '.join(map(str, some))}: no pipeline has enough plans that the model can judge")
+            raise InputError(f"{', '.join(map(str, files))}: no pipeline has enough plans that the model can judge, of "
+                             f"those that were measured on {device.name}")
         print(f"{device.platform}, {device.name}: {len(found)} pipelines "
               f"({sum(len(one.plans) for one in found)} plans)")
         _compare(found, trained, device)
