@@ -12,6 +12,7 @@ import typer
 
 from antune.options import Device, Parameters, Realtime
 from generator.errors import InputError
+from generator.plain_text import path_word
 
 if TYPE_CHECKING:
     from experiments.learning.autotune import Given, Wanted
@@ -83,7 +84,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
         for source, plan, said in _plans(mode, base, programs, wanted, found, start, model is not None):
             write(files[source], plan.to_json() + "\n")
             explain = ["antune", "explain", source, *(("--size", size) if size else ()),
-                       *(word for one in param or () for word in ("--param", one)), "--plan", str(files[source])]
+                       *(word for one in param or () for word in ("--param", one)), "--plan", path_word(files[source])]
             _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{shlex.join(explain)}`)")
 
 

@@ -48,9 +48,9 @@ def near(expected: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> ND
 
 def at_most(numbers: NDArray[np.unsignedinteger[Any]], allowed: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where integers are at most `allowed`, which are doubles."""
-    holds = allowed < 2.0**64
-    whole = np.floor(np.where(holds & (allowed > 0), allowed, 0.0)).astype(np.uint64)
-    found: NDArray[np.bool_] = ~holds | ((allowed >= 0) & (numbers.astype(np.uint64) <= whole))
+    every = allowed >= 2.0**64
+    whole = np.floor(np.where((allowed > 0) & ~every, allowed, 0.0)).astype(np.uint64)
+    found: NDArray[np.bool_] = every | ((allowed >= 0) & (numbers.astype(np.uint64) <= whole))
     return found
 
 

@@ -224,11 +224,12 @@ def _modulo(tolerance: NDArray[np.float64], turned: NDArray[np.float64], bounds:
 
     They wrap where other answers change them by nearly 2^n, but by little modulo 2^n: from 0 to 2^n - 1, for example.
     What cancels among the groups is at most what half of them change. Integers of 8 and 16 bits can also change by
-    nearly 2^n without wrapping (from black to white); then single answers change them by less, which groups show.
+    nearly 2^n without wrapping (from black to white); then single answers change them by less, which groups and random
+    answers show together: in one group, several answers may always change at once.
     """
     size = 2.0 ** (8 * result.dtype.itemsize)
     more = np.zeros(result.shape) if bounds.balanced is None else bounds.balanced.astype(np.float64)
-    if bounds.groups is None and result.dtype.itemsize < _WIDE:
+    if result.dtype.itemsize < _WIDE and (bounds.groups is None or not bounds.sampled):
         return tolerance + more
     cancels = np.zeros(result.shape) if bounds.groups is None else bounds.groups // 2 * turned
     wraps = (tolerance > MIXED_SAFETY * (1 - _WRAPPED) * size) & (turned + cancels < _WRAPPED * size)

@@ -65,10 +65,11 @@ def maker_of(subject: Subject, target: Target) -> Make | None:
 
 
 def _own_folder(workdir: Path) -> Path:
-    """Make a folder below `workdir`. Intel's compiler puts its path between quotes, which a quote in it would end: then
-    it is below the system's folder for temporary files.
+    """Make a folder below `workdir`, and remove those of killed runners there. Intel's compiler puts its path between
+    quotes, which a quote in it would end: then it is below the system's folder for temporary files.
     """
-    place = None if '"' in str(workdir.resolve()) else workdir
+    place = Path(tempfile.gettempdir()) if '"' in str(workdir.resolve()) else workdir
+    _sweep(place)
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place)).resolve()
 
 
@@ -242,7 +243,6 @@ class DeviceRunner(PoolRunner):
             check_realtime()
         make = make or maker_of(problem.subject, device.target)
         workdir.mkdir(parents=True, exist_ok=True)
-        _sweep(workdir)
         self._folder = _own_folder(workdir)
         reference = self._folder / "reference.npz"
         save_reference(problem.reference, reference)

@@ -31,6 +31,7 @@ from experiments.script import run
 from experiments.search.places import find_device
 from experiments.search.sittings import hold_sittings
 from generator.errors import InputError
+from generator.plain_text import shell_word
 from generator.plan import Plan
 from metrics.costs.learned.file import read_model
 from metrics.costs.learned.model import SHIPPED, Learned
@@ -77,7 +78,8 @@ def chosen_rounds(folder: Path, text: str) -> tuple[int, ...]:
         raise InputError(f"--rounds {text} are not numbers; write 0,1,5")
     found = tuple(n for n in map(int, parts) if n == 0 or model_file(folder, n).is_file())
     if not any(found):
-        raise InputError(f"{folder} has no model of rounds {text}; `antune autotune --out {folder}` makes them")
+        raise InputError(f"{folder} has no model of rounds {text}; `antune autotune --out {shell_word(folder)}` makes "
+                         "them")
     return found
 
 

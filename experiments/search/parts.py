@@ -29,6 +29,8 @@ from graph.walk import Walk
 from runners.base import Limits, Runner
 from runners.many import Place
 
+_NO = ("0", "false", "no", "off", "f", "n")
+"""What the command line takes for a no."""
 ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]
 """Read the problem of a run. The second argument is a callback for progress messages while the user's program runs."""
 
@@ -60,7 +62,7 @@ class Parts:
     @property
     def draws(self) -> bool:
         """Whether it does."""
-        return self.picture if self.picture is not None else os.environ.get("ANTUNE_PICTURE") != "0"
+        return self.picture if self.picture is not None else os.environ.get("ANTUNE_PICTURE", "1").lower() not in _NO
 
 
 def _read_problem(options: RunOptions, tell: Callable[[str], None]) -> Problem:

@@ -14,7 +14,6 @@ from generator.arithmetic import REAL
 from generator.capture.build import UNTIMED, ObjectFile, RunFailed, Unit, compile_at_once, link, system_compiler
 from generator.capture.execute import execute
 from generator.chains import longest_chain
-from generator.emit.names import macros
 from generator.errors import IllegalPlan
 from generator.expr import Fold, parts
 from generator.polyhedral.dependences.sequence import original_loops
@@ -100,7 +99,7 @@ def _text(program: Program, jumps: Jumps, run_ms: float) -> str:
     parameters = [f"{kind} *restrict {name}" for kind, name in (*((a.type, a.name) for a in arrays), *jumps.arrays)]
     body = [f"{kind} {name};" for kind, name in local]
     body += stages(original_loops(program, LOOP), printer_of(program), jumps.statement, True)
-    own = [f"#undef {name}" for name in macros(" ".join(a.name for a in program.arrays))]
+    own = [f"#undef {a.name}" for a in program.arrays]  # headers have more macros than anybody lists
     return "\n".join([HEAD_OF_ALL.read_text(encoding="utf-8"), HEAD.read_text(encoding="utf-8"), *own,
                       function("antune_bounded", parameters, body),
                       function("main", [], [*_main(program, jumps, arrays, run_ms), "return 0;"], "int")])

@@ -51,6 +51,11 @@ def test_large_integers_next_to_each_other_differ(kind: str) -> None:
     assert from_other_answers(one, Bounds((two,))).tolist() == [1.0, 6.0]
 
 
+@pytest.mark.parametrize("kind", ["i4", "i8", "u8"])
+def test_a_tolerance_that_is_no_number_permits_nothing(kind: str) -> None:
+    assert not near(np.array([5], kind), np.array([6], kind), np.array([np.nan])).any()
+
+
 def test_scalars_have_distances() -> None:
     one, two = np.array(3, np.uint8), np.array(255, np.uint8)
     assert around(one, two) == 4 and distance(one, two) == 252

@@ -219,7 +219,6 @@ def test_constant_memory(pocl: Mapping[str, str], tmp_path: Path) -> None:
     assert "__constant const double" in checked_everywhere(run, tmp_path, pocl)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "array", "kind"), few([("gemm", "A", "image2d_t"), ("atax", "x", "image1d_buffer_t")], 1)
 )

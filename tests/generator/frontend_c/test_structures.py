@@ -176,7 +176,6 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert f"input.c:{line}: " in str(caught.value)
 
 
-@pytest.mark.slow
 def test_exports_take_structures(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", ACCEPTED["whole structures"][0]), tmp_path))
     with read_store(run) as store:

@@ -14,7 +14,7 @@ from experiments.suites.image_pipelines import PIPELINES, pipeline
 from generator.capture.build import UNTIMED
 from generator.frontend_py.load import built, outputs_of
 from generator.frontend_py.problem import read_pipeline
-from generator.rounding import relative_tolerance
+from generator.rounding import Bounds, from_other_answers, relative_tolerance, within
 from generator.sequential import pipeline as sequential
 from generator.sequential.pipeline import run_sequential
 from runners.check import compare
@@ -243,7 +243,7 @@ def test_an_undecided_unsigned_result_that_wraps(kind: hl.Type, limit: int) -> N
     program, ran = read(func, [data.shape[1]], image=data)
     result = ran.outputs["less"]
     assert (result == limit - 1).all()
-    wrong = (5, limit // 2, limit - limit // 8)
+    wrong = (5, limit // 2, limit - 5)
     for number, permitted in ((0, True), (limit - 1, True), *((number, False) for number in wrong)):
         got = {"less": np.full_like(result, number)}
         assert (compare(program, ran.outputs, got, None, ran.rounding) is None) is permitted, number
@@ -260,6 +260,15 @@ def test_an_undecided_signed_result_that_wraps(bits: int) -> None:
     for number, permitted in ((least, True), (-least - 1, True), (0, False), (least // 2, False), (-least - 9, False)):
         got = {"less": np.full_like(ran.outputs["less"], number)}
         assert (compare(program, ran.outputs, got, None, ran.rounding) is None) is permitted, number
+
+
+def test_small_integers_without_random_answers_are_not_compared_modulo() -> None:
+    """All groups that there was time for may always give both answers that make black white."""
+    plain, white = np.zeros(1, np.uint8), np.array([255], np.uint8)
+    bounds = Bounds((plain, white), balanced=np.zeros(1), groups=np.ones(1), around=np.ones(1))
+    for sampled, permitted in ((False, True), (True, False)):
+        tolerance = from_other_answers(plain, replace(bounds, sampled=sampled))
+        assert within(plain, np.array([127], np.uint8), tolerance).all() == permitted
 
 
 def test_from_black_to_white_by_two_answers_is_no_wrap() -> None:

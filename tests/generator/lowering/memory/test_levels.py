@@ -290,7 +290,6 @@ INTEL = pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("platform", ["PoCL", INTEL])
 def test_results_on_devices(platform: str) -> None:
     device = device_named(platform)

@@ -181,7 +181,6 @@ DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("platform", DEVICES)
 def test_results_on_devices(platform: str) -> None:
     for found, one in problems():
