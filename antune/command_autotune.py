@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,11 +74,8 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 
     origins = tuple(dict.fromkeys(_origin(file, size, param) for file in pipelines))
     found, start = find_device(device), read_model(model or SHIPPED)
-    programs = tuple(given(origin, found) for origin in origins)  # what is refused leaves no folder
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
+    with _folder(out):
+        programs = tuple(given(origin, found) for origin in origins)
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
         files = plan_files(out, [origin.source for origin in origins])
         wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))
@@ -86,6 +84,23 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
             explain = ["antune", "explain", source, *(("--size", size) if size else ()),
                        *(word for one in param or () for word in ("--param", one)), "--plan", path_word(files[source])]
             _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{shlex.join(explain)}`)")
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """Make the folder; a new one is removed if what follows raises InputError. Raises InputError if it cannot be made.
+    """
+    new = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
+    try:
+        yield
+    except InputError:
+        if new:
+            out.rmdir()
+        raise
 
 
 def _origin(file: Path, size: str | None, param: list[str] | None) -> Origin:

@@ -17,7 +17,7 @@ class Choice:
 
     `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers. `step`: the dimension
     along which blocks walk, and the points of a step (None: no walk); they compute the members in `whole` for their
-    whole tiles before. `planned`: the tile of the plan (empty: not known), where the device offers no such tile.
+    whole tiles before. `planned`: the tile of the plan (empty: not known), the nearest on offer.
     """
 
     group: Group

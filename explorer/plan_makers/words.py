@@ -64,11 +64,11 @@ def _figures(kernel: Choice, host: bool) -> str:
 
 
 def step_words(kernel: Choice) -> str:
-    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`. If the plan has a smaller tile than the
-    model chose, both are named: the figures are those of the model's.
+    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`. If the plan has another tile than the model
+    chose, both are named: the figures are those of the model's.
     """
     tile = f"tiles of {_sizes(kernel.planned or kernel.tile)}"
-    if any(size < points for size, points in zip(kernel.planned, kernel.tile, strict=False)):
+    if kernel.planned not in ((), kernel.tile):
         tile += f" (the model's are {_sizes(kernel.tile)}, and so are its figures)"
     if kernel.step is not None:
         tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
