@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -344,9 +346,16 @@ def test_paths_in_commands_are_words_and_no_options() -> None:
     assert [shell_word(path) for path in ("a.c", Path("-a.c"), "a b", "%s")] == ["a.c", "./-a.c", "'a b'", "%s"]
 
 
-def test_workers_run_where_compilers_can_quote_the_folder(tmp_path: Path) -> None:
+def test_workers_run_where_compilers_can_quote_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of killed runners there are removed, those of others are not."""
     (odd := tmp_path / 'a" -x').mkdir()
+    (elsewhere := tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     assert _own_folder(tmp_path).parent == tmp_path.resolve()
-    made = _own_folder(odd)
-    made.rmdir()
-    assert '"' not in str(made)
+    first = _own_folder(odd)
+    assert first.parent == elsewhere.resolve() and not list(odd.iterdir())
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    killed = first.rename(first.with_name(first.name.replace(str(os.getpid()), str(ended.pid))))
+    assert _own_folder(odd).is_dir() and not killed.exists()
+    assert _own_folder(odd) and len(list(elsewhere.iterdir())) == 2
