@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,7 +99,8 @@ def _folder(out: Path) -> Iterator[None]:
         yield
     except InputError:
         if new:
-            out.rmdir()
+            with suppress(OSError):  # something else may be in it by now; the refusal is what counts
+                out.rmdir()
         raise
 
 
