@@ -5,7 +5,9 @@
    anything. The cost of a stage is that of its kernel without tiles.
 3. Of all stages that only one other kernel reads, fuse the one that saves most with that kernel, each kernel with its
    best tile, until none saves anything. Impossible kernels are not fused.
-4. Give each kernel the best tile by the stricter cost of the final phase.
+4. Give each kernel the best tile by the stricter cost of the final phase. This is done for the kernels before the
+   first fusion and after each, because the last ones are not always the cheapest by this cost: the best tiles of all
+   are compared (the paper has those of the last kernels only).
 5. In kernels with high resource usage, compute stages in loops of threads if nothing is computed twice (`nesting`).
 
 Of ties, the stage that comes first in the program is chosen, and steps without a gain are not done (the artifact
@@ -15,7 +17,7 @@ its best tile is the cheapest one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,7 +33,8 @@ from explorer.plan_makers.choices import (
     in_order,
     spaced,
 )
-from explorer.plan_makers.nesting import Nested, nested
+from explorer.plan_makers.nesting import Nested
+from explorer.plan_makers.nesting import nested as in_loops
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
 from generator.decisions.size_lists import STEPS as STEPS_ON_HOST
@@ -58,16 +61,21 @@ def greedy_plans(
     """
     scheduler = _Scheduler(flow, device, model or Sioutas(), launches)
     left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
-    inlined = scheduler.inlined()
+    inlined, count = scheduler.inlined(), max(count, 1)
     stages = list(scheduler.fused(inlined))
-    final = stages[-1]
-    found = scheduler.tiled(final, inlined, count)
-    for rows in (True, False):
-        found += scheduler.nested(final, inlined, rows)
-    for groups in reversed(stages[:-1]) if count > sum(not one.note for one in found) else ():
-        found += scheduler.tiled(groups, inlined, 1)
-    plain = in_order(one for one in found if not one.note)[: max(count, 1)]
-    return Made(in_order([*plain, *(one for one in found if one.note)]), left)
+    tiled = [(groups, found) for groups in stages if (found := scheduler.tiled(groups, inlined, count))]
+    plain = in_order(one for _, found in tiled for one in found)[:count]
+    nested = [one for groups in _nestable(stages[-1], tiled) for rows in (True, False)
+              for one in scheduler.nested(groups, inlined, rows)]  # fmt: skip
+    return Made(in_order([*plain, *nested]), left)
+
+
+def _nestable(last: Groups, tiled: Sequence[tuple[Groups, list[Grouping]]]) -> Iterator[Groups]:
+    """Yield the last kernels, and the cheapest ones if those are others."""
+    yield last
+    cheapest = min(tiled, key=lambda one: one[1][0].cost, default=None)
+    if cheapest is not None and cheapest[0] != last:
+        yield cheapest[0]
 
 
 @dataclass(slots=True)
@@ -164,7 +172,7 @@ class _Scheduler:
         options, moved, in_rows = [], list[str](), list[str]()
         for output, members in groups.items():
             best = self._best(self._group(output, members, inlined), True, 1)
-            found = nested(best[0], rows) if best else None
+            found = in_loops(best[0], rows) if best else None
             if found is not None and fits(self.flow, found.group.inlined) and (inside := self._inside(found)):
                 moved += found.moved
                 in_rows += found.in_rows

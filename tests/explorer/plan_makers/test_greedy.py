@@ -17,10 +17,11 @@ from generator.frontend_py.problem import program_of
 from generator.polyhedral.memory.boxes import ring_rows
 from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.base import Cost, Term
-from metrics.costs.device import CostDevice
+from metrics.costs.device import CostDevice, cost_device
 from metrics.costs.groups import Group
 from tests.support.costs import CPU, RTX_2080_TI, kwhz
 from tests.support.suite import pipeline_program
+from tests.support.targets import CUDA
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 IMAGE = hl.ImageParam(hl.Float(32), 2, "image")
@@ -65,6 +66,17 @@ def test_the_next_best_come_in_the_order_of_their_costs() -> None:
     costs = [one.cost for one in found]
     assert costs == sorted(costs) and len({tuple(one.kernels) for one in found}) == len(found) > 8
     assert costs[0] == pytest.approx(greedy_plans(dataflow(pipeline_program("harris")), RTX_2080_TI).groupings[0].cost)
+
+
+def test_the_best_tiles_of_all_groupings_on_the_way_are_compared() -> None:
+    """The last fusions of camera_pipe save traffic, but raise the cost by which tiles are chosen."""
+    flow, device = dataflow(pipeline_program("camera_pipe", "medium")), cost_device(CUDA)
+    found = [one for one in greedy_plans(flow, device, count=12).groupings if not one.note]
+    kernels = [frozenset((one.group.output, one.group.members) for one in grouping.kernels) for grouping in found]
+    fewest = min(kernels, key=len)
+    assert len({*kernels}) > 2 and len(kernels[0]) > len(fewest)
+    assert found == sorted(found, key=lambda one: one.cost) and found[0].cost < found[kernels.index(fewest)].cost
+    assert greedy_plans(flow, device).groupings[0] == found[0]
 
 
 def test_every_stage_is_in_one_kernel_inlined_or_left() -> None:
