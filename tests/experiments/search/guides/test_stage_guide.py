@@ -153,7 +153,6 @@ def test_the_state_of_a_beam_with_this_guide_can_be_frozen() -> None:
     assert [walk.identity for walk in again.ask(3)] == [walk.identity for walk in explorer.ask(3)]
 
 
-@pytest.mark.slow
 def test_frozen_stages_keep_their_places() -> None:
     space, guide = guided("harris", CPU)
     coarse = StageGuide(guide.program, guide.tables, coarse_only=True)
@@ -168,9 +167,9 @@ def test_frozen_stages_keep_their_places() -> None:
     assert len(kept) >= len(places) - math.ceil(math.log2(len(places) + 1))
 
 
-@pytest.mark.slow
-def test_structure_shows_more_at_greater_depth() -> None:
-    space, guide = guided("harris", CPU)
+@pytest.mark.parametrize("name", few(["blur", "harris"], 1))
+def test_structure_shows_more_at_greater_depth(name: str) -> None:
+    space, guide = guided(name, CPU)
     ends = [greedy(space, guide, BeamOptions(dropout=1e-6), np.random.default_rng(seed), 20) for seed in range(6)]
     found = [end for end in ends if end is not None]
     kinds = [len({guide.structure(end, depth) for end in found}) for depth in range(6)]
