@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from generator.garbage import collect_rarely
 from tests.support.kept import FOLDER as KEPT
 from tests.support.order import rank
 from tests.support.paths import GOLDEN
+from tests.support.slow import DAY
 
 if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
     from runners.base import DeviceInfo
@@ -42,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     that one of them has captured.
     """
     collect_rarely()
+    os.environ.setdefault(DAY, date.today().isoformat())
     _keep_in_memory(config)
     _compile_quickly(config)
     if KERNELS not in os.environ:

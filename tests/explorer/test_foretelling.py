@@ -79,6 +79,7 @@ def test_a_colony_that_is_told_the_truth_needs_fewer_evaluations() -> None:
     assert mean_log_best(Told(BASE, truth), 20) < untold(20) - 0.05
 
 
+@pytest.mark.slow
 def test_so_does_one_whose_ants_foresee_the_truth() -> None:
     assert mean_log_best(Told(BASE, foresee=seen), 20) < untold(20) - 0.1
 
@@ -93,6 +94,7 @@ def test_evolution_that_is_told_the_truth_needs_fewer_evaluations() -> None:
     assert mean_log_best(Told(BASE, truth), 30, Genetic) < untold(30, Genetic) - 0.1
 
 
+@pytest.mark.slow
 def test_evolution_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
     lies = Told(BASE, lambda plan: -(truth(plan) or 0.0))
     assert mean_log_best(lies, 100, Genetic) < untold(30, Genetic)

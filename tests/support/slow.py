@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date
 from typing import Any
 
 import pytest
+
+DAY = "ANTUNE_TEST_DAY"
+"""A variable of the environment: the date (ISO 8601) whose cases run. All processes of a session have the same."""
 
 
 def few(cases: Iterable[Any], fast: int | Collection[Any]) -> list[Any]:
@@ -28,3 +33,12 @@ def counted(cases: Iterable[Any], fast: int | Collection[Any], count: int, full:
     cases = list(cases)
     sample = [case for case in few(cases, fast) if case in cases]
     return few([(case, number) for number, some in ((count, sample), (full, cases)) for case in some], len(sample))
+
+
+def of_today(cases: Sequence[Any], count: int = 1) -> list[Any]:
+    """Return `count` of the cases, those of the day: each has its turn, and all have had one after a few days.
+
+    To run the cases of another day, set `ANTUNE_TEST_DAY`.
+    """
+    first = date.fromisoformat(os.environ.get(DAY) or date.today().isoformat()).toordinal() * count
+    return [cases[(first + number) % len(cases)] for number in range(count)]

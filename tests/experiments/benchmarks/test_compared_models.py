@@ -14,6 +14,7 @@ from runners.deterministic import DEVICE
 QUICK = BeamOptions(beam=2, passes=1)
 
 
+@pytest.mark.slow
 def test_a_model_gains_nothing_over_itself() -> None:
     both = (shipped_model(), shipped_model())
     assert gain(origin_of("unsharp", "small"), both, DEVICE, batches=2, options=QUICK) == Gain(1.0, 1.0)

@@ -75,6 +75,7 @@ def test_every_walk_is_there_with_its_outcome(run: Path, tmp_path: Path) -> None
             assert row["message"]
 
 
+@pytest.mark.slow
 def test_failures_are_walks_too(tmp_path: Path) -> None:
     tune(toy_options(toy_source(tmp_path), 120), tmp_path / "run", Log(), toy_parts(ToyRunner()))
     rows = recorded(tmp_path / "run", tmp_path / "out.json.gz")["rows"]

@@ -20,6 +20,7 @@ def test_plans_without_diagonals_are_legal_and_run_the_same_tiles() -> None:
         lower(found, before, HOPPER)
 
 
+@pytest.mark.slow
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     main(["seidel-2d"], "MINI", 3)
     header, _, row = capsys.readouterr().out.splitlines()

@@ -32,6 +32,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> antune.Result:
                        finalists=0, out=str(folder / "run"))
 
 
+@pytest.mark.slow
 def test_the_opencl_export_agrees(result: antune.Result, tmp_path: Path,
                                   tmp_path_factory: pytest.TempPathFactory) -> None:
     support.need_compiler()

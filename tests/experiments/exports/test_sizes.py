@@ -85,6 +85,7 @@ def alone(plan: Plan) -> Plan:
     return replace(plan, kernels=kernels)
 
 
+@pytest.mark.slow
 def test_a_c_function_takes_the_sizes_that_it_was_exported_for(
     two_sizes: Path, pocl: Mapping[str, str], tmp_path: Path
 ) -> None:

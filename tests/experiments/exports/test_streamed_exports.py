@@ -27,6 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return support.stored_run(folder / "run", write_c(TEXT, folder), changes=(streamed,))
 
 
+@pytest.mark.slow
 def test_the_c_program_agrees(run: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     support.need_compiler()
     folder = support.exported(run, Kind.opencl, tmp_path, 1)

@@ -43,6 +43,7 @@ def test_plans_measured_of_a_random_pipeline_still_belong_to_it() -> None:
     assert program_digest(program_at(origin)) == "573edb586b5f4411", "moved lines make other programs"
 
 
+@pytest.mark.slow
 def test_plans_of_banks_of_filters_keep_sums_in_registers() -> None:
     program = random_program(457, 1)
     assert any(len(array.extents) == 4 for array in program.arrays)

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from experiments.learning.collect import Sampler, collect, program_at
 from experiments.learning.database import Database
@@ -30,6 +31,7 @@ def drawn(guided: float, model: Learned) -> list[Plan]:
     return [one.plan for one in plans]
 
 
+@pytest.mark.slow
 def test_plans_that_a_model_finds_are_faster_for_it_than_random_ones() -> None:
     model = Learned(shipped_model().trained)
     random, found = drawn(0.0, model), drawn(0.9, model)

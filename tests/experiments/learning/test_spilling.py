@@ -103,6 +103,7 @@ def test_the_plans_spill_as_assumed(device: DeviceInfo) -> None:
     assert 0 < spills(device, WIDE) * MOST < spills(device, WIDER)
 
 
+@pytest.mark.slow
 def test_plans_that_spill_are_passed_over(device: DeviceInfo, opened: list[DeviceRunner]) -> None:
     found, said = chosen(device, (WIDE, PLAIN, WIDER, OTHER), 1)
     assert (found, len(opened)) == ([PLAIN], 1)

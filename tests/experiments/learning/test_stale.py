@@ -48,6 +48,7 @@ def words(origin: Origin, plan: Plan) -> set[str]:
     return set(re.findall(r"\w+", variant_of_plan(program_at(origin), plan, DEVICE.target).source))
 
 
+@pytest.mark.slow
 def test_plans_with_the_text_are_left_out_and_the_others_are_as_before(
         old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     images, integers = read(old).measured

@@ -50,6 +50,7 @@ def test_too_few_pipelines_are_refused(tmp_path: Path) -> None:
         main([recording(tmp_path / "a.xz", "pocl", slice(0, 2))], tmp_path / "model.json", members=2)
 
 
+@pytest.mark.slow
 def test_models_are_judged_on_each_device_and_kind_of_pipeline(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "model.json"

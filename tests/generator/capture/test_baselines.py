@@ -105,6 +105,7 @@ def test_the_users_options_decide(tmp_path: Path) -> None:
     assert (o3.compiler, o3.samples_ms) == (found.compiler, found.sequential_ms)
 
 
+@pytest.mark.slow
 def test_many_loops_in_one_function_are_compiled_with_fewer_questions_about_aliases(tmp_path: Path) -> None:
     loop = "  for (int i = 0; i < N; i++)\n    b[0][i] += a[0][i];\n"
     bound = "--param=sccvn-max-alias-queries-per-access"

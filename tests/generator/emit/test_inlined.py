@@ -108,6 +108,7 @@ def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -
     check_blocks(problem, platform)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 def test_exponentials_and_logarithms(platform: str, tmp_path: Path) -> None:
     """Within 1.2 units of the last place, which a kernel and the original program tell by integers."""

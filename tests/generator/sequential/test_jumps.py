@@ -92,6 +92,7 @@ def test_sums_in_another_order() -> None:
     assert compare(program, ran.outputs, {"cut": ran.outputs["cut"] + int(usual)}, None, ran.rounding) is not None
 
 
+@pytest.mark.slow
 def test_other_machines_equalize_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Histograms differ by some counts, and shades are near integers; few elements get a tolerance."""
     equalize, = outputs_of(built(pipeline("histogram_equalize").file, None, {}))

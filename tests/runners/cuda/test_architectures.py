@@ -18,14 +18,14 @@ from metrics.resources import parse_ptxas
 from runners.cuda.compiler import Capability, Nvrtc
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.hyperplanes import SEIDEL_TILES
-from tests.support.slow import few
+from tests.support.slow import few, of_today
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, pipeline_program, polybench_program
 from tests.support.targets import HOPPER
 
 SHARED_KB: dict[Capability, int] = {(7, 5): 64, (8, 0): 163, (9, 0): 227, (12, 0): 99}
 """Shared memory of a block by compute capability (CUDA C++ Programming Guide, "Technical Specifications")."""
-QUICK = ("atax", "durbin", "floyd-warshall", "gemm", "jacobi-2d")
+GENERATIONS = tuple(SHARED_KB)
 PIPELINE_NAMES = tuple(program.name for program in PIPELINES)
 
 
@@ -57,11 +57,10 @@ def check_default_plan(name: str, capability: Capability) -> None:
     check_without_warnings(lower(program, default_plan(program, target), target), capability)
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_default_plans(name: str) -> None:
     """Each program for one generation, the next program for the next one."""
-    generations = tuple(SHARED_KB)
-    check_default_plan(name, generations[ALL_NAMES.index(name) % len(generations)])
+    check_default_plan(name, GENERATIONS[ALL_NAMES.index(name) % len(GENERATIONS)])
 
 
 @pytest.mark.slow
@@ -90,9 +89,18 @@ def test_random_plans(name: str) -> None:
                 check_without_warnings(variant, capability)
 
 
-@pytest.mark.parametrize("name", few(PIPELINE_NAMES, 1))
+def check_pipeline(name: str, capability: Capability) -> None:
+    program, target = pipeline_program(name, "small"), target_of(capability)
+    check_without_warnings(lower(program, default_plan(program, target), target), capability)
+
+
+@pytest.mark.parametrize("name", few(PIPELINE_NAMES, of_today(PIPELINE_NAMES, 4)))
 def test_pipelines(name: str) -> None:
-    program = pipeline_program(name, "small")
+    check_pipeline(name, GENERATIONS[PIPELINE_NAMES.index(name) % len(GENERATIONS)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PIPELINE_NAMES)
+def test_pipelines_for_every_generation(name: str) -> None:
     for capability in SHARED_KB:
-        target = target_of(capability)
-        check_without_warnings(lower(program, default_plan(program, target), target), capability)
+        check_pipeline(name, capability)

@@ -19,17 +19,17 @@ from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from tests.support.shuffles import by_shuffles
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, of_today
 from tests.support.space_plans import random_plans
 from tests.support.stages import offered_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem, small_problem
 from tests.support.teams import TIMES, time_problem
 from tests.support.watched_gpu import WatchedGpu
 
-QUICK = ("gemm",)
+PIPELINE_NAMES = tuple(program.name for program in PIPELINES)
 
 
-@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, QUICK, 1, 5))
+@pytest.mark.parametrize(("name", "count"), counted(ALL_NAMES, of_today(ALL_NAMES), 1, 5))
 def test_random_plans_have_no_races(name: str, count: int, watched_gpu: WatchedGpu) -> None:
     found = problem(name, ODD_SIZES[name])
     plans = [default_plan(found.program, watched_gpu.target)]
@@ -38,7 +38,7 @@ def test_random_plans_have_no_races(name: str, count: int, watched_gpu: WatchedG
     watched_gpu.check(found, plans)
 
 
-@pytest.mark.parametrize("name", few([program.name for program in PIPELINES], ("blur",)))
+@pytest.mark.parametrize("name", few(PIPELINE_NAMES, of_today(PIPELINE_NAMES)))
 def test_stages_in_blocks_have_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found, target = small_problem(pipeline(name))[0], watched_gpu.target
     plans = []

@@ -31,6 +31,7 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch)
 
 
+@pytest.mark.slow
 def test_every_program_is_judged_by_constants_that_were_fitted_to_the_others(runs: list[Path]) -> None:
     read = read_runs(runs)
     usual = usual_constants(read, False, lambda text: None)

@@ -67,6 +67,7 @@ def test_table_json_and_plot(run_antune: Antune, tmp_path: Path, capsys: pytest.
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_same_seeds_give_the_same_figures_in_one_process_or_many(run_antune: Antune, tmp_path: Path) -> None:
     words = ("toy.json.gz", "--explorers", "random,colony", "--seeds", 4, "--budgets", "3,7", "--ants", 3)
     for workers, name in ((1, "one.json"), (2, "two.json")):

@@ -130,6 +130,7 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes(run_antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from experiments.suites.polybench import program_file
 

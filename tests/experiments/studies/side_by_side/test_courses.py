@@ -34,6 +34,7 @@ def test_the_whole_search_counts_as_in_the_tables_and_its_parts_as_in_its_runs(t
     assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_means_over_the_programs_after_every_fifth(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, replace(WANTED, evaluations=10))
     one = next(entry for entry in section.entries if entry.way("colony"))

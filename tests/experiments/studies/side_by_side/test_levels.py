@@ -130,6 +130,7 @@ def test_bad_levels_are_one_line(tmp_path: Path, antune: Antune, capsys: pytest.
         replace(WANTED, explorers=("colony@o0",))
 
 
+@pytest.mark.slow
 def test_a_finished_suite_with_levels_has_nothing_to_do(tmp_path: Path) -> None:
     before, _ = suite(tmp_path, WANTED)
     runner = ToyRunner()

@@ -132,6 +132,7 @@ def test_more_is_added_and_the_rest_is_kept(tmp_path: Path) -> None:
     assert figures(section.entries[0]) == figures(whole[0].entries[0])
 
 
+@pytest.mark.slow
 def test_two_suites_in_one_place_keep_their_tables(tmp_path: Path) -> None:
     suite(tmp_path, replace(WANTED, explorers=("random",), evaluations=2), parts=parts(ToyRunner()))
     both, _ = suite(tmp_path, SuiteOptions(("gemm",), PolyBench("MINI"), ("random",), 2), parts=parts(ToyRunner()))

@@ -117,6 +117,7 @@ def test_more_is_added_to_what_is_there(tmp_path: Path) -> None:
     assert [[entry.program for entry in one.entries] for one in sections] == [["mvt"], ["gemm"]]
 
 
+@pytest.mark.slow
 def test_several_seeds_are_one_line(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, replace(WANTED, programs=("gemm",), seeds=3))
     (entry,) = section.entries
@@ -149,6 +150,7 @@ def test_another_run_in_the_place_is_not_taken_for_its_own(tmp_path: Path) -> No
     assert any("mvt: left out" in note and "--out" in note for note in shown.notes)
 
 
+@pytest.mark.slow
 def test_entries_without_the_name_of_a_suite_are_polybench(tmp_path: Path) -> None:
     """Those that were kept before there were others."""
     wanted, runner = replace(WANTED, programs=("gemm",)), ToyRunner()

@@ -65,6 +65,7 @@ def test_every_way_is_placed_below_the_roofline(tmp_path: Path) -> None:
     assert not any("suite roofline" in note for note in shown.notes)
 
 
+@pytest.mark.slow
 def test_ceilings_may_be_measured_when_the_suite_is_done(tmp_path: Path) -> None:
     wanted = replace(WANTED, programs=("gemm",))
     (before,), shown = suite(tmp_path / "suite", wanted)
@@ -79,6 +80,7 @@ def test_ceilings_may_be_measured_when_the_suite_is_done(tmp_path: Path) -> None
     assert suite(tmp_path / "suite", wanted)[0] == (before,)
 
 
+@pytest.mark.slow
 def test_an_entry_whose_runs_cannot_be_read_has_no_roof(tmp_path: Path) -> None:
     keep_ceilings(CEILINGS)
     suite(tmp_path, replace(WANTED, programs=("gemm",)))

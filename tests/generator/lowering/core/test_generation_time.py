@@ -15,7 +15,6 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.stages import Stages
-from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import large_program
 from tests.support.targets import CPU
@@ -29,7 +28,8 @@ def seconds(program: Program, plan: Plan) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize(("name", "number"), few([("fdtd-2d", 13), ("lu", 0)], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number"), [("fdtd-2d", 13), ("lu", 0)])
 def test_tiles_along_wavefronts_are_checked_quickly(name: str, number: int) -> None:
     plan = random_plans(large_program(name), CPU, "o3", 16, 7)[number]  # these took 16.4 s and 2.9 s
     assert seconds(large_program(name), plan) < 2.5

@@ -75,6 +75,7 @@ def test_many_plans_of_random_pipelines_are_right(block: int) -> None:
         pipeline.cache_clear()
 
 
+@pytest.mark.slow
 def test_these_plans_reach_what_may_go_wrong() -> None:
     seen: Counter[str] = Counter()
     for seed in range(QUICK):

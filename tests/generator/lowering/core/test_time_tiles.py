@@ -100,6 +100,7 @@ def test_many_random_sweeps_in_overlapped_tiles_are_right(block: int) -> None:
         sweeps.cache_clear()
 
 
+@pytest.mark.slow
 def test_these_sweeps_reach_what_may_go_wrong() -> None:
     seen: Counter[str] = Counter()
     for seed in range(QUICK):
@@ -337,6 +338,7 @@ def test_starts_have_few_steps_and_many() -> None:
     assert steps[0] == 0 and 2 in steps
 
 
+@pytest.mark.slow
 def test_these_tests_would_see_a_fault() -> None:
     """Each kernel with one fault: a barrier less, another bound, another subscript.
 
