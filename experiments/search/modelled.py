@@ -25,6 +25,7 @@ from generator.decisions.deciding import nearest
 from generator.decisions.size_lists import cover
 from generator.decisions.walk import walked
 from generator.errors import IllegalPlan, InputError
+from generator.lowering import lower
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
@@ -71,6 +72,7 @@ def model_plans(
             "use another explorer, such as colony"
         )
     plans, without = _expressed(program, target, made.groupings)
+    without += _dropped(program, target, plans)
     if not plans:
         why = "".join(f" ({one})" for one in without[:1])
         raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}; use another explorer, such as colony")
@@ -90,6 +92,22 @@ def _expressed(
         elif grouping.note:
             without.append(f"no plan computes {grouping.note}: {plan}")
     return {grouping: plan for plan, grouping in plans.items()}, without
+
+
+def _dropped(program: Program, target: Target, plans: dict[Grouping, Plan]) -> list[str]:
+    """Remove the best plans up to the first legal one, which will be announced; return why, in a sentence.
+
+    The others are not lowered here: that takes a second for each in large programs, and a search does it anyway.
+    """
+    why = list[str]()
+    for grouping in [*plans]:
+        try:
+            lower(program, plans[grouping], target)
+            break
+        except IllegalPlan as illegal:
+            del plans[grouping]
+            why.append(str(illegal))
+    return [f"{len(why)} of the best plans left out: {why[0]}"] if why else []
 
 
 def _why_none(flow: Dataflow, made: Made) -> str:

@@ -49,7 +49,9 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A stage that a model cannot judge: it has kernels of its own, by the default rules."""
+    """A stage with kernels of its own because a model cannot judge it (they follow the default rules), or not in one
+    kernel with those that read it.
+    """
 
     array: str
     reason: str
@@ -57,7 +59,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of a plan maker: groupings, the best first, and the stages that are left."""
+    """The results of a plan maker: groupings, the best first, and the stages that are left (of the best one)."""
 
     groupings: tuple[Grouping, ...]
     left: tuple[Left, ...]

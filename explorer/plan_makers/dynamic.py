@@ -14,13 +14,15 @@ from functools import partial
 
 import numpy as np
 
+from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import Choice, Grouping, Left, Made, hosted, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
 from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group
+from metrics.costs.distances import always_changing
+from metrics.costs.groups import Group, column
 from metrics.costs.polymage import PolyMage, cost_of, refusal
 from metrics.costs.split import can_split
 
@@ -52,7 +54,9 @@ def dynamic_plans(
     found = fuse(graph, prices.best, 1, limit)
     if count > 1 and found:
         found = fuse(graph, partial(prices.several, best=found[0].cost), count, limit)
-    return Made(tuple(_grouping(one) for one in found), left)
+    groupings = tuple(_grouping(one) for one in found)
+    apart = tuple(set_apart(groupings[0], prices.unjudged)) if groupings else ()
+    return Made(groupings, (*left, *apart))
 
 
 def _grouping(found: Found[Choice]) -> Grouping:
@@ -79,6 +83,11 @@ class _Prices:
     def several(self, mask: int, best: float) -> list[tuple[float, Choice]]:
         """Return the cheapest configurations whose costs differ enough for a program of cost `best`."""
         return [(choice.cost.number, choice) for choice in spaced(self._choices(mask), best)]
+
+    def unjudged(self, group: Group) -> str:
+        """Return why no configuration of a kernel can be judged; empty if some can."""
+        given = candidates(group.extents, self.device, group.hosted)
+        return refusal(group) or always_changing(group, np.minimum(given.tile, column(group.extents)))
 
     def _choices(self, mask: int) -> list[Choice]:
         known = self._known.get(mask)

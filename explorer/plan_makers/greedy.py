@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import (
     Choice,
     Grouping,
@@ -41,6 +42,7 @@ from generator.decisions.size_lists import STEPS as STEPS_ON_HOST
 from generator.decisions.size_lists import WIDE, CandidateSizes
 from generator.decisions.walk import STEPS
 from metrics.costs.device import CostDevice
+from metrics.costs.distances import always_changing
 from metrics.costs.groups import Group, Numbers, kept_in_steps, parallel_dimensions, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import cut, shared_out, tiles
@@ -67,7 +69,9 @@ def greedy_plans(
     plain = in_order(one for _, found in tiled for one in found)[:count]
     nested = [one for groups in _nestable(stages[-1], tiled) for rows in (True, False)
               for one in scheduler.nested(groups, inlined, rows)]  # fmt: skip
-    return Made(in_order([*plain, *nested]), left)
+    groupings = in_order([*plain, *nested])
+    apart = tuple(set_apart(groupings[0], scheduler.unjudged)) if groupings else ()
+    return Made(groupings, (*left, *apart))
 
 
 def _nestable(last: Groups, tiled: Sequence[tuple[Groups, list[Grouping]]]) -> Iterator[Groups]:
@@ -181,6 +185,10 @@ class _Scheduler:
         if not (moved or in_rows) or not all(options):
             return []
         return [Grouping(tuple(one[0] for one in options), _said(moved, in_rows))]
+
+    def unjudged(self, group: Group) -> str:
+        """Return why no tile of a kernel can be judged; empty if some can."""
+        return always_changing(group, tiles(group.extents, self.device, group.hosted))
 
     def _inside(self, found: Nested) -> Choice | None:
         """Return a kernel with stages in thread loops with its best tile and step; None if it is impossible.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from explorer.plan_makers.choices import Choice, Grouping, Made
+from explorer.plan_makers.choices import Choice, Grouping, Left, Made
 
 NAMED, TOLD = 3, 5
-"""The maximum numbers of stages that are named one by one, and of kernels."""
+"""The maximum numbers of stages that are named one by one, and of kernels and reasons."""
 _FIGURES: Mapping[str, str] = {
     "shared memory": "{:.1f} KB shared",
     "occupancy": "{:.0f} % occupancy",
@@ -23,8 +23,18 @@ def reasons(made: Made, host: bool) -> Iterator[str]:
     """
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
-    for one in made.left:
-        yield f"{one.array} by kernels of its own: {one.reason}"
+    yield from _left_words(made.left)
+
+
+def _left_words(left: Sequence[Left]) -> Iterator[str]:
+    """Yield `t, s by kernels of their own: ` and the reason, a line per reason."""
+    reasons = dict[str, list[str]]()
+    for one in left:
+        reasons.setdefault(one.reason, []).append(one.array)
+    for reason, arrays in [*reasons.items()][:TOLD]:
+        yield f"{_listed(tuple(arrays))} by kernels of {'its' if len(arrays) == 1 else 'their'} own: {reason}"
+    if more := sum(map(len, [*reasons.values()][TOLD:])):
+        yield f"{more} more by kernels of their own, for such reasons"
 
 
 def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:

@@ -155,22 +155,24 @@ def _width(reach: Reach) -> float:
 def _composed(outer: Read, inner: Read) -> Read:
     """Compose two reads: how the reader of `outer` reads the array of `inner`."""
     count = len(outer.reach[0].slopes) if outer.reach else 0
-    reach = []
-    for one in inner.reach:
-        slopes, low, high = [0.0] * count, one.low, one.high
-        for factor, through in zip(one.slopes, outer.reach, strict=True):
-            ends = (factor * through.low, factor * through.high)
-            low, high = low + min(ends), high + max(ends)
-            slopes = [s + factor * t for s, t in zip(slopes, through.slopes, strict=True)]
-        reach.append(Reach(tuple(slopes), low, high))
     return Read(
         inner.array,
-        tuple(reach),
+        tuple(composed_reach(outer.reach, one, count) for one in inner.reach),
         outer.elements * inner.elements,
         inner.different,
         inner.loads,
         outer.by_data or inner.by_data,
     )
+
+
+def composed_reach(outer: Sequence[Reach], inner: Reach, count: int) -> Reach:
+    """Return where elements of `count` dimensions read by `inner`, a reach of the array that they read by `outer`."""
+    slopes, low, high = [0.0] * count, inner.low, inner.high
+    for factor, through in zip(inner.slopes, outer, strict=True):
+        ends = (factor * through.low, factor * through.high)
+        low, high = low + min(ends), high + max(ends)
+        slopes = [s + factor * t for s, t in zip(slopes, through.slopes, strict=True)]
+    return Reach(tuple(slopes), low, high)
 
 
 def _by_array(reads: Iterable[Read]) -> dict[str, list[Read]]:

@@ -15,8 +15,8 @@ For tiles of warps, different fractions in registers are compared (`metrics.cost
 On CPUs (an extension) lanes are those of a vector, transactions cache lines, and the start of a row of a tile costs
 time.
 
-Distances between stages must be constant: a reduction shares no kernel with other stages, and no subscripts depend on
-data.
+Distances between stages must be constant (`distances.py`): a reduction shares no kernel with other stages, and no
+subscripts depend on data.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from generator.target import LANES
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.configurations import Configurations
 from metrics.costs.device import CostDevice
+from metrics.costs.distances import changing_distances
 from metrics.costs.groups import Group, Numbers, TileWork, column, computed_again, flat, kept_bytes, tile_work
 from metrics.costs.split import split_room, wrongs_of
 
@@ -167,7 +168,12 @@ class PolyMage:
                  np.mod(np.ceil(blocks / device.units), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
-        wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy), *more)
+        wrongs = (
+            *changing_distances(group, (kept or work).extents[group.output]),
+            *_impossible(shared, registers, threads, resident, device),
+            *self._unoccupied(occupancy),
+            *more,
+        )
         return Weighed(np.sum(terms, axis=0), terms, occupancy, shared, registers, overlap, wrongs)
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
@@ -261,7 +267,7 @@ def _digests(group: Group, stage: str) -> Iterator[str]:
 
 
 def refusal(group: Group) -> str:
-    """Return why the distances between the stages of `group` are not constant; empty if they are."""
+    """Return why the distances between the stages of `group` are never constant; empty if they may be."""
     if not group.members:
         return ""
     for stage in group.stages:
@@ -269,8 +275,8 @@ def refusal(group: Group) -> str:
         assert node is not None
         if node.reduces:
             return f"`{stage}` is a reduction: it shares no kernel with other stages"
-        for read in node.reads:
-            if read.array not in group.members and read.array not in group.inlined:
+        for read in flat(group.flow, stage, group.inlined).reads:
+            if read.array not in group.members:
                 continue
             if read.by_data:
                 return f"data decide which elements of `{read.array}` `{stage}` reads"

@@ -13,6 +13,9 @@ threads, too; before, traffic has a higher weight, which favours fusion. A kerne
 bytes of shared memory, with an occupancy below 0.1 (0.2 with fewer than three stages), with fewer blocks than the
 device has compute units, or, in the final phase, with blocks that are not whole warps.
 
+All tiles must need equally large parts of a stage (`distances.py`). Where data decide which elements are read, that
+part is the whole extent.
+
 Rows of arrays with four dimensions may be loops inside a thread (an extension): on a GPU, nothing is coalesced then if
 they are longer than 64 bytes.
 
@@ -35,6 +38,7 @@ from numpy.typing import NDArray
 
 from metrics.costs.base import STEPS_UNKNOWN, Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
+from metrics.costs.distances import changing_distances
 from metrics.costs.groups import (
     Group,
     Numbers,
@@ -142,7 +146,8 @@ class Sioutas:
         memory = self._memory(group, work, tiles, device)
         if self.final:
             memory = memory / np.maximum(occupancy * active, 1e-9)
-        impossible = self._impossible(group, launched, shared, occupancy, units, device)
+        impossible = (*changing_distances(group, kept.extents[group.output]),
+                      *self._impossible(group, launched, shared, occupancy, units, device))  # fmt: skip
         return Evaluated(count * (arithmetic + memory), count * arithmetic, count * memory, occupancy, active, units,
                          launched, shared, count, computed_again(group, work, tiles), impossible, work)  # fmt: skip
 

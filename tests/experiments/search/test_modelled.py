@@ -30,6 +30,7 @@ from generator.polyhedral.memory.boxes import ring_rows
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
+from generator.variant import Variant
 from graph.foretelling import foresight_of, foretelling_of
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_graph import stage_graph_of
@@ -126,6 +127,21 @@ def test_the_reasons_have_the_tiles_of_the_plan(monkeypatch: pytest.MonkeyPatch)
     found = modelled.model_plans.__wrapped__(program, CPU, "polymage-dp", 1)
     assert {kernel.tile for kernel in found.plans[0].kernels} == {(8, 8)}
     assert "tiles of 8x8 (the model's are 32x64, and so are its figures), " in found.reasons[0]
+
+
+def test_plans_that_cannot_be_lowered_are_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = pipeline_program("harris", "small")
+    best, *others = model_plans(program, CUDA, "sioutas", 4).plans
+
+    def picky(program: Program, plan: Plan, target: Target) -> Variant:
+        if plan == best:
+            raise IllegalPlan("not today")
+        return lower(program, plan, target)
+
+    monkeypatch.setattr(modelled, "lower", picky)
+    found = modelled.model_plans.__wrapped__(program, CUDA, "sioutas", 4)
+    assert found.plans[0] == others[0] and best not in found.plans
+    assert found.reasons[-1] == "1 of the best plans left out: not today"
 
 
 def test_stages_in_the_loop_over_rows_are_a_plan_of_the_space_with_right_results() -> None:

@@ -1,0 +1,31 @@
+"""Stages with kernels of their own because a model cannot judge them in one kernel with those that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from explorer.plan_makers.choices import Grouping, Left
+from explorer.plan_makers.trivial import readers_of
+from metrics.costs.groups import Group
+
+
+def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Left]:
+    """Yield these stages of a grouping; `why` returns why the model cannot judge a kernel, empty if it can."""
+    kernels = {stage: kernel.group for kernel in grouping.kernels for stage in kernel.group.stages}
+    for kernel in grouping.kernels:
+        group = kernel.group
+        node = group.flow.node(group.output)
+        if node is None or not node.stage:
+            continue
+        readers = dict.fromkeys(kernels[reader] for reader in readers_of(group.flow, group.output, group.inlined)
+                                if reader in kernels)  # fmt: skip
+        reasons = (why(_together(group, other)) for other in readers)
+        if reason := next(filter(None, reasons), ""):
+            yield Left(group.output, reason)
+
+
+def _together(group: Group, reader: Group) -> Group:
+    """Return a kernel that computes the stages of `group` in the blocks of `reader`."""
+    members = {*group.stages, *reader.members}
+    return replace(reader, members=tuple(node.array for node in group.flow.nodes if node.array in members))

@@ -1,0 +1,110 @@
+"""Kernels whose tiles need differently large parts of their stages: models judge one tile for all, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import pytest
+
+from antune import halide as hl
+from experiments.search.costs import find_model, planned
+from experiments.search.modelled import MAKERS, model_plans
+from generator.dataflow import Dataflow
+from generator.frontend_py.problem import program_of
+from generator.lowering import lower
+from generator.lowering.heuristics.usual import usual_plan
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.program import Program
+from generator.schedules.stages import Stages
+from metrics.costs.base import Cost, Refused
+from metrics.costs.device import cost_device
+from metrics.costs.distances import changing_distances, uneven
+from metrics.costs.groups import Group, column
+from tests.support.targets import CUDA
+
+Reader: TypeAlias = Callable[[hl.Func], hl.Expr]
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+WORDS = "`o` reads `t` at distances that differ from tile to tile"
+
+
+def two_stages(read: Reader) -> Program:
+    image, t, o = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("t"), hl.Func("o")
+    t[x, y] = hl.sqrt(image[x, y]) * 2.0 + image[x, y] * image[x, y] + hl.exp(image[x, y])
+    o[x, y] = t[x, y] + read(t)
+    return program_of([o], (512, 512), "test")
+
+
+READS: dict[str, tuple[Reader, set[int]]] = {
+    "transposed": (lambda t: t[y, x], {0, 1}),
+    "twice as fast": (lambda t: t[2 * x, y], {1}),
+    "backwards": (lambda t: t[511 - x, y], {1}),
+    "fixed": (lambda t: t[0, y], {1}),
+    "next to it": (lambda t: t[x + 1, y + 2], set()),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_both_models_refuse_tiles_that_are_not_like_all_others(name: str) -> None:
+    """Tiles that cover the dimensions along which distances change are judged, with the bytes of the generated code."""
+    program, dims = two_stages(READS[name][0]), READS[name][1]
+    assert uneven(Group(dataflow(program), "o", ("t",))).dims == dims
+    plan = usual_plan(program, CUDA, Stages((("t", "block"),)))
+    for tile in ((16, 16), (1, 512)):
+        cut = replace(plan, kernels=tuple(replace(one, tile=tile, block=(1, 16)) for one in plan.kernels))
+        [kernel] = planned(program, cut)
+        for model in ("sioutas", "polymage"):
+            judged = find_model(model, CUDA).judge(kernel, cost_device(CUDA))
+            if any(size < 512 for d, size in enumerate(tile) if d in dims):
+                assert isinstance(judged, Refused) and WORDS in judged.reason
+            else:
+                assert isinstance(judged, Cost)
+                [lowered] = lower(program, cut, CUDA).kernels
+                shared = next(term.value for term in judged.terms if term.name == "shared memory")
+                assert shared == lowered.local_bytes
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_schedulers_leave_such_stages_alone_with_the_reason(maker: str) -> None:
+    program = two_stages(READS["transposed"][0])
+    found = model_plans(program, CUDA, maker, 3)
+    assert f"t by kernels of its own: {WORDS}" in found.reasons
+    assert all(lower(program, plan, CUDA).kernels for plan in found.plans)
+
+
+def chain(factor: int) -> Dataflow:
+    """`o` reads t, and s that reads every other element of t; o reads s at half the speed, if `factor` is 2."""
+    image, t, s, o = hl.ImageParam(hl.Float(32), 1, "image"), hl.Func("t"), hl.Func("s"), hl.Func("o")
+    t[x] = hl.sqrt(image[x])
+    s[x] = t[2 * x] + t[2 * x + 1]
+    o[x] = t[x] + s[x // factor]
+    return dataflow(program_of([o], (512,), "test"))
+
+
+def test_chains_of_reads_count() -> None:
+    group = Group(chain(1), "o", ("t", "s"))
+    found = uneven(group)
+    assert found.dims == {0} and found.reason == "`o` and `s` read `t` at distances that differ from tile to tile"
+    assert uneven(Group(chain(1), "o", ("t",), frozenset("s"))).dims == {0}, "also through inlined stages"
+    [wrong] = changing_distances(group, column((256,)))
+    assert wrong.are.tolist() == [True] and not wrong.runs
+    assert not uneven(Group(chain(2), "o", ("t", "s"))).dims, "down and up again"
+
+
+def test_tiles_that_cover_the_colours_are_alike() -> None:
+    image, t, o = hl.ImageParam(hl.Float(32), 3, "image"), hl.Func("t"), hl.Func("o")
+    t[x, y, c] = hl.sqrt(image[x, y, c])
+    o[x, y, c] = t[x, y, c] / t[x, y, 3]
+    group = Group(dataflow(program_of([o], (64, 64, 4), "test")), "o", ("t",))
+    assert uneven(group).dims == {0}
+    assert [wrong.are.tolist() for n in (2, 4) for wrong in changing_distances(group, column((n, 8, 8)))] == [
+        [True], [False]]  # fmt: skip
+
+
+def test_where_data_need_all_elements_others_may_move() -> None:
+    image, places = hl.ImageParam(hl.Float(32), 1, "image"), hl.ImageParam(hl.UInt(8), 1, "places")
+    t, o = hl.Func("t"), hl.Func("o")
+    t[x] = hl.sqrt(image[x])
+    o[x] = t[x] + t[hl.i32(places[x])]
+    assert not uneven(Group(dataflow(program_of([o], (256,), "test")), "o", ("t",))).dims
