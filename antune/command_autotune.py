@@ -90,11 +90,10 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 def _folder(out: Path) -> Iterator[None]:
     """Make the folder; a new one is removed if what follows raises InputError. Raises InputError if it cannot be made.
     """
+    from experiments.files import make_folder
+
     new = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
+    make_folder(out)
     try:
         yield
     except InputError:

@@ -6,7 +6,7 @@ resume) with `goals.py`; then the uses of results: `pictures/` (the plotting kit
 a picture), `ceilings/` (the peak rates of a device), `report/` (the report page, and plots as files), `exports/` (code
 and results for others), `studies/` (comparisons of many runs), with the programs in `suites/` and recorded measurements
 in `recordings/`. `benchmarks/` measures antune itself. `words.py` describes plans and numbers in words, `files.py`
-writes files atomically, `script.py` runs a file as a command.
+makes folders and writes files atomically, `script.py` runs a file as a command.
 
 This room may import `explorer`, `runners`, `graph`, `metrics` and `generator`; only `antune` imports it. Heavy
 libraries are imported inside functions, so that commands that only read a store stay fast.

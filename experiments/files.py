@@ -1,10 +1,23 @@
-"""Write the files of a run directory atomically."""
+"""Folders and files of results; files are written atomically."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
+
+from generator.errors import InputError
+
+
+def make_folder(out: Path) -> None:
+    """Make the folder for results, the value of --out or a folder in it, unless it is there.
+
+    Raises InputError if it cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -82,6 +82,20 @@ def test_a_graph_is_written_as_its_name_says_or_refused(run_antune: Antune, tmp_
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [
+    ("suite", "polybench", "--programs", "gemm", "--size", "mini", "--device", "deterministic"),
+    ("suite", "pipelines", "--programs", "blur", "--device", "deterministic"),
+    ("suite", "first-contact", "--minutes", "1"),
+])
+def test_folders_of_results_that_cannot_be_made_are_refused(words: tuple[str, ...], run_antune: Antune,
+                                                            monkeypatch: pytest.MonkeyPatch,
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)  # first-contact handles SIGTERM
+    assert run_antune(*words, "--out", "scale.c") == 2
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith("antune: --out ") and said.endswith("; choose another folder") and "scale.c" in said
+
+
 @pytest.mark.parametrize("place", ["nowhere", "scale.c"])
 def test_a_graph_of_no_run_names_what_is_no_run(
     place: str, run_antune: Antune, capsys: pytest.CaptureFixture[str]

@@ -1,10 +1,11 @@
 // Who touched which memory: included by words.hpp, and of use in code that was compiled with -fsanitize=thread, which calls
 // __tsan_read8 and the like before each access. Two accesses race if they are of different threads, one writes, and
-// nothing orders them: no barrier of the block, no barrier or shuffle of the warp; blocks of a launch have no order.
-// Atomic operations race with plain writes only.
+// nothing orders them: no barrier of the block, no barrier of the warp; blocks of a launch have no order. Atomic operations
+// race with plain reads and writes, not with each other. Of a word's reads and of its atomic operations, two that nothing
+// orders are kept: an access of any thread that races with others races with one of them.
 enum Kind { READ, WRITE, ATOMIC };
 struct Access { unsigned block, epoch, warp_epoch; int thread; bool happened; };
-struct Cell { uintptr_t word; Access write, reads[2], atomic; };
+struct Cell { uintptr_t word; Access write, reads[2], atomics[2]; };
 static Cell *cells;
 static size_t room, used;
 extern "C" char __bss_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
@@ -59,23 +60,28 @@ static UNWATCHED void race(const Access &before, const char *then, const char *n
            shared ? "shared" : "global", before.thread, before.block - 1, then, current, block_number - 1, now);
 }
 
+static UNWATCHED void compare(const Access (&before)[2], const char *then, const char *now, bool shared)
+{
+  for (const Access &one : before)
+    if (!ordered(one, shared)) race(one, then, now, shared);
+}
+
+static UNWATCHED void remember(Access (&known)[2], const Access &now, bool shared)
+{
+  if (ordered(known[0], shared)) known[0] = now;
+  else if (ordered(known[1], shared)) known[1] = now;
+}
+
 static UNWATCHED void watched(uintptr_t word, bool shared, Kind kind)
 {
+  static const char *const WORDS[] = {"reads", "writes", "updates"};
   Cell &cell = cell_of(word);
   const Access now = {block_number, epoch, warp_epochs[current / WARP], (int)current, true};
-  if (!ordered(cell.write, shared)) race(cell.write, "writes", kind == READ ? "reads" : "writes", shared);
-  if (kind == WRITE) {
-    for (const Access &read : cell.reads)
-      if (!ordered(read, shared)) race(read, "reads", "writes", shared);
-    if (!ordered(cell.atomic, shared)) race(cell.atomic, "updates", "writes", shared);
-    cell.write = now;
-  } else if (kind == ATOMIC) {
-    cell.atomic = now;
-  } else {
-    Access &first = cell.reads[0], &second = cell.reads[1];
-    if (ordered(first, shared)) first = now;
-    else if (ordered(second, shared)) second = now;
-  }
+  if (!ordered(cell.write, shared)) race(cell.write, "writes", WORDS[kind], shared);
+  if (kind != READ) compare(cell.reads, "reads", WORDS[kind], shared);
+  if (kind != ATOMIC) compare(cell.atomics, "updates", WORDS[kind], shared);
+  if (kind == WRITE) cell.write = now;
+  else remember(kind == READ ? cell.reads : cell.atomics, now, shared);
 }
 
 static UNWATCHED void touched(uintptr_t address, size_t size, Kind kind)

@@ -47,6 +47,12 @@ template <class T> T tex2D(cudaTextureObject_t image, float x, float y)
   const Texels *texels = (Texels *)image;
   return ((const T *)(texels->start + texels->pitch * (size_t)floorf(y)))[(size_t)floorf(x)];
 }
+static inline float __int_as_float(int bits)
+{
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
 static inline double __hiloint2double(int high, int low)
 {
   const int words[2] = {low, high};

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +18,8 @@ from tests.support.paths import ROOT
 def changed_children(folder: Path, text: str) -> Mapping[str, str]:
     """Return environment variables of processes that run `text` when they start."""
     folder.mkdir(exist_ok=True)
-    (folder / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(ROOT)!r})\n{text}")
-    return {"PYTHONPATH": str(folder)}
+    (folder / "sitecustomize.py").write_text(text)
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}  # these files, also where another checkout is installed
 
 
 class Hook(importlib.abc.MetaPathFinder):

@@ -19,6 +19,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from generator.emit.atomics import NO_PLAIN_READ
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
@@ -96,7 +97,8 @@ def _library(folder: Path, text: str) -> bytes:
     """Return the shared library of C++ `text`. Raises BuildError."""
     source, made, library = folder / "kernels.cpp", folder / "kernels.o", folder / "kernels.so"
     source.write_text(text)
-    watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
+    watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0",
+             f"-D{NO_PLAIN_READ}"] if os.environ.get(WATCHED) else []
     options = ["-O0", "-w", "-fPIC", *watch]
     for words in ([*options, *_includes(options), "-c", "-o", str(made), str(source)],
                   [*options[:3], "-shared", "-o", str(library), str(made)]):
@@ -135,7 +137,8 @@ def wrappers(text: str) -> list[str]:
     """Return a function per kernel that reads its parameters from a launch's buffer."""
     found = []
     for name, parameters in KERNEL.findall(text):
-        kinds = [re.sub(r"\b(const|__restrict__)\b", "", p).rsplit(maxsplit=1) for p in parameters.split(",")]
+        kinds = [re.sub(r"\b(const|__restrict__)\b", "", p).rsplit(maxsplit=1) for p in parameters.split(",")
+                 if p.strip()]
         types = [kind + "*" * last.count("*") for kind, last in kinds]
         reads = "".join(f"  {kind} a{n} = reader.next<{kind}>();\n" for n, kind in enumerate(types))
         values = ", ".join(f"a{n}" for n in range(len(types)))

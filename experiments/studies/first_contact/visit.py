@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.files import make_folder
 from experiments.studies.first_contact.steps import ROOT, Step
 from experiments.studies.first_contact.told import State, Told, read_result, read_told, write_summary, write_told
 from experiments.words import describe_seconds
@@ -39,9 +40,10 @@ def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: flo
     `list_steps` is called again before each step, because results may make further steps possible.
 
     Raises:
-        OSError: `folder` cannot be written.
+        InputError: `folder` cannot be made.
+        OSError: a file in it cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     end = time.monotonic() + seconds
     had: set[str] = set()
     while True:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from experiments.ceilings.files import kept_ceilings
 from experiments.ceilings.placed import unknown_ceilings
-from experiments.files import write_atomically
+from experiments.files import make_folder, write_atomically
 from experiments.run import opened
 from experiments.search.parts import PARTS, Parts, ReadProblem
 from experiments.search.places import find_device, limits_of, place_of
@@ -236,10 +236,10 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
     for way in wanted.explorers:
         parts.check_explorer(wanted.setting.explorer_of(way))
     device = find(wanted.device)
+    folder = directory / re.sub(r"[^\w.-]+", "-", device.key)
+    make_folder(folder)
     if kept_ceilings(device) is None and not is_deterministic(device.key):
         show.note(f"{unknown_ceilings(device)}, and the same command then says how near the best plans are to them")
-    folder = directory / re.sub(r"[^\w.-]+", "-", device.key)
-    folder.mkdir(parents=True, exist_ok=True)
     try:
         _Suite(wanted, folder, device, show, replace(parts, picture=False)).run()
     finally:

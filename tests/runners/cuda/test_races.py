@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -11,13 +12,16 @@ import pytest
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.values.options import LevelName
 from generator.errors import IllegalPlan
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
+from tests.support.programs import scop, write_c
+from tests.support.reading import read_untimed
 from tests.support.shuffles import by_shuffles
 from tests.support.slow import counted, few, of_today
 from tests.support.space_plans import random_plans
@@ -75,6 +79,27 @@ def in_shared_memory(target: Target) -> tuple[Problem, Plan]:
 ], 2))
 def test_faults_are_found(old: str, new: str, number: int, expected: str, watched_gpu: WatchedGpu) -> None:
     watched_gpu.check_fault(*in_shared_memory(watched_gpu.target), expected, old, new, number)
+
+
+HISTOGRAM = scop("for (i = 0; i < 13; i++) for (j = 0; j < 21; j++) h[b[i][j] % 16] += 1;",
+                 "int h[16]; unsigned char b[13][21];")
+EARLY = ("__shared__ int turns; if (atomicAdd(&turns, 1) == 0) for (int e = 0; e < 16; ++e) if (h_block[e] < 0) "
+         "return; antune_add_int(&")
+"""The thread that runs first reads all of the copy, before any update."""
+
+
+@pytest.mark.parametrize(("old", "new", "number", "words"), few([
+    ("__syncthreads();", "", 1, "race in shared memory"),
+    ("antune_add_int(&", EARLY, 0, "reads what thread"),
+    ("h[e0], h_block[e0]", "h[e0], h[e0] < 0 ? 0 : h_block[e0]", 0, "race in global memory"),
+], 1))
+def test_plain_reads_beside_atomic_updates_are_found(old: str, new: str, number: int, words: str, tmp_path: Path,
+                                                     watched_gpu: WatchedGpu) -> None:
+    """Whichever comes first; the copy of a block is read after the last update, and its updates do not race."""
+    found = read_untimed(write_c(HISTOGRAM, tmp_path), Compilation(), None, None, {}, 1)
+    plan = Plan(ScheduleChoice(reductions=("S0",)), (KernelPlan(("S0",), (4, 8), (2, 4), combine="private"),))
+    watched_gpu.check(found, [plan])
+    watched_gpu.check_fault(found, plan, words, old, new, number)
 
 
 def test_lanes_that_miss_a_shuffle_are_found(watched_gpu: WatchedGpu) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,11 +28,12 @@ from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import WrongResult
 from runners.cuda.compiler import Capability, Nvrtc, Translator
-from runners.cuda.headers import header_folders
+from runners.cuda.headers import SAMPLE, header_folders
 from runners.driver import BuildError
 from tests.support.cuda_compiler import ELF, translator
+from tests.support.cuda_double import UNUSABLE, pretended, translate_for_host
 from tests.support.edits import edited, replaced
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, SUITES
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.slow import few
@@ -191,6 +195,27 @@ def test_without_headers_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("runners.cuda.compiler.header_folders", lambda major: ())
     with pytest.raises(BuildError, match="pip install nvidia-cuda-runtime nvidia-cuda-crt"):
         nvrtc.translate("#include <mma.h>\n", (9, 0))
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+def test_the_stand_in_takes_the_check_of_headers() -> None:
+    image, _ = translate_for_host(None, SAMPLE, (9, 0))
+    assert image.startswith(b"HOST:")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+def test_a_run_from_the_command_line(tmp_path: Path) -> None:
+    words = ("tune", str(SUITES / "polybench" / "gemm.c"), "-D", "MINI_DATASET", "-D", "DATA_TYPE_IS_FLOAT",
+             "--device", "cuda", "--precision-of-products", "fp16", "--evaluations", "6", "--out",
+             str(tmp_path / "run"))
+    with pretended(tmp_path):
+        done = subprocess.run([sys.executable, "-m", "antune", *words], capture_output=True, text=True, check=False,
+                              cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "plans may compute the products of S1 on tensor cores" in done.stdout
+    assert set(json.loads((tmp_path / "run" / "summary.json").read_text())["outcomes"]) == {"timed"}
+    assert "fp16" in (tmp_path / "run" / "results.csv").read_text()
 
 
 def test_headers_are_those_of_the_compilers_own_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,7 @@ from tests.support.runners import device_of
 from tests.support.slow import counted, few
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 RACES = Limits(compile_s=120, run_s=120)
 KINDS = ("int", "unsigned int", "long", "unsigned long", "float", "double")
@@ -365,3 +366,14 @@ def test_pipelines(name: str, tmp_path: Path) -> None:
 def test_all_on_devices(update: str, kind: str, device: str, tmp_path: Path) -> None:
     found = on_device(kind, update, tmp_path)
     check_plans(device_named(device), found, some_plans(found.program))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["int", "double"])
+@pytest.mark.parametrize("update", UPDATES)
+def test_cuda_has_no_races(update: str, kind: str, watched_gpu: WatchedGpu, tmp_path: Path) -> None:
+    """Updates of copies, and of the arrays themselves."""
+    found = on_device(kind, update, tmp_path)
+    plans = some_plans(found.program)
+    atomic = [replace(plan, kernels=tuple(replace(k, combine="atomic") for k in plan.kernels)) for plan in plans]
+    watched_gpu.check(found, plans + atomic)
