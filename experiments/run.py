@@ -27,6 +27,7 @@ from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
 from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
+from experiments.search.worded import Worded
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.values.objective import Objective
@@ -274,7 +275,8 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     explorer = saved.explorer if saved else parts.make_explorer(
         options.explorer, space, options.seed, tuple(starts) if store.reused.adopted() else starts)
     ahead = _ahead(options, explorer, runner, reporter)
-    search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
+    observer = Worded(reporter, parts.words(info.subject, info.device.target, options))
+    search = Search(store, explorer, runner, options.ants, budget, observer, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options), ahead=ahead,
                     sought=sought_for(options.objective, info.subject), meanwhile=None if saved else starts.prepare)
     try:

@@ -3,7 +3,8 @@
 Read `loop.py` (ask, evaluate, store, tell) and `parts.py` (the parts of a run) with `places.py` (its devices and
 limits), `spaces.py` (the space of its plans), `first_walks.py` (where it begins) and `starts.py` (the usual first
 plans), `coming.py` (made while the device works), `modelled.py` (plans that cost models choose), `templates.py`
-(kernels with parameters), `costs.py` (the costs of a plan by models) and `foretold.py` (of a walk); then
+(kernels with parameters), `costs.py` (the costs of a plan by models) and `foretold.py` (of a walk), `worded.py`
+(words about measured plans); then
 `checkpoints.py` and `changes.py` (resuming), `reuse.py` (known results of other runs), `taken.py` and `using_wisdom.py`
 (wisdom), `trust.py` (whose run it is), `interrupt.py` (Ctrl-C), `finals.py` and `sittings.py` (the best plans are
 measured again), `profiles.py` (hardware counters); last the written files: `summary.py`, `result_table.py`, `code.py`,

@@ -142,6 +142,18 @@ def check_guided(options: RunOptions) -> None:
                              f"of the explorers {', '.join(using)}")
 
 
+def model_words(subject: Subject, target: Target, options: RunOptions) -> Mapping[str, str]:
+    """Return how the plans of each plan maker differ from its best one, by their digests."""
+    if isinstance(subject, Template):
+        return {}
+    found = _model_plans(program_of(subject), target, options)
+    return {
+        plan.digest: f"plan {number} of {maker} {words}"
+        for maker, one in found.items()
+        for number, (plan, words) in enumerate(zip(one.plans[1:], one.differences, strict=False), 2)
+    }
+
+
 def model_reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
     """Return notes on the plans that models choose, and on arrays that they leave out. Raises InputError: a requested
     model can judge nothing.

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from explorer.plan_makers.choices import Choice, Grouping, Made, kept
 from explorer.plan_makers.dynamic import dynamic_plans
 from explorer.plan_makers.greedy import greedy_plans
-from explorer.plan_makers.words import reasons, step_words
+from explorer.plan_makers.words import brief_words, reasons, step_words
 from generator.dataflow import Dataflow
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
@@ -49,10 +49,13 @@ _BLOCK: Where = "block"
 
 @dataclass(frozen=True, slots=True)
 class ModelPlans:
-    """The plans of one plan maker, best first, and the reasons for the best one, a sentence per line."""
+    """The plans of one plan maker, best first, the reasons for the best one, a sentence per line, and for each further
+    one its difference from the best (empty: not known).
+    """
 
     plans: tuple[Plan, ...]
     reasons: tuple[str, ...]
+    differences: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8)
@@ -77,7 +80,9 @@ def model_plans(
         why = "".join(f" ({one})" for one in without[:1])
         raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}; use another explorer, such as colony")
     best = kept(plans, count)
-    return ModelPlans(tuple(plans[one] for one in best), (*reasons(Made(best, made.left), device.host), *without))
+    differences = tuple(brief_words(one, best[0], device.host) for one in best[1:])
+    told = (*reasons(Made(best, made.left), device.host), *without)
+    return ModelPlans(tuple(plans[one] for one in best), told, differences)
 
 
 def _expressed(

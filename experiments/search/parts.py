@@ -7,13 +7,13 @@ read a store should start without them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from experiments.search.first_walks import first_walks, model_reasons
+from experiments.search.first_walks import first_walks, model_reasons, model_words
 from experiments.search.lower_precision import check_products, product_notes
 from experiments.search.spaces import make_space
 from experiments.values.options import RunOptions
@@ -49,6 +49,7 @@ class Parts:
     make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
     starts: Callable[[Subject, Target, RunOptions], Sequence[Walk]]
     reasons: Callable[[Subject, Target, RunOptions], Sequence[str]]
+    words: Callable[[Subject, Target, RunOptions], Mapping[str, str]]
     default_plan: Callable[[Subject, Target, RunOptions], Plan]
     answered: Callable[[Problem, Place, Limits, Path], Problem]
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
@@ -150,4 +151,4 @@ def _check_place(place: Place) -> Place:
 
 
 PARTS = Parts(_read_problem, _check_explorer, _check_place, make_space, _make_explorer, first_walks, _reasons,
-              _default_plan, _answered, _gpu_plan, _inlined_plan, _open_runner)
+              model_words, _default_plan, _answered, _gpu_plan, _inlined_plan, _open_runner)

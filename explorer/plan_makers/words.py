@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from explorer.plan_makers.choices import Choice, Grouping, Left, Made
 
-NAMED, TOLD = 3, 5
-"""The maximum numbers of stages that are named one by one, and of kernels and reasons."""
+NAMED, TOLD, BRIEF = 3, 5, 2
+"""The maximum numbers of stages that are named one by one, of kernels and reasons, and of kernels of further plans."""
 _FIGURES: Mapping[str, str] = {
     "shared memory": "{:.1f} KB shared",
     "occupancy": "{:.0f} % occupancy",
@@ -47,12 +48,39 @@ def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:
         yield f"{len(fused) - TOLD} more kernels with several stages"
     alone = len(grouping.kernels) - len(fused)
     inlined = sorted(set().union(*(kernel.group.inlined for kernel in grouping.kernels)))
-    others = f"{alone} kernel{'s' * (alone != 1)} with one stage each" if alone else ""
+    others = f"{_kernels(alone)} with one stage each" if alone else ""
     within = f"{_listed(tuple(inlined))} inlined" if inlined else ""
     if others or within:
         yield "; ".join(filter(None, (others, within, grouping.note)))
     elif grouping.note:
         yield grouping.note
+
+
+def brief_words(grouping: Grouping, best: Grouping, host: bool) -> str:
+    """Return what a grouping has other than the best one: `costs 2.1 % more than plan 1: ix, iy in one kernel, tiles of
+    16x128, 20.3 KB shared, 3 % recomputed; gray alone, tiles of 1x256; others as in plan 1`.
+    """
+    more = 100.0 * (grouping.cost / best.cost - 1.0) if best.cost else 0.0
+    new = sorted((one for one in grouping.kernels if one not in best.kernels), key=lambda one: -one.cost.number)
+    parts = [_brief(one, host) for one in new[:BRIEF]]
+    if len(new) > BRIEF:
+        parts.append(f"{_kernels(len(new) - BRIEF)} with other stages or tiles")
+    if len(new) < len(grouping.kernels):
+        parts.append("others as in plan 1")
+    if grouping.note != best.note:
+        parts.append(grouping.note or "no stages in loops of threads")
+    return f"costs {more:.1f} % more than plan 1: {'; '.join(parts)}"
+
+
+def _brief(kernel: Choice, host: bool) -> str:
+    shown = replace(kernel, tile=kernel.planned or kernel.tile)  # without the model's tile, to be short
+    if kernel.group.members:
+        return f"{_listed(kernel.group.stages)} in one kernel, {_figures(shown, host)}"
+    return f"{kernel.group.output} alone, {step_words(shown)}"
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel{'s' * (count != 1)}"
 
 
 def _figures(kernel: Choice, host: bool) -> str:

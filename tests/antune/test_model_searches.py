@@ -48,6 +48,8 @@ def test_a_model_as_the_explorer_says_why_and_a_resumed_run_goes_on_alike(
     assert run_antune(*tune_words(*words, "--evaluations", 12, "--out", "whole")) == 0
     out = capsys.readouterr().out
     assert re.search(r"^polymage-dp: .*unsharp in one kernel: tiles of", out, re.MULTILINE) and "% recomputed" in out
+    told = re.findall(r"^\[(\d+)\] plan (\d+) of polymage-dp costs [\d.]+ % more than plan 1: \S", out, re.MULTILINE)
+    assert [plan for _, plan in told[:3]] == ["2", "3", "4"] and told[0][0] == "2", "each plan that is measured"
     assert run_antune(*tune_words(*words, "--evaluations", 4, "--out", "parts")) == 0
     assert run_antune("resume", "parts", "--evaluations", 12) == 0
     assert asked("parts") == asked("whole")

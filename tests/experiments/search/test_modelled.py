@@ -94,6 +94,7 @@ def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: 
     walks = list(walks_of_models([found], space))
     assert walks and walks[0].plan == found.plans[0]
     assert any(places_of(plan).values() for plan in found.plans) and found.reasons
+    assert len(found.differences) == len(found.plans) - 1 and len({*found.differences}) == len(found.differences)
 
 
 @pytest.mark.parametrize(("name", "maker"), few([("bilateral_grid", "sioutas"), ("conv_layer", "polymage-dp")], 1))

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from explorer.plan_makers.choices import Choice, Grouping
 from explorer.plan_makers.dynamic import dynamic_plans
-from explorer.plan_makers.words import grouping_words, reasons
+from explorer.plan_makers.words import brief_words, grouping_words, reasons
 from generator.polyhedral.pipelines.dataflow import dataflow
+from metrics.costs.base import Cost, Term
+from metrics.costs.groups import Group
 from metrics.costs.polymage import PolyMage, refusal
 from tests.support.costs import CPU, GTX_1080_TI
 from tests.support.programs import program_of, scop
@@ -87,6 +90,25 @@ def test_the_reasons_are_words() -> None:
     assert left.startswith("histogram by kernels of its own: `histogram` is not computed element by element")
     assert by_data == "blur_y by kernels of its own: data decide which elements of `blur_y` `interpolated` reads"
     assert "% occupancy" in next(grouping_words(made.groupings[0], host=False))
+
+
+def test_the_words_of_a_further_plan_are_what_differs_from_the_best() -> None:
+    flow = dataflow(pipeline_program("harris"))
+
+    def kernel(output: str, members: tuple[str, ...], cost: float, *tile: int) -> Choice:
+        terms = (Term("shared memory", 2048.0), Term("occupancy", 50.0), Term("computed again", 3.0))
+        return Choice(Group(flow, output, members), tile, tile, Cost(cost, terms))
+
+    gray, harris = kernel("gray", (), 10.0, 1, 64), kernel("harris", ("ix", "iy"), 90.0, 8, 32)
+    best = Grouping((gray, harris))
+    other = Grouping((gray, kernel("harris", ("ix", "iy"), 92.0, 16, 32)))
+    alone = Grouping((kernel("gray", (), 60.0, 2, 64), harris), "ix in the threads that read it")
+    assert brief_words(other, best, host=True) == (
+        "costs 2.0 % more than plan 1: ix, iy, harris in one kernel, tiles of 16x32, 2.0 KB shared, 3 % recomputed; "
+        "others as in plan 1")
+    assert brief_words(alone, best, host=True) == (
+        "costs 50.0 % more than plan 1: gray alone, tiles of 2x64; others as in plan 1; ix in the threads that read it")
+    assert "50 % occupancy" in brief_words(other, best, host=False)
 
 
 def test_a_program_of_one_stage_has_one_kernel() -> None:
