@@ -196,7 +196,8 @@ ForetellBy: TypeAlias = Annotated[
         "--foretell",
         metavar="MODEL",
         help="Let colony, genetic and portfolio use the costs predicted by a model to choose plans, weighted by how "
-             "well they match measurements: `sioutas`, `polymage` or `learned` (docs/models.md).",
+             "well they match measurements: `sioutas`, `polymage` or `learned`; `only:learned`: choose by the costs "
+             "alone (docs/models.md).",
         show_default=False,
     ),
 ]

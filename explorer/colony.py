@@ -41,7 +41,7 @@ from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter, import_trees
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
-from graph.foretelling import foresight_of, foretelling_of
+from graph.foretelling import foresight_of, foretelling_of, foretold_alone
 from graph.node import Node, Policy
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, preferences, uniform
@@ -265,7 +265,8 @@ class Colony:
                     self._foresee(walk)
                 crowd.setdefault(walk.identity, walk)
                 steps += len(walk.choices)
-        picked = self._screen.pick(list(crowd.values()), count, foretelling_of(self._walks.space))
+        space = self._walks.space
+        picked = self._screen.pick(list(crowd.values()), count, foretelling_of(space), foretold_alone(space))
         for walk in picked:
             self._walks.take(walk)
         return picked

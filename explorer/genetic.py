@@ -58,7 +58,7 @@ from explorer.variation import (
     repaired,
     templated,
 )
-from graph.foretelling import foretelling_of
+from graph.foretelling import foretelling_of, foretold_alone
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import preferences, uniform
 from graph.space import Space
@@ -218,7 +218,9 @@ class Genetic:
         if not found:
             return None
         foretold = [foretell(birth.walk.plan) for _, birth in found]
-        costs = standardised([forecast for forecast, _ in found]) + self._belief.trust * standardised(foretold)
+        costs = self._belief.trust * standardised(foretold)
+        if not foretold_alone(self._walks.space) or all(cost is None for cost in foretold):
+            costs = costs + standardised([forecast for forecast, _ in found])
         return found[int(np.argmin(costs))][1]
 
     def _born(self, wish: Wish, rng: np.random.Generator) -> Birth | None:

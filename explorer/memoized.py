@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from generator.plan import Plan
-from graph.foretelling import Foresee, Foretell, foresight_of, foretelling_of
+from graph.foretelling import Foresee, Foretell, foresight_of, foretelling_of, foretold_alone
 from graph.space import Chooser, Decision, Option, Space
 
 
@@ -34,6 +34,11 @@ class MemoizedSpace:
     def foretell(self) -> Foretell | None:
         """See graph.foretelling.Foretelling."""
         return foretelling_of(self._space)
+
+    @property
+    def alone(self) -> bool:
+        """See graph.foretelling.Foretelling."""
+        return foretold_alone(self._space)
 
     @property
     def foresee(self) -> Foresee | None:

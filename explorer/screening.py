@@ -11,7 +11,8 @@ interactions between kernels.
 
 If the space predicts costs (graph.foretelling), the mean function of the process over walks is a slope times the
 standardised prediction. The slope is that of a ridge regression on the measured walks, with the prior SLOPE, which
-weighs as much as TRUSTED walks. So the slope adapts quickly; it is 0 for a useless model.
+weighs as much as TRUSTED walks. So the slope adapts quickly; it is 0 for a useless model. If the space wants its model
+to be used alone, the walks with the lowest predictions are selected, whatever was measured.
 """
 
 from __future__ import annotations
@@ -80,10 +81,18 @@ class Screen:
     kernels: KernelForecaster | None = None
     _process: GaussianProcess = field(default_factory=GaussianProcess)
 
-    def pick(self, candidates: Sequence[Walk], count: int, foretell: Foretell | None = None) -> list[Walk]:
-        """Return the `count` most promising candidates, most promising first; all candidates if there are fewer."""
+    def pick(self, candidates: Sequence[Walk], count: int, foretell: Foretell | None = None,
+             alone: bool = False) -> list[Walk]:
+        """Return the `count` most promising candidates, most promising first; all candidates if there are fewer.
+
+        `alone`: by the predictions of `foretell` only, unless it predicts none of them.
+        """
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
+        foretold = [foretell(walk.plan) for walk in candidates] if foretell is not None and alone else []
+        if any(cost is not None for cost in foretold):
+            order = np.argsort(standardised(foretold), kind="stable")
+            return [candidates[number] for number in order[:count]]
         forecasts = self._forecasts(candidates, foretell)
         picked: list[int] = []
         for number in range(count):

@@ -1,7 +1,8 @@
 """Predicted costs of plans that were not measured.
 
 A space with cost models implements the protocol Foretelling. Explorers get the models with `foretelling_of` and
-`foresight_of`, and search without predictions if these return None.
+`foresight_of`, and search without predictions if these return None; `foretold_alone` tells whether they are also to do
+without forecasts of their own.
 """
 
 from __future__ import annotations
@@ -37,12 +38,17 @@ Foresee: TypeAlias = Callable[[Plan], Foreseen]
 class Foretelling(Protocol):
     """A space with cost models: `foretell` for the screening of walks, `foresee` for the ants (None: no model).
 
-    Both are deterministic: the same plan always gets the same prediction.
+    Both are deterministic: the same plan always gets the same prediction. `alone`: screening uses nothing but
+    `foretell`, also no forecasts from measurements.
     """
 
     @property
     def foretell(self) -> Foretell | None:
         """See Foretell."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether only the model selects walks."""
 
     @property
     def foresee(self) -> Foresee | None:
@@ -52,6 +58,11 @@ class Foretelling(Protocol):
 def foretelling_of(space: Space) -> Foretell | None:
     """Return the cost model that `space` offers for screening, or None."""
     return space.foretell if isinstance(space, Foretelling) else None
+
+
+def foretold_alone(space: Space) -> bool:
+    """Return whether the cost model that `space` offers for screening is to be used alone."""
+    return isinstance(space, Foretelling) and space.foretell is not None and space.alone
 
 
 def foresight_of(space: Space) -> Foresee | None:

@@ -121,10 +121,10 @@ def check_models(options: RunOptions) -> None:
     for name in options.models:
         if name not in makers:
             raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(makers)}")
-    for option, model in (("--foretell", options.foretell), ("--foresee", options.foresee)):
+    for option, model in (("--foretell", options.screening), ("--foresee", options.foresee)):
         if model not in (None, *FORETELLING):
             raise InputError(f"{option}: there is no model {model!r}; use one of {', '.join(FORETELLING)}")
-    first = next(iter(options.models), options.foretell or options.foresee)
+    first = next(iter(options.models), options.screening or options.foresee)
     asked = options.explorer if options.explorer in PLAN_MAKERS else first
     if asked is not None and options.space != "pipeline":
         raise InputError(f"`{asked}` decides where the stages of a program are computed, which is not a decision in "
@@ -160,7 +160,7 @@ def model_reasons(program: Program, target: Target, options: RunOptions) -> Sequ
     """
     first = tuple(f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
                   for line in found.reasons)  # fmt: skip
-    models = dict.fromkeys(filter(None, (options.foretell, options.foresee)))
+    models = dict.fromkeys(filter(None, (options.screening, options.foresee)))
     if not models:
         return first
     from experiments.search.foretold import left_out

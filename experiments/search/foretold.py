@@ -76,11 +76,15 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class ForetoldSpace:
-    """The space `inside` with cost models of its plans: `foretell` screens walks, `foresee` guides ants."""
+    """The space `inside` with cost models of its plans: `foretell` screens walks, `foresee` guides ants.
+
+    `alone`: nothing but `foretell` screens walks.
+    """
 
     inside: Reachable
     foretell: Foretell | None
     foresee: Foresee | None
+    alone: bool = False
 
     def __call__(self, chooser: Chooser) -> Plan:
         """See graph.space.Space."""

@@ -5,6 +5,7 @@ The imports are inside the functions: they load isl, and commands that only read
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -38,7 +39,8 @@ def make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
         return space
     from experiments.search.foretold import foretold_space
 
-    return foretold_space(space, program, target, options.foretell, options.foresee, options.calibration)
+    found = foretold_space(space, program, target, options.screening, options.foresee, options.calibration)
+    return replace(found, alone=options.foretell != options.screening)
 
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:

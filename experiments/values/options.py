@@ -19,6 +19,8 @@ SpaceName: TypeAlias = Literal["wide", "paper", "tiles", "pipeline", "template"]
 LevelName: TypeAlias = Literal["o1", "o2", "o3"]
 DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000
+ONLY = "only:"
+"""Before a model: it screens walks without the search's own forecasts."""
 MOST_REPEATS, MOST_FINALISTS = 10_000, 20
 COMPILE_LIMIT_S, RUN_LIMIT_S = 60.0, 30.0
 
@@ -146,12 +148,12 @@ class RunOptions:
     memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are also run
     under a profiler. `reuse`: runs whose results hold here too (`experiments.search.reuse`). `models`: plan makers
     whose best plans the search starts from (`experiments.search.modelled`). `calibration`: constants of their models
-    (None: the defaults). `foretell`: the model that screens walks; `foresee`: the model that guides the ants
-    (`graph.foretelling`). `from_python`: a Python program built the tuned program and started the run; only it can
-    build the program again, and `file` is its file, if it has one. `wisdom`: plans (JSON) that the run starts from, the
-    best known for similar sizes or devices (`experiments.search.taken`). `objective`: what the search optimises.
-    `products`: the precision that tensor cores may use (`experiments.search.lower_precision`). `ahead`: compile the
-    next iteration while a GPU measures.
+    (None: the defaults). `foretell`: the model that screens walks, after `only:` if nothing else does; `foresee`: the
+    model that guides the ants (`graph.foretelling`). `from_python`: a Python program built the tuned program and
+    started the run; only it can build the program again, and `file` is its file, if it has one. `wisdom`: plans (JSON)
+    that the run starts from, the best known for similar sizes or devices (`experiments.search.taken`). `objective`:
+    what the search optimises. `products`: the precision that tensor cores may use
+    (`experiments.search.lower_precision`). `ahead`: compile the next iteration while a GPU measures.
     """
 
     file: str
@@ -199,6 +201,11 @@ class RunOptions:
                 raise InputError(f"--{name}-limit is {value:g}; use a number of {unit} above 0")
         if self.products not in get_args(Products):
             raise InputError(f"--precision-of-products is {self.products!r:.40}; use {' or '.join(ROUND_OFF)}")
+
+    @property
+    def screening(self) -> str | None:
+        """The model of `foretell`."""
+        return self.foretell and self.foretell.removeprefix(ONLY)
 
     @property
     def place(self) -> Place:

@@ -65,25 +65,31 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
-@pytest.mark.parametrize("option", few(["--foresee", "--foretell"], 1))
-def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, run_antune: Antune) -> None:
-    words = (option, "sioutas", "--ants", 5, "--seed", 3)
+@pytest.mark.parametrize(("option", "model"), few([
+    ("--foretell", "only:sioutas"), ("--foresee", "sioutas"), ("--foretell", "sioutas")], 1))
+def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, model: str, run_antune: Antune) -> None:
+    words = (option, model, "--ants", 5, "--seed", 3)
     assert run_antune(*tune_words(*words, "--evaluations", 20, "--out", "whole")) == 0
     assert run_antune(*tune_words(*words, "--evaluations", 10, "--out", "parts")) == 0
     assert run_antune("resume", "parts", "--evaluations", 20) == 0
     assert asked("parts") == asked("whole")
     with read_store(Path("whole")) as store:
-        assert f"{option} sioutas" in reproduce_command(store.info())
+        assert f"{option} {model}" in reproduce_command(store.info())
 
 
 @pytest.mark.parametrize(("words", "message"), [
     (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),
+    (("--foretell", "only:", "--space", "pipeline"), "--foretell: there is no model ''; use one of sioutas, "),
+    (("--foretell", "only:oracle", "--space", "pipeline"), "--foretell: there is no model 'oracle'; use one of "),
     (("--foretell", "polymage"), "use --space pipeline"),
     (("--models", "sioutas", "--space", "pipeline", "--explorer", "random"),
      "--models: the explorer `random` does not use it; leave it out, or use one of the explorers colony, genetic, "),
     (("--foretell", "sioutas", "--space", "pipeline", "--explorer", "random"),
      "--foretell: the explorer `random` does not use it; leave it out, or use one of the explorers colony, genetic, "),
+    (("--foretell", "only:learned", "--space", "pipeline", "--explorer", "local"),
+     "--foretell: the explorer `local` does not use it; leave it out, or use one of the explorers colony, genetic, "),
+    (("--foresee", "only:learned", "--space", "pipeline"), "--foresee: there is no model 'only:learned'; use one of "),
     (("--foresee", "sioutas", "--space", "pipeline", "--explorer", "genetic"),
      "--foresee: the explorer `genetic` does not use it; leave it out, or use one of the explorers colony, portfolio"),
     (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),

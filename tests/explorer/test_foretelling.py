@@ -13,14 +13,17 @@ import pytest
 from explorer.base import Explorer
 from explorer.belief import Belief
 from explorer.colony import Colony
+from explorer.experience import Experience
 from explorer.foresight import LEAST, SHARPNESS, Foresight
 from explorer.frozen import freeze, thaw
 from explorer.genetic import Genetic
 from explorer.memoized import MemoizedSpace
-from explorer.screening import SLOPE, _trend
+from explorer.screening import SLOPE, Screen, _trend
+from explorer.unseen import UnseenWalks
 from generator.plan import Plan
-from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
+from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of, foretold_alone
 from graph.node import Node
+from graph.policies import uniform
 from graph.space import Chooser, Decision, Space
 from graph.walk import Walk
 from metrics.outcome import cost_ms
@@ -36,6 +39,7 @@ class Told:
     inside: Space
     foretell: Foretell | None = None
     foresee: Foresee | None = None
+    alone: bool = False
 
     def __call__(self, chooser: Chooser) -> Plan:
         return self.inside(chooser)
@@ -104,6 +108,43 @@ def test_members_of_a_portfolio_are_told_the_same() -> None:
     shared = MemoizedSpace(Told(BASE, truth, seen))
     assert (foretelling_of(shared), foresight_of(shared)) == (truth, seen)
     assert foretelling_of(MemoizedSpace(BASE)) is None
+    assert not foretold_alone(shared) and not foretold_alone(MemoizedSpace(Told(BASE, alone=True)))
+    assert foretold_alone(MemoizedSpace(Told(BASE, truth, alone=True)))
+
+
+@pytest.mark.parametrize("make", [Colony, Genetic])
+def test_a_model_that_is_used_alone_is_followed_whatever_is_measured(make: Callable[[Space, int], Explorer]) -> None:
+    """Beside the explorer's own forecast a wrong model fades."""
+    def wrong(plan: Plan) -> float:
+        return -(truth(plan) or 0.0)
+
+    def costs(alone: bool) -> float:
+        explorer = make(Told(BASE, wrong, alone=alone), 1)
+        for _ in range(2):
+            tell(explorer, explorer.ask(10))
+        return float(np.mean([wrong(walk.plan) for walk in explorer.ask(10)]))
+
+    assert costs(alone=True) < costs(alone=False) - 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [Colony, Genetic])
+def test_a_model_that_is_used_alone_is_right_or_wrong_for_good(make: Callable[[Space, int], Explorer]) -> None:
+    lies = [Told(BASE, lambda plan: -(truth(plan) or 0.0), alone=alone) for alone in (False, True)]
+    beside, alone = (mean_log_best(space, 60, make) for space in lies)
+    assert alone > beside + 0.02
+    assert mean_log_best(Told(BASE, truth, alone=True), 30, make) < untold(30, make) - 0.1
+
+
+def test_walks_are_selected_by_the_model_alone() -> None:
+    drawn, rng = UnseenWalks(BASE), np.random.default_rng(0)
+    walks = [walk for _ in range(20) if (walk := drawn.draw(uniform(rng))) is not None]
+    screen = Screen(Experience())
+    for walk in walks[:5]:
+        screen.experience.learn(walk, 1.0)
+    ranked = sorted(walks[5:], key=lambda walk: truth(walk.plan) or 0.0)
+    assert screen.pick(walks[5:], 4, truth, alone=True) == ranked[:4]
+    assert screen.pick(walks[5:], 4, lambda plan: None, alone=True) == screen.pick(walks[5:], 4), "it says nothing"
 
 
 def test_who_says_nothing_changes_nothing() -> None:

@@ -31,7 +31,7 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
 from generator.variant import Variant
-from graph.foretelling import foresight_of, foretelling_of
+from graph.foretelling import foresight_of, foretelling_of, foretold_alone
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_graph import stage_graph_of
 from metrics.costs.base import Cost, Judgement, PlannedKernel
@@ -321,6 +321,10 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert isinstance(whole, Cost) and space.foretell(plan) == pytest.approx(log(whole.number))
     large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048), walk=0) for kernel in plan.kernels))
     assert space.foretell(large) is None, "more than a core's cache holds"
+    assert not foretold_alone(space) and not foretold_alone(inside)
+    alone = PARTS.make_space(program, CPU, replace(OPTIONS, foretell="only:sioutas"))
+    assert foretold_alone(alone) and (told := foretelling_of(alone)) is not None
+    assert told(plan) == space.foretell(plan)
 
 
 def test_the_learned_model_foretells_too() -> None:
