@@ -40,7 +40,7 @@ ModeOption = Annotated[Mode, typer.Option("--mode", help="Plans to measure: none
 Size = Annotated[str | None, typer.Option("--size", metavar="WxH[xC]", show_default=False,
                                           help="The size of the outputs, by default their estimates.")]
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Number of batches to measure and train on.")]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch: the plan of the beam search, then "
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Most plans per batch: the plan of the beam search, then "
                                                                "greedy samples.")]
 Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Training epochs after each round.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the best plans, the models of all rounds,"
@@ -76,6 +76,8 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     found, start = find_device(device), read_model(model or SHIPPED)
     with _folder(out):
         programs = tuple(given(origin, found) for origin in origins)
+        for one in () if mode is Mode.one_shot else programs:
+            one.compute_results()
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
         files = plan_files(out, [origin.source for origin in origins])
         wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))

@@ -36,13 +36,15 @@ class Searched:
     """The result of a search.
 
     `end`: the last prefix of its best walk (None: it found none). `extended`, `judged`: the numbers of prefixes that
-    were extended, and whose cost was estimated. `deepest`: the number of decisions of the longest prefix.
+    were extended, and whose cost was estimated. `deepest`: the number of decisions of the longest prefix. `guide`: that
+    of the last passes, with what the coarse one froze.
     """
 
     end: Prefix | None
     extended: int
     judged: int
     deepest: int
+    guide: Guide
 
     @property
     def length(self) -> int:
@@ -68,7 +70,7 @@ def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Gene
         if end is not None and (best is None or end.cost < best.cost):
             best = end
     return Searched(best, sum(run.extended for run in done), sum(run.judged for run in done),
-                    max((run.deepest for run in done), default=0))
+                    max((run.deepest for run in done), default=0), guide)
 
 
 @one_thread()

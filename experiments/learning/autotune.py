@@ -12,11 +12,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from experiments.learning.collect import problem_of
+from experiments.learning.collect import problem_of, program_at
 from experiments.learning.database import Database, MeasuredPlan
 from experiments.learning.dataset import FEWEST, Pipeline, pipeline_of
 from experiments.learning.folder import Tell, TuningJob, claim, keep_model, rounds_done
@@ -27,12 +28,14 @@ from experiments.search.guides.guided import GuidedSpace
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
-from generator.problem import Problem, program_of
+from generator.problem import Problem
+from generator.program import Program
 from metrics.costs.device import cost_device
 from metrics.costs.learned.file import Trained, Training, model_text
 from metrics.costs.learned.model import Learned
 from metrics.costs.learned.training import CONTINUED, train
 from metrics.outcome import cost_ms
+from runners.backends import reports_spills
 from runners.base import DeviceInfo, Job, Limits, Runner
 
 ONE_SHOT, TOP, AUTOTUNE = "one-shot", "top-5", "autotune"
@@ -54,12 +57,21 @@ class Wanted:
     limits: Limits = LIMITS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Given:
     """A pipeline to tune."""
 
-    problem: Problem
+    program: Program
     series: Series
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The program with its data and results, which are computed on first use. Raises InputError."""
+        return problem_of(self.series.origin)
+
+    def compute_results(self) -> None:
+        """Compute the data and results now, so that a refusal comes first. Raises InputError."""
+        _ = self.problem
 
     @property
     def name(self) -> str:
@@ -77,18 +89,16 @@ class Tuned:
 
 def given(origin: Origin, device: DeviceInfo) -> Given:
     """Return a pipeline in its current form. Raises InputError if it has no stages to place, or cannot be read."""
-    problem = problem_of(origin)
-    program = program_of(problem.subject)
+    program = program_at(origin)
     if not any(node.stage for node in dataflow(program).nodes):
         raise InputError(f"{origin.source} computes no array between others, so that there are no stages to place; use "
                          "`antune tune`")
-    return Given(problem, series_of(origin, program, device))
+    return Given(program, series_of(origin, program, device))
 
 
 def tuned(one: Given, device: DeviceInfo, model: Learned) -> Tuned:
     """Return a pipeline with its space, guided by a model."""
-    program = program_of(one.problem.subject)
-    return Tuned(one, space_of(program, one.series.origin.source, device.target, model))
+    return Tuned(one, space_of(one.program, one.series.origin.source, device.target, model))
 
 
 def one_shot(one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Tell) -> Sample:
@@ -102,10 +112,11 @@ def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Te
     """Return the plans of a batch with the lowest predicted times; `runner` will run them. Raises InputError if there
     is none.
     """
-    found = batch(one.space, wanted.samples, (wanted.seed, 0))
+    all_count = reports_spills(device.key)  # those with the lowest predicted times may be passed over
+    found = batch(one.space, wanted.samples, (wanted.seed, 0), least=None if all_count else count)
     if not found:
         raise InputError(f"no plan of {one.given.name} is legal")
-    where = Compiling(one.given.problem, one.given.name, device, wanted.limits, tell, runner)
+    where = Compiling(lambda: one.given.problem, one.given.name, device, wanted.limits, tell, runner)
     return likely_fastest(found, count, where)
 
 
@@ -201,6 +212,6 @@ def trained(base: Database, some: Sequence[Given], wanted: Wanted, device: Devic
 def _measured_pipelines(base: Database, some: Sequence[Given], device: DeviceInfo) -> Iterator[Pipeline]:
     for one in some:
         timed = [plan for plan in base.plans(one.series) if plan.ms is not None]
-        made = pipeline_of(program_of(one.problem.subject), one.series.origin, timed, cost_device(device.target))
+        made = pipeline_of(one.program, one.series.origin, timed, cost_device(device.target))
         if made is not None:
             yield made

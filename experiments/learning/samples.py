@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from graph.guiding import Guide, Prefix, guide_of
 from graph.space import DeadEnd
 from metrics.costs.learned.model import Learned
 
+PATIENCE = 10
+"""Greedy samples in a row without a lower predicted time that end a batch for one plan (ours)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -36,20 +40,35 @@ def space_of(program: Program, source: str, target: Target, model: Learned) -> G
     return guided_space(make_reachable_space(program, target, options), program, target, model)
 
 
-def batch(space: GuidedSpace, count: int, seed: tuple[int, ...],
-          options: BeamOptions | None = None) -> tuple[Sample, ...]:
-    """Return up to `count` different plans: that of a beam search, then greedy samples."""
-    given, guide = options or BeamOptions(), _guide(space)
+def batch(space: GuidedSpace, count: int, seed: tuple[int, ...], options: BeamOptions | None = None,
+          least: int | None = None) -> tuple[Sample, ...]:
+    """Return up to `count` different plans: that of a beam search, then greedy samples.
+
+    `least`: only the plans with the lowest predicted times are wanted, not a variety to learn from. The greedy samples
+    then keep what the beam search froze, and end after PATIENCE in a row that are no faster, once there are `least`
+    plans.
+    """
     found: dict[Plan, float] = {}
-    searched = search(space, guide, given, np.random.default_rng((*seed, 0)))
-    end = searched.end
-    for number in range(1, 2 * count):
+    fastest, idle = inf, 0
+    for end in _ends(space, options or BeamOptions(), seed, 2 * count - 1, least is not None):
+        ms = inf if end is None else _guide(space).costs([end])[0]
+        fastest, idle = (ms, 0) if ms < fastest else (fastest, idle + 1)
         if end is not None:
-            found.setdefault(end.state.plan, guide.costs([end])[0])
-        if len(found) >= count:
+            found.setdefault(end.state.plan, ms)
+        if len(found) >= count or (least is not None and len(found) >= least and idle >= PATIENCE):
             break
-        end = _sampled(space, given, np.random.default_rng((*seed, number)), searched.length)
     return tuple(Sample(plan, ms) for plan, ms in found.items())
+
+
+def _ends(space: GuidedSpace, options: BeamOptions, seed: tuple[int, ...], most: int,
+          frozen: bool) -> Iterator[Prefix | None]:
+    """Yield the ends of the walks of a beam search and of greedy samples; None for a search that ends nowhere."""
+    guide = _guide(space)
+    searched = search(space, guide, options, np.random.default_rng((*seed, 0)))
+    yield searched.end
+    for number in range(1, most):
+        rng = np.random.default_rng((*seed, number))
+        yield _sampled(space, searched.guide if frozen else guide, options, rng, searched.length)
 
 
 def sampled_plans(space: GuidedSpace, rng: np.random.Generator) -> Iterator[Plan | None]:
@@ -59,12 +78,13 @@ def sampled_plans(space: GuidedSpace, rng: np.random.Generator) -> Iterator[Plan
     end = searched.end
     while True:
         yield None if end is None else end.state.plan
-        end = _sampled(space, options, rng, searched.length)
+        end = _sampled(space, _guide(space), options, rng, searched.length)
 
 
-def _sampled(space: GuidedSpace, options: BeamOptions, rng: np.random.Generator, length: int) -> Prefix | None:
+def _sampled(space: GuidedSpace, guide: Guide, options: BeamOptions, rng: np.random.Generator,
+             length: int) -> Prefix | None:
     with suppress(DeadEnd):
-        return greedy(space, _guide(space), options, rng, length)
+        return greedy(space, guide, options, rng, length)
     return None
 
 

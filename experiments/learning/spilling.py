@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +29,12 @@ TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Compiling:
-    """A program whose plans are compiled for a device. `name`: its name in messages, which `tell` gets. `runner`: the
-    one that will run plans later; it keeps what it has compiled. None: no plan will be run.
+    """A program whose plans are compiled for a device. `problem` is called only to compile something. `name`: its name
+    in messages, which `tell` gets. `runner`: the one that will run plans later; it keeps what it has compiled. None: no
+    plan will be run.
     """
 
-    problem: Problem
+    problem: Callable[[], Problem]
     name: str
     device: DeviceInfo
     limits: Limits
@@ -78,12 +79,16 @@ def opened(problem: Problem, device: DeviceInfo, limits: Limits) -> Iterator[Run
 
 def _compiled(ordered: Sequence[Sample], where: Compiling) -> Generator[tuple[Sample, Compilation | Failed]]:
     """Yield the samples with what the compiler reports about them, a few at a time."""
-    with nullcontext(where.runner) if where.runner else opened(where.problem, where.device, where.limits) as runner:
+    with nullcontext(where.runner) if where.runner else _own_runner(where) as runner:
         assert isinstance(runner, CompilingRunner)
         for first in range(0, len(ordered), TOGETHER):
             part = ordered[first:first + TOGETHER]
             for number, answer in runner.compiled([Job(k, sample.plan) for k, sample in enumerate(part)]):
                 yield part[number], answer
+
+
+def _own_runner(where: Compiling) -> AbstractContextManager[Runner]:
+    return opened(where.problem(), where.device, where.limits)
 
 
 def _spilling_least(spilling: Sequence[tuple[Sample, int]], count: int, where: Compiling) -> tuple[Sample, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from runners.deterministic import DEVICE
 def test_plans_of_each_round_are_measured_beside_the_fastest(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     quick = BeamOptions(beam=2, passes=1)
-    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: batch(space, count, seed, quick))
+    monkeypatch.setattr(tuning, "batch", partial(batch, options=quick))
     blur = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
         wanted = Wanted((blur,), tmp_path, samples=3, rounds=1, epochs=1)

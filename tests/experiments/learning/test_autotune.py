@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ BLUR = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
 def start(monkeypatch: pytest.MonkeyPatch) -> Trained:
     """The shipped model; searches are small."""
     plain = batch
-    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: plain(space, count, seed, QUICK))
+    monkeypatch.setattr(tuning, "batch", partial(plain, options=QUICK))
     return shipped_model().trained
 
 
@@ -52,6 +53,21 @@ def test_batches_are_different_plans_that_the_seed_decides(start: Trained) -> No
     assert batch(tuned(given(BLUR, DEVICE), DEVICE, Learned(start)).space, 5, (1, 0), QUICK) == found
     wanted = Wanted((BLUR,), Path(), samples=5, seed=1)
     assert one_shot(one, wanted, DEVICE, pytest.fail) == min(found, key=lambda sample: sample.predicted_ms)
+
+
+def test_one_shot_computes_no_results_of_the_program(start: Trained, tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take longer than the search for some programs."""
+    monkeypatch.setattr(tuning, "problem_of", partial(pytest.fail, "results"))
+    words = ("autotune", BLUR.source, "--size", "40x24", "--samples", 1, "--out", tmp_path / "out", "--device",
+             "deterministic", "--mode")  # fmt: skip
+    assert antune_command(monkeypatch)(*words, "one-shot") == 0
+    monkeypatch.setattr(tuning, "problem_of", refused)
+    assert antune_command(monkeypatch)(*words[:-3], DEVICE.key, "--mode", "top-5") == 2
+
+
+def refused(origin: Origin) -> Problem:
+    raise InputError("refused")
 
 
 class Stopped(Exception):

@@ -94,7 +94,7 @@ def samples(*plans: Plan) -> list[Sample]:
 
 def chosen(device: DeviceInfo, plans: Sequence[Plan], count: int) -> tuple[list[Plan], list[str]]:
     said = list[str]()
-    found = likely_fastest(samples(*plans), count, Compiling(problem(), "blur.py", device, Limits(), said.append))
+    found = likely_fastest(samples(*plans), count, Compiling(problem, "blur.py", device, Limits(), said.append))
     return [sample.plan for sample in found], said
 
 
@@ -195,7 +195,7 @@ class Running(Answering):
 def test_plans_that_are_measured_are_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     compiles, answers = list[str](), (Compilation(8), Compilation(0), Compilation(0))
     monkeypatch.setattr(spilling, "open_runner", lambda *words: Running(answers, set(), compiles))
-    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: samples(WIDE, PLAIN, OTHER))
+    monkeypatch.setattr(tuning, "batch", lambda *_, **__: samples(WIDE, PLAIN, OTHER))
     device = replace(DEVICE, key="cuda/0")
     one = tuned(given(BLUR, device), device, shipped_model())
     with closing(Database(tmp_path / "plans.db", device.key, device.name)) as base:
@@ -209,7 +209,7 @@ def test_the_command_says_why_it_takes_another_plan(device: DeviceInfo, opened: 
                                                     monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]) -> None:
     """The batch is given; the rest is the command's own."""
-    monkeypatch.setattr(tuning, "batch", lambda space, count, seed: tuple(samples(WIDE, PLAIN)))
+    monkeypatch.setattr(tuning, "batch", lambda *_, **__: tuple(samples(WIDE, PLAIN)))
     monkeypatch.setattr(places, "find_device", lambda selector: device)
     out = tmp_path / "out"
     assert antune_command(monkeypatch)("autotune", BLUR.source, "--size", "512x512", "--mode", "one-shot", "--out", out,
