@@ -56,7 +56,7 @@ def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way,
     variants: list[tuple[Level, int]] = [("block", 0)]
     if stages and len(extents) > 1:
         variants += [("block", 1), ("block", 4)]
-    if stages and device.host:
+    if stages:
         variants.append(("thread", 0))
     return tuple(Way(tile, block, level, walk) for level, walk in variants for tile, block in plain
                  if not walk or _steps(tile, block, walk))  # fmt: skip

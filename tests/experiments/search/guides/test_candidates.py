@@ -27,3 +27,12 @@ def test_gpus_have_the_threads_and_points_of_the_paper_in_tiles_that_the_space_o
         for tile, offered in zip(reversed(way.tile), WIDE.sizes, strict=False):
             assert tile in offered
     assert ways((4, 4, 4), GTX_1080_TI, True) and ways((), CPU, False)
+
+
+def test_threads_of_cpus_and_gpus_may_compute_stages_for_themselves() -> None:
+    for device in (CPU, GTX_1080_TI):
+        found = ways((1080, 1920), device, True)
+        alone = [way for way in found if way.level == "thread"]
+        assert {(way.tile, way.block) for way in alone} == {(way.tile, way.block) for way in found if not way.walk}
+        assert not any(way.walk for way in alone)
+        assert {way.level for way in ways((1080, 1920), device, False)} == {"block"}

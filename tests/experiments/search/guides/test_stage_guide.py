@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -12,7 +13,7 @@ import pytest
 from experiments.learning.random_plans import random_plan
 from experiments.search.costs import find_model, predicted
 from experiments.search.guides.grouping import always_inlined
-from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer
+from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer, stage_guide
 from experiments.search.guides.stage_guide import STAGE, StageGuide
 from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
@@ -34,6 +35,8 @@ from generator.target import Target
 from graph.guiding import Prefix, guide_of
 from graph.states import start_of
 from metrics.costs.base import Cost
+from metrics.costs.groups import Numbers
+from metrics.costs.learned.layout import Layout
 from tests.support.reading import read_untimed
 from tests.support.slow import few
 from tests.support.spaces import timed
@@ -141,6 +144,33 @@ def test_a_prefix_costs_at_most_what_its_best_walk_does_as_long_as_places_are_op
     assert end is not None
     assert guide.costs([Prefix(start_of(space))])[0] <= guide.costs([end])[0]
     assert math.isfinite(guide.costs([end])[0])
+
+
+@dataclass(frozen=True)
+class ThreadsFirst:
+    """A model for which tiles of single threads are the fastest."""
+
+    name: str = "threads first"
+
+    def score(self, made: Layout) -> Numbers:
+        return made.blocks if made.sizes.level == "thread" else made.blocks + 1e6
+
+
+def test_on_gpus_threads_keep_few_values_of_stages_in_registers() -> None:
+    """At most 128 bytes, for at most 16 points of the output; a column of blur_y needs 6 more points of gray."""
+    key = KernelKey("blur_y", frozenset(["gray"]), frozenset(["repeat_edge"]))
+    table = stage_guide(program("unsharp"), GPU, ThreadsFirst()).tables.table(key)
+    possible = {tuple(t // b for t, b in zip(way.tile, way.block, strict=True)): math.isfinite(cost)
+                for way, cost in zip(table.ways, table.costs, strict=True) if way.level == "thread"}  # fmt: skip
+    assert possible[8, 2] and possible[8, 1], "14 and 28 values"
+    assert not possible[4, 4], "40 values"
+    assert not possible[8, 4], "32 points"
+    space, _ = guided("blur", GPU)
+    end = search(space, stage_guide(program("blur"), GPU, ThreadsFirst()), QUICK, np.random.default_rng(0)).end
+    assert end is not None
+    [plan], [kernel] = end.state.plan.kernels, lower(program("blur"), end.state.plan, GPU).kernels
+    assert plan.level == "thread" and prod(plan.block) < prod(plan.tile) <= 16 * prod(plan.block)
+    assert kernel.local_bytes == 0 and "this thread computes blur_x_here" in kernel.text.after
 
 
 def test_the_state_of_a_beam_with_this_guide_can_be_frozen() -> None:
