@@ -40,8 +40,8 @@ ModeOption = Annotated[Mode, typer.Option("--mode", help="Plans to measure: none
 Size = Annotated[str | None, typer.Option("--size", metavar="WxH[xC]", show_default=False,
                                           help="The size of the outputs, by default their estimates.")]
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Number of batches to measure and train on.")]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="Most plans per batch: the plan of the beam search, then "
-                                                               "greedy samples.")]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch, at most: that of the beam search, "
+                                                               "then greedy samples.")]
 Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Training epochs after each round.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the best plans, the models of all rounds,"
                                                                 " and `plans.db`. The same command continues a "
