@@ -59,12 +59,13 @@ def resident_share(one: Parallelism, counts: BlockCounts, block: int) -> float:
 
 
 def cells(what: str, one: Parallelism, block: int) -> str:
-    """Return a row of the table."""
-    counts = one.counts
-    assert counts is not None, "a program of this size is counted"
+    """Return a row of the table; blocks that are not counted launch by launch are "-"."""
+    blocks, filled, resident = "- | - | -", "-", "-"
+    if (counts := one.counts) is not None:
+        blocks = f"{counts.least} | {counts.median:g} | {counts.most}"
+        filled, resident = f"{min(1.0, counts.median / SMS):.0%}", f"{resident_share(one, counts, block):.1%}"
     active = "-" if one.active is None else f"{one.active:.0%}"
-    return (f"| {what} | {block} | {one.launches} | {counts.least} | {counts.median:g} | {counts.most} | {active} | "
-            f"{one.total:.0f} | {min(1.0, counts.median / SMS):.0%} | {resident_share(one, counts, block):.1%} |")
+    return f"| {what} | {block} | {one.launches} | {blocks} | {active} | {one.total:.0f} | {filled} | {resident} |"
 
 
 def seidel(program: Program) -> Iterator[str]:

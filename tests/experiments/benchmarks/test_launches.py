@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.benchmarks.launches import TILES, seidel, sized
+import pytest
+
+from experiments.benchmarks.launches import TILES, adi, cells, seidel, sized
+from generator.lowering.analysis.parallelism import Parallelism
 
 SMALL = {"tsteps": 10, "n": 100}
 
@@ -19,3 +22,14 @@ def test_rows_of_seidel() -> None:
     assert [row[6] == "-" for row in rows] == ["per thread" in row[0] for row in rows]
 
 
+@pytest.mark.slow
+def test_rows_of_adi() -> None:
+    """The best of two random plans: every kernel in the time loop, with a cell for every column."""
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in adi(sized("adi", SMALL), 2)]
+    assert rows and {len(row) for row in rows} == {10}
+    assert all(row[0].startswith("adi, S") and int(row[2]) > 1 and float(row[7]) >= 1 for row in rows)
+
+
+def test_blocks_that_are_too_many_to_count_are_left_open() -> None:
+    row = cells("adi, S0", Parallelism(("S0",), 500, 12.0, 8.0, exact=False), 64)
+    assert row == "| adi, S0 | 64 | 500 | - | - | - | - | 96 | - | - |"
