@@ -91,8 +91,13 @@ def test_a_long_one(driver: Path, tmp_path: Path) -> None:
     code, output = first_contact(tmp_path, "--minutes", "40", *words)
     assert code == 0, output
     states = {row["step"]: row["state"] for row in json.loads((tmp_path / "summary.json").read_text())}
-    assert {states[name] for name in ("devices", "polybench", "plans")} == {"done"}, states
-    assert {"tests-1", "tests-2", "ceilings", "pipelines"} <= set(states)
+    assert {states[name] for name in ("devices", "polybench", "pipelines", "plans")} == {"done"}, states
+    assert {states[f"tests-{number}"] for number in (1, 2, 3)} <= {"done", "failed"}, states
+    assert states["ceilings"] in ("done", "not finished"), states  # probes for a GPU take the host long
+    others = {state for name, state in states.items() if name.startswith("profile-")}
+    assert others and others <= {"cannot be run", "failed"}, states
+    exported = told(tmp_path, "tests-3")
+    assert exported["state"] == "done" or "CUDA error 36" in exported["output"], "NVIDIA's runtime refuses it"
     tests = told(tmp_path, "tests-1")["result"]
     assert {case["state"] for case in tests} >= {"passed"}, "some know that this is no GPU"
     checked = told(tmp_path, "plans")["result"]
