@@ -1,10 +1,10 @@
 """The instructions in the inner loops of GPU kernels: `python -m experiments.benchmarks.inner_loops [NAME ...]`.
 
 The start plans of a search on an NVIDIA GPU are compiled by NVRTC and disassembled by nvdisasm (both from wheels; no
-GPU is needed). In the innermost loop with the most fused multiply-adds, it counts instructions: an SM issues one per
-cycle and partition, so the share of FFMA bounds the share of the device's peak that the kernel can reach. The last
-column has the bytes of the sectors that a kernel loads from global memory per two operations (a multiply-add), as the
-static model counts them.
+GPU is needed). In the loop with the most fused multiply-adds, without the loops inside it, it counts instructions: an
+SM issues one per cycle and partition, so the share of FFMA bounds the share of the device's peak that the kernel can
+reach. The last column has the bytes of the sectors that a kernel loads from global memory per two operations (a
+multiply-add), as the static model counts them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -23,8 +23,10 @@ from typing import Annotated
 import typer
 
 from experiments.script import run
+from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES, pipeline
 from experiments.suites.polybench import program_file
+from experiments.values.options import Budget, RunOptions
 from generator.errors import InputError
 from generator.facts import KernelFacts
 from generator.frontend_c.extract import extract
@@ -34,14 +36,10 @@ from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
-from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.reading import read_program
-from generator.schedules.choice import ScheduleChoice
-from generator.schedules.schedule import Schedule
-from generator.schedules.stages import Stages
 from generator.target import Target
 from metrics.device_model import device_model
 from metrics.resources import parse_ptxas
@@ -58,7 +56,7 @@ _FUNCTION = re.compile(r"^\.text\.(\w+):")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """An innermost loop of device code, with its instructions by name."""
+    """A loop of device code, with its own instructions by name, without those of the loops inside it."""
 
     kernel: str
     instructions: Counter[str]
@@ -86,7 +84,7 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
           "other LDS share  bytes")
     for name in names or PROGRAMS:
         program = read(name)
-        plans = dict.fromkeys(plan for choice in schedules(name) for plan in start_plans(program, HOPPER, choice))
+        plans = dict.fromkeys(walk.plan for walk in PARTS.starts(program, HOPPER, options_of(name)))
         for plan in filter(None, map(made_asynchronous, plans)) if asynchronous else plans:
             variant = lower(program, plan, HOPPER)
             text, log = taken_apart(variant.source, (9, 0))
@@ -130,9 +128,10 @@ def read(name: str, dataset: str = "LARGE") -> Program:
     return expand(extract(source, sizes, needed_extents(source, sizes, {})))
 
 
-def schedules(name: str) -> tuple[Schedule, ...]:
-    """Return the schedules of start plans: of pipelines also that with the outermost of four loops around launches."""
-    return (ScheduleChoice(), *((Stages(launches=True),) if is_pipeline(name) else ()))
+def options_of(name: str) -> RunOptions:
+    """Return the options of a search: in the space of pipelines, or at level o2."""
+    plain = RunOptions(name, Compilation(), Budget(evaluations=60))
+    return replace(plain, space="pipeline") if is_pipeline(name) else replace(plain, level="o2")
 
 
 def is_pipeline(name: str) -> bool:
@@ -177,34 +176,44 @@ def nvdisasm() -> str:
 
 
 def inner_loops(text: str) -> Iterator[Loop]:
-    """Yield the loops in nvdisasm's text: from a label to a branch back to it."""
-    kernel, labels, seen, starts = "", dict[str, int](), list[str](), list[int]()
+    """Yield the loops in nvdisasm's text, from a label to the last branch back to it, without the loops inside them."""
+    kernel, labels, seen, ends = "", dict[str, int](), list[str](), dict[int, int]()
     for line in text.splitlines():
         if function := _FUNCTION.match(line):
-            kernel, labels, seen, starts = function[1], {}, [], []
+            yield from _own(kernel, seen, ends)
+            kernel, labels, seen, ends = function[1], {}, [], {}
         elif label := _LABEL.match(line):
             labels[label[1]] = len(seen)
         elif found := _INSTRUCTION.match(line):
             seen.append(found[1])
             target = re.search(r"\((\.L_\w+)\)", found[2])
-            if found[1].startswith("BRA") and target and target[1] in labels:
-                first = labels[target[1]]
-                if not any(first <= start for start in starts) and first < len(seen) - 1:
-                    yield Loop(kernel, Counter(seen[first:]))
-                starts.append(first)
+            if found[1].startswith("BRA") and target and labels.get(target[1], len(seen)) < len(seen) - 1:
+                ends[labels[target[1]]] = len(seen)
+    yield from _own(kernel, seen, ends)
+
+
+def _own(kernel: str, seen: list[str], ends: Mapping[int, int]) -> Iterator[Loop]:
+    """Yield the loops of one kernel, whose `ends` are by their beginnings."""
+    for first, end in ends.items():
+        inside = {place for start, last in ends.items() if first < start and last <= end
+                  for place in range(start, last)}
+        yield Loop(kernel, Counter(seen[place] for place in range(first, end) if place not in inside))
 
 
 def most_multiplied(loops: Iterator[Loop]) -> dict[str, Loop]:
-    """Return, for each kernel, the loop with the most fused multiply-adds; of equal ones, that with their greatest
-    share.
+    """Return, for each kernel, the loop with the most fused multiply-adds; of equal ones, that over tiles, which has
+    barriers (the other is for the rest of a sum), then that with their greatest share.
     """
     best: dict[str, Loop] = {}
     for loop in loops:
         other = best.get(loop.kernel)
-        if loop.named("FFMA") and (other is None or (loop.named("FFMA"), loop.share) > (other.named("FFMA"),
-                                                                                         other.share)):
+        if loop.named("FFMA") and (other is None or _rank(loop) > _rank(other)):
             best[loop.kernel] = loop
     return best
+
+
+def _rank(loop: Loop) -> tuple[int, bool, float]:
+    return loop.named("FFMA"), loop.named("BAR") > 0, loop.share
 
 
 if __name__ == "__main__":

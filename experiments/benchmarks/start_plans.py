@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from statistics import median
@@ -19,11 +18,10 @@ from typing import Annotated, TypeVar
 import numpy as np
 import typer
 
-from experiments.benchmarks.inner_loops import HOPPER, is_pipeline, read
+from experiments.benchmarks.inner_loops import HOPPER, options_of, read
 from experiments.script import run
 from experiments.search.parts import PARTS
-from experiments.values.options import Budget, RunOptions
-from generator.frontend_c.source import Compilation
+from experiments.values.options import RunOptions
 from generator.garbage import collect_rarely
 from generator.program import Program
 from graph.walk import Walk
@@ -59,12 +57,6 @@ def asked(program: Program, options: RunOptions, starts: Sequence[Walk]) -> str:
             ms = float(rng.lognormal()) + 0.1
             explorer.tell(walk, Timed(ms, ms, ms, (ms,), ms, (), walk.identity, False, Durations()))
     return f"{median(times[-ITERATIONS:]):7.3f}  {digest(walks)}"
-
-
-def options_of(name: str) -> RunOptions:
-    """Return the options of a search: in the space of pipelines, or at level o2."""
-    plain = RunOptions(name, Compilation(), Budget(evaluations=60))
-    return replace(plain, space="pipeline") if is_pipeline(name) else replace(plain, level="o2")
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

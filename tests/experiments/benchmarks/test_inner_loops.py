@@ -34,11 +34,34 @@ TEXT = """
         /*0000*/                   BRA `(.L_x_2) ;
 """
 
+REST = """
+.text.kernel:
+.L_x_0:
+        /*0000*/                   BAR.SYNC 0x0 ;
+        /*0010*/                   LDS.128 R4, [R2] ;
+        /*0020*/                   MOV R1, R2 ;
+        /*0030*/                   FFMA R0, R4, R5, R0 ;
+        /*0040*/                   FFMA R0, R6, R7, R0 ;
+.L_x_1:
+        /*0050*/                   LDS R4, [R2] ;
+        /*0060*/                   FFMA R0, R4, R5, R0 ;
+        /*0070*/                   FFMA R0, R6, R7, R0 ;
+        /*0080*/              @P0  BRA `(.L_x_1) ;
+        /*0090*/              @P1  BRA `(.L_x_0) ;
+"""
 
-def test_only_loops_without_loops_inside_count() -> None:
-    loop = Loop("first", Counter({"FFMA": 2, "LDS.128": 1, "BRA": 1}))
-    assert list(inner_loops.inner_loops(TEXT)) == [loop] and most_multiplied(iter([loop])) == {"first": loop}
+
+def test_loops_inside_a_loop_do_not_count_for_it() -> None:
+    loop, around = Loop("first", Counter({"FFMA": 2, "LDS.128": 1, "BRA": 1})), Loop("first", Counter(["MOV", "BRA"]))
+    assert list(inner_loops.inner_loops(TEXT)) == [loop, around]
+    assert most_multiplied(iter([loop, around])) == {"first": loop}
     assert (loop.count, loop.share, loop.named("LDS")) == (4, 0.5, 1)
+
+
+def test_the_loop_over_tiles_is_meant_not_that_for_the_rest_of_a_sum() -> None:
+    """As many multiply-adds: a whole tile unrolled, with wide loads; the rest one by one in a loop inside."""
+    [loop] = most_multiplied(inner_loops.inner_loops(REST)).values()
+    assert loop.instructions == Counter({"BAR.SYNC": 1, "LDS.128": 1, "MOV": 1, "FFMA": 2, "BRA": 1})
 
 
 @pytest.mark.parametrize("name", few(inner_loops.PROGRAMS[:3], 1))
