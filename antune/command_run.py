@@ -18,6 +18,7 @@ from antune.objective_options import Maximize, ObjectiveText, OwnMetrics, sought
 from antune.options import (
     Anyway,
     Args,
+    BeamText,
     Cache,
     CacheChoice,
     CalibrationFile,
@@ -145,9 +146,9 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm,
          finalists: Finalists = 5, realtime: Realtime = False, profile: Profile = 0, reuse: Reuse = None,
          wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
-         calibration: CalibrationFile = None, objective: ObjectiveText = "time", maximize: Maximize = None,
-         metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None, picture: Picture = True,
-         out: Out = None) -> None:
+         beam: BeamText = "", calibration: CalibrationFile = None, objective: ObjectiveText = "time",
+         maximize: Maximize = None, metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None,
+         picture: Picture = True, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
     Tunes the loops between `#pragma scop` and `#pragma endscop`, or those that take the most time. Runs the file once
@@ -169,7 +170,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists, realtime),
         cluster=cluster, more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models),
         foretell=foretell, foresee=foresee, calibration=read_constants(calibration),
-        objective=sought(objective, maximize, metric), products=precision_of_products.value, ahead=ahead)
+        objective=sought(objective, maximize, metric), products=precision_of_products.value, ahead=ahead, beam=beam)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _begun(options, directory, reporter, picture, wisdom)
     _end(finish)

@@ -28,7 +28,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("How to search", ("explorer", "ants", "ahead", "space", "level", "seed", "strict_float", "precision_of_products",
                        "reuse", "wisdom", "profile")),
     ("What is sought", ("objective", "maximize", "metric")),
-    ("Cost models", ("models", "foretell", "foresee", "calibration")),
+    ("Cost models", ("models", "foretell", "foresee", "beam", "calibration")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
     ("How to measure", ("precision", "max_repeats", "cache", "finalists", "realtime")),

@@ -211,6 +211,11 @@ ForeseeBy: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+BeamText: TypeAlias = Annotated[str, typer.Option(
+    "--beam", metavar="A=B,...", show_default=False,
+    help="Parameters of a beam search (`--explorer beam`, `--models beam`): `width=N`, `passes=N`, `dropout=P`; "
+         "`sampling=off`, `memory=off`, `freezing=off`; `freezing=N`: freeze programs of N stages or more "
+         "(docs/explorers.md).")]
 CalibrationFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(

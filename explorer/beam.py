@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from explorer.beam_pass import COARSE, BeamOptions, Blessed, Pass
+from explorer.beam_pass import COARSE, BeamOptions, Blessed, ForBeams, Pass
 from explorer.colony import Starts
 from explorer.hindsight import Hindsight
 from explorer.stepwise import Openings, ask_each
@@ -88,12 +88,13 @@ class Beam:
     """The beam search explorer."""
 
     def __init__(self, space: Space, seed: int, options: BeamOptions | None = None, starts: Starts = ()) -> None:
-        """Explore `space`; the same seed, options, starts and history give the same walks.
+        """Explore `space`; the same seed, options (by default those of the space), starts and history give the same
+        walks.
 
         The first walk is that of the beam search if the space has a guide, then come the `starts`; without a guide,
         costs are known only after these.
         """
-        self._options = options or BeamOptions()
+        self._options = options or (space.beam if isinstance(space, ForBeams) else BeamOptions())
         self._seed = seed
         self._iteration = 0
         self._walks = UnseenWalks(space)

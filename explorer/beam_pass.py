@@ -18,6 +18,7 @@ import heapq
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite, log2
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -52,6 +53,15 @@ class BeamOptions:
     sampling: bool = True
     freezing: bool = True
     dropout: float = 0.01
+
+
+@runtime_checkable
+class ForBeams(Protocol):
+    """A space that says how to search it."""
+
+    @property
+    def beam(self) -> BeamOptions:
+        """The parameters."""
 
 
 @dataclass(slots=True)

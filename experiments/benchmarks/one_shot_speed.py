@@ -15,6 +15,7 @@ import numpy as np
 
 from experiments.script import run
 from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.places import find_device
 from experiments.search.spaces import make_reachable_space
@@ -62,7 +63,8 @@ def measured(name: str, program: Program, target: Target, model: str, off: tuple
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
     flow = dataflow(program)
-    space = guided_space(make_reachable_space(program, target, options), program, target, scorer, "memory" not in off)
+    space = guided_space(make_reachable_space(program, target, options), program, target, scorer,
+                         BeamSettings(memory="memory" not in off))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
     beam = replace(BeamOptions(), sampling="sampling" not in off, freezing="freezing" not in off)

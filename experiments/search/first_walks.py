@@ -105,9 +105,11 @@ def _plans_by(maker: str, program: Program, target: Target, count: int, options:
     """Return the `count` best plans of the plan maker `maker`."""
     if maker == "beam":
         from experiments.search.guides.beam_plans import Asked, beam_plans
+        from experiments.search.guides.settings import beam_settings
 
         space = make_reachable_space(program, target, options)
-        return beam_plans(Asked(program, target, count, options.seed, options.calibration, space))
+        settings = beam_settings(options.beam)
+        return beam_plans(Asked(program, target, count, options.seed, options.calibration, settings, space))
     from experiments.search.modelled import model_plans
 
     return model_plans(program, target, maker, count, options.calibration)
@@ -132,7 +134,9 @@ def check_models(options: RunOptions) -> None:
 
 
 def check_guided(options: RunOptions) -> None:
-    """Raise InputError if one of antune's own explorers is to use plans or predictions of a model, but uses none."""
+    """Raise InputError if one of antune's own explorers is to use plans or predictions of a model, but uses none, or if
+    parameters of a beam have no effect.
+    """
     from explorer.registry import EXPLORERS, FORESEEN, FORETOLD, STARTED
 
     for option, model, using in (("--models", options.models, STARTED), ("--foretell", options.foretell, FORETOLD),
@@ -140,6 +144,14 @@ def check_guided(options: RunOptions) -> None:
         if model and options.explorer in EXPLORERS and options.explorer not in using:
             raise InputError(f"{option}: the explorer `{options.explorer}` does not use it; leave it out, or use one "
                              f"of the explorers {', '.join(using)}")
+    if not options.beam:
+        return
+    from experiments.search.guides.settings import beam_settings
+
+    beam_settings(options.beam)
+    if "beam" not in options.models and (options.explorer != "beam" or options.space != "pipeline"):
+        raise InputError("--beam has no effect without --explorer beam (and --space pipeline) or --models beam; leave "
+                         "it out")
 
 
 def model_words(subject: Subject, target: Target, options: RunOptions) -> Mapping[str, str]:

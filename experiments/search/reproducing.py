@@ -38,6 +38,7 @@ def _repeated(options: RunOptions) -> Iterator[str]:
                          ("--models", (",".join(options.models),) if options.models else ()),
                          ("--foretell", (options.foretell,) if options.foretell else ()),
                          ("--foresee", (options.foresee,) if options.foresee else ()),
+                         ("--beam", (options.beam,) if options.beam else ()),
                          ("--calibration", (options.calibration.file,) if options.calibration else ())):
         for value in values:
             yield from (flag, value)

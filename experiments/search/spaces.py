@@ -33,8 +33,9 @@ def make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
     space = make_reachable_space(program, target, options)
     if options.explorer == "beam" and options.space == "pipeline":
         from experiments.search.guides.guided import guided_space, scorer_of
+        from experiments.search.guides.settings import beam_settings
 
-        return guided_space(space, program, target, scorer_of(target, options.calibration))
+        return guided_space(space, program, target, scorer_of(target, options.calibration), beam_settings(options.beam))
     if options.foretell is None and options.foresee is None:
         return space
     from experiments.search.foretold import foretold_space

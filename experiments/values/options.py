@@ -154,6 +154,7 @@ class RunOptions:
     that the run starts from, the best known for similar sizes or devices (`experiments.search.taken`). `objective`:
     what the search optimises. `products`: the precision that tensor cores may use
     (`experiments.search.lower_precision`). `ahead`: compile the next iteration while a GPU measures.
+    `beam`: parameters of beam searches (`experiments.search.guides.settings`).
     """
 
     file: str
@@ -186,6 +187,7 @@ class RunOptions:
     objective: Objective = LEAST_TIME
     products: Products = "full"
     ahead: bool = False
+    beam: str = ""
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of range."""

@@ -92,6 +92,9 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, m
     (("--foresee", "only:learned", "--space", "pipeline"), "--foresee: there is no model 'only:learned'; use one of "),
     (("--foresee", "sioutas", "--space", "pipeline", "--explorer", "genetic"),
      "--foresee: the explorer `genetic` does not use it; leave it out, or use one of the explorers colony, portfolio"),
+    (("--beam", "width=2", "--space", "pipeline"), "--beam has no effect without --explorer beam (and --space "),
+    (("--beam", "width=2", "--explorer", "beam"), "--beam has no effect without --explorer beam (and --space "),
+    (("--beam", "speed=2", "--models", "beam", "--space", "pipeline"), "--beam: 'speed=2' is none of width=N, "),
     (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),
     (("--explorer", "sioutas", "--space", "pipeline"), "can judge: it computes no array between others; use another"),
     (("--models", "oracle"), "--models: there is no plan maker 'oracle'; use one of sioutas, polymage-dp")])

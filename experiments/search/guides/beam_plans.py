@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from experiments.search.guides.guided import guided_space, scorer_of
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.modelled import ModelPlans
 from explorer.beam import greedy, search
-from explorer.beam_pass import BeamOptions
 from generator.errors import InputError
 from generator.program import Program
 from generator.target import Target
@@ -25,13 +25,14 @@ SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for `count` plans of `program`; `space` follows from the other fields."""
+    """A request for `count` plans of `program`; `settings` as in --beam; `space` follows from the other fields."""
 
     program: Program
     target: Target
     count: int
     seed: int
     calibration: Calibration | None
+    settings: BeamSettings
     space: Reachable = field(compare=False)
 
 
@@ -43,16 +44,16 @@ def beam_plans(asked: Asked) -> ModelPlans:
         InputError: the beam search finds no plan that the model can judge.
     """
     scorer = scorer_of(asked.target, asked.calibration)
-    guided = guided_space(asked.space, asked.program, asked.target, scorer)
+    guided = guided_space(asked.space, asked.program, asked.target, scorer, asked.settings)
     guide, rng = guide_of(guided), np.random.default_rng(asked.seed)
     assert guide is not None
-    found = search(guided, guide, BeamOptions(), rng)
+    found = search(guided, guide, guided.beam, rng)
     if found.end is None:
         raise InputError(f"the beam found no plan of {asked.program.name}; use another plan maker, such as sioutas")
 
     def samples() -> Iterator[Prefix]:
         for _ in range(SAMPLES * (asked.count - 1)):
-            end = greedy(guided, guide, BeamOptions(), rng, found.length)
+            end = greedy(guided, guide, guided.beam, rng, found.length)
             if end is not None:
                 yield end
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.guides.tables import Tables
+from explorer.beam_pass import BeamOptions
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
@@ -24,10 +26,11 @@ from metrics.costs.scoring import Scorer, SioutasScorer
 
 @dataclass(frozen=True, slots=True)
 class GuidedSpace:
-    """The stepwise space `inside` with a guide."""
+    """The stepwise space `inside` with a guide. `beam`: the parameters of searches."""
 
     inside: Reachable
     guide: Guide | None
+    beam: BeamOptions = field(default_factory=BeamOptions)
 
     def __call__(self, chooser: Chooser) -> Plan:
         """See graph.space.Space."""
@@ -50,14 +53,17 @@ class GuidedSpace:
 
 
 def guided_space(inside: Reachable, program: Program, target: Target, scorer: Scorer,
-                 memoised: bool = True) -> GuidedSpace:
-    """Return `inside` with a guide that uses the costs of `scorer`; `memoised`: kernel costs are cached."""
-    return GuidedSpace(inside, stage_guide(program, target, scorer, memoised))
+                 settings: BeamSettings | None = None) -> GuidedSpace:
+    """Return `inside` with a guide that uses the costs of `scorer`."""
+    given = settings or BeamSettings()
+    return GuidedSpace(inside, stage_guide(program, target, scorer, given), given.options)
 
 
-def stage_guide(program: Program, target: Target, scorer: Scorer, memoised: bool = True) -> StageGuide:
+def stage_guide(program: Program, target: Target, scorer: Scorer, settings: BeamSettings | None = None) -> StageGuide:
     """Return a guide that uses the costs of `scorer`."""
-    return StageGuide(program, Tables(dataflow(program), cost_device(target), scorer, memoised))
+    given = settings or BeamSettings()
+    tables = Tables(dataflow(program), cost_device(target), scorer, given.memory)
+    return StageGuide(program, tables, many=given.many)
 
 
 def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:

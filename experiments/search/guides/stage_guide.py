@@ -64,12 +64,15 @@ class Note:
 
 @dataclass(slots=True)
 class StageGuide:
-    """See the module. `settled`: answers that are fixed. `coarse_only`: stages are only stored or inlined."""
+    """See the module. `settled`: answers that are fixed. `coarse_only`: stages are only stored or inlined. `many`: with
+    so many stages or more, some are frozen.
+    """
 
     program: Program
     tables: Tables
     settled: Mapping[Subject, Option] = field(default_factory=dict)
     coarse_only: bool = False
+    many: int = MANY
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
@@ -245,7 +248,7 @@ class StageGuide:
 
     def coarse(self) -> Guide | None:
         """See Guide. Stages are stored or inlined; None if the stages are too few for freezing."""
-        many = sum(node.stage for node in self.tables.flow.nodes) >= MANY
+        many = sum(node.stage for node in self.tables.flow.nodes) >= self.many
         return replace(self, coarse_only=True) if many else None
 
     def frozen(self, end: Prefix) -> Guide:

@@ -14,6 +14,7 @@ from experiments.learning.random_plans import random_plan
 from experiments.search.costs import find_model, predicted
 from experiments.search.guides.grouping import always_inlined
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer, stage_guide
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import STAGE, StageGuide
 from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
@@ -56,7 +57,8 @@ def program(name: str) -> Program:
 def guided(name: str, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     inside = make_reachable_space(program(name), target, options)
-    space = guided_space(inside, program(name), target, sioutas_scorer(target, None), memoised)
+    space = guided_space(inside, program(name), target, sioutas_scorer(target, None),
+                         BeamSettings(memory=memoised))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
     return space, guide
