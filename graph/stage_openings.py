@@ -29,14 +29,14 @@ def openings(stages: Sequence[StageFacts], target: Target,
     All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
     pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
     that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On CPUs, tables have their own kernels, and a stage that looks something up is not inlined in stencils; if
-    data choose which elements of a stage of stencils are read, the first schedule inlines only what then is not
-    computed twice; the outermost of more than three parallel loops run around launches if the others add up many
-    terms. On GPUs, the first schedule inlines what costs less than to store it (`graph.stage_costs`), the second
-    one has also exchanged stages with their readers if that costs less, all stages are inlined only if that is not
-    expensive, and the outermost of more than three parallel loops run around launches, if each of these fills the
-    device, so that neighbouring threads access neighbours. Arrays with lines have one kernel for all of their
-    definitions.
+    kernels. On CPUs, tables and rows that all rows read have their own kernels, and a stage that looks something up is
+    not inlined in stencils; if data choose which elements of a stage of stencils are read, the first schedule inlines
+    only what then is not computed twice; the outermost of more than three parallel loops run around launches if the
+    others add up many terms. On GPUs, the first schedule inlines what costs less than to store it
+    (`graph.stage_costs`), the second one has also exchanged stages with their readers if that costs less, all stages
+    are inlined only if that is not expensive, and the outermost of more than three parallel loops run around launches,
+    if each of these fills the device, so that neighbouring threads access neighbours. Arrays with lines have one kernel
+    for all of their definitions.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     extents = {one.array: one.extents for one in computed}

@@ -1,4 +1,4 @@
-"""Stages whose elements are chosen by data, as those of tables, and what inlining them would cost."""
+"""Stages whose elements are read many times, as those of tables, and what inlining them would cost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Protocol
 
 from graph.inlining import Inlinable
 
-_COPY, _OFTEN = 8, 16
-"""For tables: the size of an expression that only copies an element; how often each element is read at least."""
+_COPY, _SHORT, _OFTEN = 8, 64, 16
+"""For tables: the size of an expression that only copies an element; the largest one that costs less than a load at a
+place that is known; how often each element is read at least.
+"""
 
 
 class LookedUp(Inlinable, Protocol):
@@ -34,10 +36,12 @@ def is_table_of_stencils(stage: LookedUp) -> bool:
 
 
 def is_table(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether data choose among elements that inlining would compute many times, each by itself."""
+    """Return whether inlining would compute its elements many times, each by itself: data choose among them, or all
+    rows or colours of an image read the same ones.
+    """
     reads = _reads(stage, extents)
     often = reads is not None and reads >= _OFTEN * prod(stage.extents)
-    return stage.by_data and stage.pointwise and stage.size > _COPY and often
+    return stage.pointwise and stage.size > (_COPY if stage.by_data else _SHORT) and often
 
 
 def is_read_once(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:

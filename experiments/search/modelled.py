@@ -81,7 +81,7 @@ def model_plans(
         raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}; use another explorer, such as colony")
     best = kept(plans, count)
     differences = tuple(brief_words(one, best[0], device.host) for one in best[1:])
-    told = (*reasons(Made(best, made.left), device.host), *without)
+    told = (*reasons(replace(made, groupings=best), device.host), *without)
     return ModelPlans(tuple(plans[one] for one in best), told, differences)
 
 

@@ -49,9 +49,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A stage with kernels of its own because a model cannot judge it (they follow the default rules), or not in one
-    kernel with those that read it.
-    """
+    """A stage with kernels of its own because a model cannot judge it, or not in one kernel with those that read it."""
 
     array: str
     reason: str
@@ -59,10 +57,13 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of a plan maker: groupings, the best first, and the stages that are left (of the best one)."""
+    """The results of a plan maker: groupings, the best first, and the stages that are left: they have kernels by the
+    default rules. `apart`: of the best grouping, those that could not be judged together with their readers.
+    """
 
     groupings: tuple[Grouping, ...]
     left: tuple[Left, ...]
+    apart: tuple[Left, ...] = ()
 
 
 def in_order(found: Iterable[Grouping]) -> tuple[Grouping, ...]:

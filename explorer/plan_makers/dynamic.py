@@ -56,7 +56,7 @@ def dynamic_plans(
         found = fuse(graph, partial(prices.several, best=found[0].cost), count, limit)
     groupings = tuple(_grouping(one) for one in found)
     apart = tuple(set_apart(groupings[0], prices.unjudged)) if groupings else ()
-    return Made(groupings, (*left, *apart))
+    return Made(groupings, left, apart)
 
 
 def _grouping(found: Found[Choice]) -> Grouping:

@@ -71,7 +71,7 @@ def greedy_plans(
               for one in scheduler.nested(groups, inlined, rows)]  # fmt: skip
     groupings = in_order([*plain, *nested])
     apart = tuple(set_apart(groupings[0], scheduler.unjudged)) if groupings else ()
-    return Made(groupings, (*left, *apart))
+    return Made(groupings, left, apart)
 
 
 def _nestable(last: Groups, tiled: Sequence[tuple[Groups, list[Grouping]]]) -> Iterator[Groups]:

@@ -1,7 +1,7 @@
 """Stages that are inlined without a model (Sioutas et al. 2020, section 4.1; facts of the artifact).
 
     trivial by cost         1 + bytes of an element >= arithmetic + bytes loaded, to compute an element
-    element by element      read by one other stage only, which needs one element of it for each of its own
+    element by element      read by one other stage only, at the coordinates of each of its own elements, in order
 
 Deviation: an element at a constant distance counts, too, although the paper requires equal coordinates: arrays here
 begin at 0, for any coordinates of the program.
@@ -77,10 +77,9 @@ def _is_element_wise(flow: Dataflow, node: Node, inlined: frozenset[str]) -> boo
         and len(reads) == 1
         and not reads[0].by_data
         and reads[0].different == 1.0
+        and len(reads[0].reach) == len(reader.extents)
         and all(
-            reach.low == reach.high
-            and sorted(reach.slopes)[:-1] == [0.0] * (len(reach.slopes) - 1)
-            and max(reach.slopes) == 1.0
-            for reach in reads[0].reach
+            reach.low == reach.high and reach.slopes == tuple(float(q == d) for q in range(len(reader.extents)))
+            for d, reach in enumerate(reads[0].reach)
         )
     )

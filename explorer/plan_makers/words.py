@@ -24,7 +24,7 @@ def reasons(made: Made, host: bool) -> Iterator[str]:
     """
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
-    yield from _left_words(made.left)
+    yield from _left_words((*made.left, *made.apart))
 
 
 def _left_words(left: Sequence[Left]) -> Iterator[str]:

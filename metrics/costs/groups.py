@@ -247,7 +247,11 @@ def computed_again(group: Group, work: TileWork, tiles: Numbers) -> Numbers:
     """Return the elements of members that a tile computes beyond its own, per point of its output."""
     nodes = ((member, group.flow.node(member)) for member in group.members)
     computed = (member for member, node in nodes if node is not None and node.statements)
-    again = sum((work.points[m] - work.needed(m, tiles) for m in computed), np.zeros_like(work.points[group.output]))
+    shares = np.minimum(tiles / column(group.extents), 1.0)
+    again = np.zeros_like(work.points[group.output])
+    for member in computed:
+        others = [d for d in range(len(tiles)) if d not in work.along[member]]  # tiles along these need the same
+        again += work.points[member] - work.needed(member, tiles) * shares[others].prod(axis=0)
     return np.maximum(again, 0.0) / work.points[group.output]
 
 
@@ -307,6 +311,9 @@ def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:
             _spread(read, stage, low, high)
             if read.array not in along:
                 along[read.array], scale[read.array] = _followed(read, along[stage], scale[stage])
+            elif read.by_data:  # all elements, whatever other reads need
+                along[read.array] = tuple(a if any(reach.slopes) else -1
+                                          for a, reach in zip(along[read.array], read.reach, strict=True))  # fmt: skip
             moved = effort[stage] * (read.loads * flow.array(read.array).element)
             loads[read.array] = loads[read.array] + moved if read.array in loads else moved
     for array in low:

@@ -16,6 +16,7 @@ from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.frontend_py import problem as pipelines
+from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
@@ -65,6 +66,20 @@ def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
     assert "curved" not in on_gpu[1], "exchanged: values of the table are computed once per element, without a launch"
     small = dict(openings(stage_facts(program_of("camera_pipe")), CPU)[0].computed)
     assert small["curve"] == "inline", "the extents of its reader are not known"
+
+
+@pytest.mark.parametrize("calls", [2, 20])
+def test_what_all_rows_read_is_computed_once_on_cpus_if_an_element_takes_long(calls: int) -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, row, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("row"), hl.Func("out")
+    value = hl.f32(x)
+    for _ in range(calls):
+        value = hl.exp(hl.sin(value)) + 1.0
+    row[x] = value
+    out[x, y] = image[x, y] * row[x]
+    program = pipeline_of([out], (64, 64), "test")
+    found = openings(stage_facts(program), CPU, computed_arrays(program))
+    assert {dict(one.computed).get("row", "root") for one in found[:-1]} == {"root" if calls > 2 else "inline"}
 
 
 @pytest.mark.parametrize(("name", "stored"), [("harris", set()), ("histogram_equalize", {"rows", "cdf"})])

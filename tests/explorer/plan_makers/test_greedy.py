@@ -21,7 +21,7 @@ from metrics.costs.device import CostDevice, cost_device
 from metrics.costs.groups import Group
 from tests.support.costs import CPU, RTX_2080_TI, kwhz
 from tests.support.suite import pipeline_program
-from tests.support.targets import CUDA
+from tests.support.targets import CPU as TWO_CORES
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 IMAGE = hl.ImageParam(hl.Float(32), 2, "image")
@@ -37,8 +37,25 @@ def kernel(group: Group, shared: float = 0.0, occupancy: float = 100.0, active: 
 
 
 def test_stages_that_one_stage_reads_point_by_point_are_trivial() -> None:
-    assert trivial(dataflow(pipeline_program("unsharp"))) == {"ratio", "sharpen", "blur_x"}
+    assert trivial(dataflow(pipeline_program("unsharp"))) == {"sharpen", "blur_x"}, "each colour reads a ratio again"
     assert "gray" not in trivial(dataflow(pipeline_program("harris")))
+
+
+@pytest.mark.parametrize("how", ["in order", "a column", "transposed"])
+def test_only_the_own_coordinates_of_the_reader_in_order_are_point_by_point(how: str) -> None:
+    """A column, computed once per row of the result, may be a table of which each element takes long."""
+    costly, out = hl.Func("costly"), hl.Func("out")
+    if how == "a column":
+        costly[x] = hl.exp(hl.sin(hl.f32(x))) * hl.sqrt(hl.f32(x) + 1.0)
+        out[x, y] = IMAGE[x, y] * costly[x]
+    else:
+        costly[x, y] = hl.exp(hl.sin(IMAGE[x, y])) * hl.sqrt(IMAGE[x, y] + 1.0)
+        out[x, y] = IMAGE[x, y] * (costly[x, y] if how == "in order" else costly[y, x])
+    data = flow(out)
+    assert trivial(data) == ({"costly"} if how == "in order" else frozenset())
+    if how == "a column":
+        found = greedy_plans(data, CPU).groupings[0].kernels
+        assert {one.group.output for one in found} == {"costly", "out"}
 
 
 def test_cheap_stages_are_trivial_whoever_reads_them() -> None:
@@ -69,8 +86,8 @@ def test_the_next_best_come_in_the_order_of_their_costs() -> None:
 
 
 def test_the_best_tiles_of_all_groupings_on_the_way_are_compared() -> None:
-    """The last fusions of camera_pipe save traffic, but raise the cost by which tiles are chosen."""
-    flow, device = dataflow(pipeline_program("camera_pipe", "medium")), cost_device(CUDA)
+    """The last fusions of max_filter save traffic, but raise the cost by which tiles are chosen."""
+    flow, device = dataflow(pipeline_program("max_filter", "medium")), cost_device(TWO_CORES)
     found = [one for one in greedy_plans(flow, device, count=12).groupings if not one.note]
     kernels = [frozenset((one.group.output, one.group.members) for one in grouping.kernels) for grouping in found]
     fewest = min(kernels, key=len)
@@ -158,7 +175,7 @@ def test_a_stage_that_needs_a_row_of_another_is_not_computed_for_the_whole_tile(
 def test_dimensions_of_few_iterations_are_loops_inside_x() -> None:
     """Rows of unsharp's blurred image are shared by its colours and along x: still one row per row of the result."""
     group = Group(dataflow(pipeline_program("unsharp")), "unsharp", ("gray", "blur_y"),
-                  trivial(dataflow(pipeline_program("unsharp"))))  # fmt: skip
+                  frozenset(("ratio", "sharpen", "blur_x")))  # fmt: skip
     found = nested(kernel(group))
     assert found is not None and (found.in_rows, found.walked) == (("blur_y",), 1)
     assert set(found.wholes) == {(), ("gray",)}
@@ -170,15 +187,16 @@ def test_blocks_with_stages_in_the_loop_over_rows_keep_a_step_of_them(device: Co
     data = dataflow(pipeline_program("unsharp", "full"))
     made = greedy_plans(data, device, count=30).groupings
     [inside] = [one for one in made if one.note]
-    assert inside.note == "blur_y in the loop over rows of the threads that read it"
+    assert inside.note == "blur_y, ratio in the loop over rows of the threads that read them"
     [one] = inside.kernels
     assert one.step is not None and one.step[0] == 1 and one.tile[1] > one.step[1] and one.block[1] <= one.step[1]
     width, rows = one.tile[2], one.step[1]
     shared = next(term.value for term in one.cost.terms if term.name == "shared memory")
-    assert shared == 4 * (width + 6) * (ring_rows(rows + 6) + ring_rows(rows)), "gray and blur_y, seven taps each"
+    gray, blur_y, ratio = (width + 6) * ring_rows(rows + 6), (width + 6) * ring_rows(rows), width * ring_rows(rows)
+    assert shared == 4 * (gray + blur_y + ratio), "seven taps each, and a ratio for all colours"
     assert one.tile[1] <= 128, "no space has higher tiles of such blocks"
     assert not device.host or (rows, one.whole) == (STEPS[0], ()), "all ways cost the same there"
-    assert any(not other.note and other.kernels[0].group.members == ("gray", "blur_y") for other in made)
+    assert any(not other.note and other.kernels[0].group.members == ("gray", "blur_y", "ratio") for other in made)
 
 
 def summed_per_point() -> Dataflow:

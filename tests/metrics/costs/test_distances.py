@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 
 from antune import halide as hl
@@ -21,7 +22,8 @@ from generator.schedules.stages import Stages
 from metrics.costs.base import Cost, Refused
 from metrics.costs.device import cost_device
 from metrics.costs.distances import changing_distances, uneven
-from metrics.costs.groups import Group, column
+from metrics.costs.groups import Group, column, computed_again, tile_work
+from metrics.costs.sioutas import Sioutas
 from tests.support.targets import CUDA
 
 Reader: TypeAlias = Callable[[hl.Func], hl.Expr]
@@ -103,8 +105,23 @@ def test_tiles_that_cover_the_colours_are_alike() -> None:
 
 
 def test_where_data_need_all_elements_others_may_move() -> None:
+    """Every tile computes all 256 elements of t, of which its share is as large as itself."""
     image, places = hl.ImageParam(hl.Float(32), 1, "image"), hl.ImageParam(hl.UInt(8), 1, "places")
     t, o = hl.Func("t"), hl.Func("o")
     t[x] = hl.sqrt(image[x])
     o[x] = t[x] + t[hl.i32(places[x])]
-    assert not uneven(Group(dataflow(program_of([o], (256,), "test")), "o", ("t",))).dims
+    group = Group(dataflow(program_of([o], (256,), "test")), "o", ("t",))
+    assert not uneven(group).dims
+    found = Sioutas().evaluate(group, np.array([[32.0, 64.0]]), cost_device(CUDA))
+    assert found.shared.tolist() == [1024, 1024]
+    assert found.overlap.tolist() == [(256 - 32) / 32, (256 - 64) / 64]
+
+
+def test_what_all_rows_of_tiles_need_is_computed_again_in_each() -> None:
+    image, t, o = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("t"), hl.Func("o")
+    t[x] = hl.sqrt(hl.f32(x))
+    o[x, y] = image[x, y] + t[x] * t[x + 1]
+    group = Group(dataflow(program_of([o], (512, 64), "test")), "o", ("t",))
+    tiles = np.array([[16.0, 64.0], [32.0, 32.0]])
+    again = computed_again(group, tile_work(group, tiles), tiles)
+    assert again.tolist() == [(33 - 32 / 4) / (16 * 32), 1 / (64 * 32)], "one of four rows of tiles, or the only one"
