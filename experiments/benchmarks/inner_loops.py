@@ -77,13 +77,14 @@ class Loop:
 
 
 def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None,
-         asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, asynchronously")] = False
-         ) -> None:
+         asynchronous: Annotated[bool, typer.Option(help="plans that load the next tile ahead, by asynchronous "
+                                                         "copies")] = False,
+         dataset: Annotated[str, typer.Option(help="the size of PolyBench programs")] = "LARGE") -> None:
     """Print a row per kernel and plan."""
     print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector depth registers shared  FFMA LDS.128 "
           "other LDS share  bytes")
     for name in names or PROGRAMS:
-        program = read(name)
+        program = read(name, dataset)
         plans = dict.fromkeys(walk.plan for walk in PARTS.starts(program, HOPPER, options_of(name)))
         for plan in filter(None, map(made_asynchronous, plans)) if asynchronous else plans:
             variant = lower(program, plan, HOPPER)

@@ -92,8 +92,8 @@ def test_a_long_one(driver: Path, tmp_path: Path) -> None:
     assert code == 0, output
     states = {row["step"]: row["state"] for row in json.loads((tmp_path / "summary.json").read_text())}
     assert {states[name] for name in ("devices", "polybench", "pipelines", "plans")} == {"done"}, states
-    assert {states[f"tests-{number}"] for number in (1, 2, 3)} <= {"done", "failed"}, states
-    assert states["ceilings"] in ("done", "not finished"), states  # probes for a GPU take the host long
+    assert states["tests-2"] == "done" and states["tests-3"] in ("done", "failed"), states
+    assert {states["tests-1"], states["ceilings"]} <= {"done", "failed", "not finished"}, "they take the host long"
     others = {state for name, state in states.items() if name.startswith("profile-")}
     assert others and others <= {"cannot be run", "failed"}, states
     exported = told(tmp_path, "tests-3")
