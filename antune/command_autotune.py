@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from antune.options import Device, Parameters, Realtime
+from antune.options import BeamText, Device, Parameters, Realtime
 from generator.errors import InputError
 from generator.plain_text import path_word
 
@@ -53,7 +53,8 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random cho
 
 def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,
              samples: Samples = 80, epochs: Epochs = 200, device: Device = None, out: Out = Path("antune-autotune"),
-             model: Model = None, seed: Seed = 0, realtime: Realtime = False, param: Parameters = None) -> None:
+             model: Model = None, seed: Seed = 0, realtime: Realtime = False, param: Parameters = None,
+             beam: BeamText = "") -> None:
     """Plan image pipelines with a learned cost model, and train it.
 
     \b
@@ -68,10 +69,12 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
     from experiments.learning.database import Database
     from experiments.learning.folder import plan_files, write
     from experiments.learning.series import LIMITS
+    from experiments.search.guides.settings import beam_settings
     from experiments.search.places import find_device
     from metrics.costs.learned.file import read_model
     from metrics.costs.learned.model import SHIPPED
 
+    beam_settings(beam)  # a refusal comes first
     origins = tuple(dict.fromkeys(_origin(file, size, param) for file in pipelines))
     found, start = find_device(device), read_model(model or SHIPPED)
     with _folder(out):
@@ -80,7 +83,7 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
             one.compute_results()
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
         files = plan_files(out, [origin.source for origin in origins])
-        wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime))
+        wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime), beam)
         for source, plan, said in _plans(mode, base, programs, wanted, found, start, model is not None):
             write(files[source], plan.to_json() + "\n")
             explain = ["antune", "explain", source, *(("--size", size) if size else ()),
@@ -135,7 +138,7 @@ def _plans(mode: Mode, base: Database, programs: Sequence[Given], wanted: Wanted
     if done:
         _say(f"by the model of round {done} in {wanted.out}")
     for one in programs:
-        space, source = tuned(one, device, Learned(model)), one.series.origin.source
+        space, source = tuned(one, device, Learned(model), wanted.beam), one.series.origin.source
         if mode is Mode.one_shot:
             sample = one_shot(space, wanted, device, _say)
             yield source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted"

@@ -89,7 +89,8 @@ def jobs_of(folder: Path) -> tuple[Wanted, ...]:
         job = json.loads((folder / JOB_FILE).read_text(encoding="utf-8"))
         origins = [Origin(one["origin"]["source"], tuple((name, value) for name, value in one["origin"]["parameters"]))
                    for one in job["series"]]
-        return tuple(Wanted((origin,), folder, job["samples"], seed=job["seed"]) for origin in origins)
+        beam = job.get("beam") or ""
+        return tuple(Wanted((origin,), folder, job["samples"], seed=job["seed"], beam=beam) for origin in origins)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{folder / JOB_FILE} cannot be read: {error}") from None
 
@@ -97,7 +98,8 @@ def jobs_of(folder: Path) -> tuple[Wanted, ...]:
 def row(base: Database, wanted: Wanted, rounds: Sequence[int], device: DeviceInfo, limits: Limits = LIMITS) -> Row:
     """Measure the one-shot plans of a pipeline, and the fastest plan of its tuning. Raises InputError."""
     one = given(wanted.origins[0], device)
-    shots = {n: one_shot(tuned(one, device, model_of(wanted.out, n)), wanted, device, print).plan for n in rounds}
+    spaces = {n: tuned(one, device, model_of(wanted.out, n), wanted.beam) for n in rounds}
+    shots = {n: one_shot(space, wanted, device, print).plan for n, space in spaces.items()}
     plans = tuple(dict.fromkeys((*shots.values(), best_of(base, one).plan)))
     times = times_of(one, plans, device, wanted.seed, limits)
     best = min(times.values())

@@ -20,6 +20,7 @@ from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.plan_makers.choices import Made
+from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of, sizes_of
@@ -60,7 +61,10 @@ def beam(program: Program, target: Target) -> str:
     """Return what the one-shot plan of a beam search makes of a program, in words."""
     options = RunOptions(program.name, Compilation(), Budget(evaluations=1), space="pipeline")
     asked = Asked(program, target, 1, 0, None, BeamSettings(), make_reachable_space(program, target, options))
-    return described_plan(planned(program, beam_plans(asked).plans[0]))
+    try:
+        return described_plan(planned(program, beam_plans(asked).plans[0]))
+    except InputError:
+        return "none"
 
 
 def rows(pipelines: Sequence[Pipeline]) -> Iterator[str]:

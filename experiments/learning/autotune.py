@@ -25,6 +25,7 @@ from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
 from experiments.learning.spilling import Compiling, likely_fastest, opened
 from experiments.search.guides.guided import GuidedSpace
+from experiments.search.guides.settings import beam_settings
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -45,7 +46,7 @@ FEW = 5
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """An autotuning: `samples` plans per batch, `rounds` of them, `epochs` of training after each. `limits`: how plans
-    are measured.
+    are measured; `beam`: parameters of the beam search (`experiments.search.guides.settings`).
     """
 
     origins: tuple[Origin, ...]
@@ -55,6 +56,7 @@ class Wanted:
     epochs: int = 200
     seed: int = 0
     limits: Limits = LIMITS
+    beam: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +98,9 @@ def given(origin: Origin, device: DeviceInfo) -> Given:
     return Given(program, series_of(origin, program, device))
 
 
-def tuned(one: Given, device: DeviceInfo, model: Learned) -> Tuned:
-    """Return a pipeline with its space, guided by a model."""
-    return Tuned(one, space_of(one.program, one.series.origin.source, device.target, model))
+def tuned(one: Given, device: DeviceInfo, model: Learned, beam: str = "") -> Tuned:
+    """Return a pipeline with its space, guided by a model. Raises InputError for other parameters of a `beam`."""
+    return Tuned(one, space_of(one.program, one.series.origin.source, device.target, model, beam_settings(beam)))
 
 
 def one_shot(one: Tuned, wanted: Wanted, device: DeviceInfo, tell: Tell) -> Sample:
@@ -155,11 +157,13 @@ def autotune(base: Database, found: Sequence[Given], wanted: Wanted, device: Dev
     Raises InputError if the folder is that of another job.
     """
     begun = hashlib.sha256(model_text(start).encode()).hexdigest()[:16]
-    claim(wanted.out, TuningJob(tuple(one.series for one in found), wanted.samples, wanted.epochs, wanted.seed, begun))
+    claim(wanted.out, TuningJob(tuple(one.series for one in found), wanted.samples, wanted.epochs, wanted.seed, begun,
+                                wanted.beam or None))
     done, model = rounds_done(wanted.out, start, tell)
     for number in range(done + 1, wanted.rounds + 1):
         for one in found:
-            tell(f"round {number}: {_round(base, tuned(one, device, Learned(model)), wanted, number, device)}")
+            space = tuned(one, device, Learned(model), wanted.beam)
+            tell(f"round {number}: {_round(base, space, wanted, number, device)}")
         before, model = model, trained(base, found, wanted, device, start.training, model, number)
         if model is before:
             tell(f"round {number}: the model stays as it was: it learns from programs with {FEWEST} measured plans "

@@ -19,19 +19,22 @@ from metrics.costs.learned.file import Trained, model_text, read_model
 JOB_FILE = "job.json"
 FORMAT = 1
 _SAID = {"series": "programs, sizes, driver or version of antune", "samples": "--samples", "epochs": "--epochs",
-         "seed": "--seed", "start": "--model"}  # fmt: skip
+         "seed": "--seed", "start": "--model", "beam": "--beam"}  # fmt: skip
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TuningJob:
-    """The parameters that determine the models of a folder, besides measurements. `start`: hash of the first model."""
+    """The parameters that determine the models of a folder, besides measurements. `start`: hash of the first model;
+    `beam`: parameters of the beam search (None: the defaults).
+    """
 
     series: tuple[Series, ...]
     samples: int
     epochs: int
     seed: int
     start: str
+    beam: str | None = None
 
 
 def claim(out: Path, job: TuningJob) -> None:

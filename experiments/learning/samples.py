@@ -10,6 +10,7 @@ from math import inf
 import numpy as np
 
 from experiments.search.guides.guided import GuidedSpace, guided_space
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import greedy, search
@@ -34,10 +35,11 @@ class Sample:
     predicted_ms: float
 
 
-def space_of(program: Program, source: str, target: Target, model: Learned) -> GuidedSpace:
+def space_of(program: Program, source: str, target: Target, model: Learned,
+             settings: BeamSettings | None = None) -> GuidedSpace:
     """Return the space of the plans of a pipeline, guided by a model. `source`: its file."""
     options = RunOptions(source, Compilation(), Budget(evaluations=1), space="pipeline")
-    return guided_space(make_reachable_space(program, target, options), program, target, model)
+    return guided_space(make_reachable_space(program, target, options), program, target, model, settings)
 
 
 def batch(space: GuidedSpace, count: int, seed: tuple[int, ...], options: BeamOptions | None = None,
@@ -50,7 +52,7 @@ def batch(space: GuidedSpace, count: int, seed: tuple[int, ...], options: BeamOp
     """
     found: dict[Plan, float] = {}
     fastest, idle = inf, 0
-    for end in _ends(space, options or BeamOptions(), seed, 2 * count - 1, least is not None):
+    for end in _ends(space, options or space.beam, seed, 2 * count - 1, least is not None):
         ms = inf if end is None else _guide(space).costs([end])[0]
         fastest, idle = (ms, 0) if ms < fastest else (fastest, idle + 1)
         if end is not None:

@@ -266,3 +266,17 @@ def test_the_command_names_a_file_that_is_not_there(tmp_path: Path, monkeypatch:
     assert antune_command(monkeypatch)("autotune", name, "--device", "deterministic") == 2
     assert f"{name.partition(':')[0]} is not a file; give" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_parameters_of_the_beam_belong_to_the_job(start: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    space = tuned(given(BLUR, DEVICE), DEVICE, Learned(start), "width=2,passes=1").space
+    assert space.beam == QUICK
+    assert batch(space, 3, (1, 0)) == batch(space, 3, (1, 0), QUICK)
+    claim(tmp_path, TuningJob((), 1, 1, 0, ""))
+    claim(tmp_path, TuningJob((), 1, 1, 0, "", None))
+    with pytest.raises(InputError, match="with other --beam"):
+        claim(tmp_path, TuningJob((), 1, 1, 0, "", "width=2"))
+    out = tmp_path / "none"
+    assert antune_command(monkeypatch)("autotune", BLUR.source, "--beam", "speed=2", "--out", out) == 2
+    assert "--beam: 'speed=2' is none of width=N" in capsys.readouterr().err and not out.exists()

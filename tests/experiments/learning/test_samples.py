@@ -17,7 +17,7 @@ from experiments.learning.database import Database
 from experiments.learning.samples import sampled_plans, space_of
 from experiments.learning.series import Origin
 from experiments.search.costs import predicted
-from experiments.search.guides import stage_guide
+from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.suites.image_pipelines import pipeline
 from explorer import beam
@@ -57,7 +57,6 @@ def predicted_ms(plan: Plan, model: Learned) -> float:
 
 def test_a_batch_for_one_plan_ends_early_and_keeps_what_the_beam_froze(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch to learn from is drawn from the whole space, and is larger."""
-    monkeypatch.setattr(stage_guide, "MANY", 0)
     quick, plain = BeamOptions(beam=2, passes=2), beam.greedy
     drawn: dict[int | None, list[bool]] = {None: [], 1: [], 8: []}
     found = {}
@@ -68,7 +67,8 @@ def test_a_batch_for_one_plan_ends_early_and_keeps_what_the_beam_froze(monkeypat
             return plain(space, guide, *others)
 
         monkeypatch.setattr(samples, "greedy", greedy)
-        space = space_of(program_at(UNSHARP), UNSHARP.source, DEVICE.target, shipped_model())
+        freezing = BeamSettings(many=0)
+        space = space_of(program_at(UNSHARP), UNSHARP.source, DEVICE.target, shipped_model(), freezing)
         found[least] = samples.batch(space, 24, (3, 0), quick, least)
     assert not any(drawn[None]) and all(drawn[1]) and all(drawn[8])
     assert samples.PATIENCE <= len(drawn[1]) <= len(drawn[8]) and len(drawn[1]) < len(drawn[None])
