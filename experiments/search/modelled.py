@@ -203,8 +203,11 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
 
 
 def _planned(choice: Choice, stored: Stored, found: KernelPlan) -> Choice:
-    """Return the choice with what the plan has: the device may not offer all of it."""
-    tile = list(choice.tile)
+    """Return the choice with what the plan has: the device may not offer all of it, and threads run whole rows of
+    arrays with more dimensions than blocks share out.
+    """
+    hosted = choice.group.hosted
+    tile = [*choice.tile[:hosted], *choice.group.extents[hosted:]]
     for axis, size in zip(turned(stored.axes, found.order), found.tile, strict=True):
         tile[axis] = size
     return replace(choice, planned=tuple(tile), level=found.level, in_registers=found.in_registers)

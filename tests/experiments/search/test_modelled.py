@@ -130,6 +130,13 @@ def test_the_reasons_have_the_tiles_of_the_plan(monkeypatch: pytest.MonkeyPatch)
     assert "tiles of 8x8 (the model's are 32x64, and so are its figures), " in found.reasons[0]
 
 
+def test_the_reasons_name_whole_rows_if_threads_run_them() -> None:
+    """The model compares tiles that cut rows of four dimensions; no plan for a CPU has them."""
+    found = model_plans(pipeline_program("bilateral_grid", "medium"), CPU, "polymage-dp", 1)
+    [grid] = [line for line in found.reasons if line.startswith("blur_x, blur_y in one kernel")]
+    assert re.search(r"tiles of \d+x\d+x\d+x129 \(the model's are \d+x\d+x\d+x32, and so are its figures\)", grid)
+
+
 def test_plans_that_cannot_be_lowered_are_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     program = pipeline_program("harris", "small")
     best, *others = model_plans(program, CUDA, "sioutas", 4).plans
