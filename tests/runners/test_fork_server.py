@@ -199,6 +199,6 @@ def test_a_worker_that_cannot_be_forked_does_not_end_the_others(tmp_path: Path) 
 
 
 def test_workers_of_a_server_that_fails_are_new_processes(tmp_path: Path) -> None:
-    fails = "import os\nif 'fork_server_main' in str(sys.orig_argv):\n    os._exit(3)\n"
+    fails = "import os\nimport sys\nif 'fork_server_main' in str(sys.orig_argv):\n    os._exit(3)\n"
     with telling(tmp_path, changed_children(tmp_path / "hooks", fails)) as pool:
         assert told(pool, "os.getppid()") == [os.getpid()]
