@@ -158,11 +158,14 @@ def _explain_plan(
     json_file: Path | None
 ) -> None:
     from antune.files import read_constants, read_plan
+    from experiments.search.constants import check_device, check_explained
     from experiments.search.costs import find_model
     from experiments.search.places import find_device
 
     found, constants = find_device(device), read_constants(cost.calibration)
     model = None if cost.name is None else find_model(cost.name, found.target, constants)
+    check_explained(cost.name, constants)
+    check_device(constants, found)
     _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), found, model, json_file)
 
 

@@ -16,6 +16,7 @@ from experiments.search.changes import compare_compiler, compare_device, notes, 
 from experiments.search.checkpoints import Checkpoints, key_of
 from experiments.search.code import write_best_code
 from experiments.search.coming import Coming
+from experiments.search.constants import check_device, check_used
 from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.first_walks import check_guided, check_models
 from experiments.search.interrupt import Interrupt
@@ -107,6 +108,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     parts.check_explorer(options.explorer)
     check_models(options)
     check_guided(options)
+    check_used(options)
     place = options.place if options.place == HERE else parts.check_place(options.place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
@@ -116,6 +118,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
             options = _of_template(options)
             problem = _answered(parts, problem, place, options, reporter)
         with opened(parts, problem, place, limits_of(options), directory) as runner:
+            check_device(options.calibration, runner.device)
             if options.profile:
                 profiling(runner)
             if wisdom:

@@ -25,6 +25,7 @@ from generator.plan import Plan
 from generator.program import Program
 from generator.target import Target
 from metrics.costs.agreement import rank_correlation, regret
+from metrics.costs.constants import Calibration
 from metrics.outcome import Timed
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def predictions(facts: Facts) -> tuple[Predictions, ...]:
 def _predictions(facts: Facts, name: str, results: Sequence[Result]) -> Predictions:
     judged, reasons = [], Counter[str]()
     for result in results:
-        found = _cost(facts.info.program, result.evaluation.plan, facts.info.device.target, name)
+        found = _cost(facts.info.program, result.evaluation.plan, facts.info.device.target, name,
+                      facts.info.options.calibration)
         if isinstance(found, str):
             reasons[found] += 1
         elif isinstance(result.outcome, Timed):
@@ -83,13 +85,14 @@ def _predictions(facts: Facts, name: str, results: Sequence[Result]) -> Predicti
 
 
 @lru_cache(maxsize=4096)
-def _cost(program: Program, plan: Plan, target: Target, name: str) -> float | str:
-    """Return the cost of a plan, or the reason why there is none."""
+def _cost(program: Program, plan: Plan, target: Target, name: str, constants: Calibration | None) -> float | str:
+    """Return the cost of a plan by a model with these constants (None: the defaults), or the reason why there is none.
+    """
     from experiments.search.costs import find_model, predicted  # here, because it loads isl
     from metrics.costs.base import Refused
 
     try:
-        found = predicted(program, plan, target, find_model(name, target))
+        found = predicted(program, plan, target, find_model(name, target, constants))
     except IllegalPlan as error:
         return str(error)
     return found.reason if isinstance(found, Refused) else found.number

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.constants import Calibration
 from metrics.costs.device import CostDevice
-from metrics.costs.polymage import TERMS, PolyMage, Weights
+from metrics.costs.polymage import TERMS, PolyMage, Weights, usual_weights
 from metrics.costs.sioutas import GPU, HOST, Sioutas
 
 LOAD_COSTS = (5.0, 10.0, 20.0, 40.0, 80.0, 200.0, 400.0)
@@ -54,7 +54,7 @@ def polymage_of(calibration: Calibration | None) -> PolyMage:
 def usual_calibration(device: CostDevice, name: str) -> Calibration:
     """Return the default constants for a device called `name`."""
     usual = HOST if device.host else GPU
-    return Calibration(name, usual.load_cost, usual.cached_bytes, PolyMage().weights.values)
+    return Calibration(name, usual.load_cost, usual.cached_bytes, usual_weights(device).values)
 
 
 def weights_of(values: Sequence[float]) -> Weights:

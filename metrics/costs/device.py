@@ -32,6 +32,7 @@ class CostDevice:
     one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there, and the
     start of a row of a tile costs as much as `row_start` further elements. `shuffles`: threads of a warp exchange
     values; `rows_in_warps`: they are neighbours in x, then in y (otherwise only those of a row are known to be in one).
+    `capability`: of NVIDIA's GPUs.
     """
 
     units: int
@@ -54,6 +55,7 @@ class CostDevice:
     row_start: float = 0.0
     shuffles: bool = False
     rows_in_warps: bool = False
+    capability: Capability | None = None
 
     @property
     def unit_warps(self) -> int:
@@ -102,7 +104,8 @@ def cost_device(target: Target) -> CostDevice:
         unit_shared=limits.shared_bytes, registers=limits.registers, thread_registers=limits.thread_registers,
         register_step=limits.register_step, bandwidth=bandwidth, transaction=model.sector_bytes,
         cores=limits.operations // 2, hertz=hertz, model=model, shuffles=target.sub_group >= LANES,
-        rows_in_warps=target.language.rows_in_sub_groups)  # fmt: skip
+        rows_in_warps=target.language.rows_in_sub_groups,
+        capability=target.capability)  # fmt: skip
 
 
 def _host(target: Target, model: DeviceModel) -> CostDevice:

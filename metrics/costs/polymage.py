@@ -61,7 +61,15 @@ class Weights:
 
 GTX_1080_TI = Weights((50.0, 0.5, 45.0, 20.0, 2.0, 100.0, 1.0))
 TESLA_V100 = Weights((50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
-"""The paper's, fitted by its authors to six programs on these devices."""
+"""The paper's, fitted by its authors to six programs on these devices, of compute capability 6.1 and 7.0."""
+
+
+def usual_weights(device: CostDevice) -> Weights:
+    """Return the paper's weights for a device: those of the GTX 1080 Ti for NVIDIA GPUs up to its generation, those of
+    the V100 for all others.
+    """
+    return GTX_1080_TI if device.capability is not None and device.capability < (7, 0) else TESLA_V100
+
 
 LATENCIES: Mapping[str, float] = MappingProxyType(
     {"adds": 4.0, "muls": 4.0, "divs": 36.0, "special": 40.0, "integer": 4.0}
@@ -97,11 +105,11 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class PolyMage:
-    """The model. `level`: which threads share a tile. `measured`: nanoseconds of one thread per element of a stage, by
-    its digest, and `registers` that it needs, if known.
+    """The model. `weights`: None for those of the device. `level`: which threads share a tile. `measured`: nanoseconds
+    of one thread per element of a stage, by its digest, and `registers` that it needs, if known.
     """
 
-    weights: Weights = TESLA_V100
+    weights: Weights | None = None
     level: Level = "block"
     published: bool = False
     least_occupancy: float = 0.2
@@ -136,7 +144,7 @@ class PolyMage:
         teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / self._team(given.block))
         points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
-        term = self.weights.values[0] * meanwhile / points
+        term = self._weights(device).values[0] * meanwhile / points
         terms = (Term("launch", term), Term("launches", float(launches)))
         return Cost((once.number + term) * launches, (*once.terms, *terms))
 
@@ -167,7 +175,7 @@ class PolyMage:
                  1.0 - np.minimum(shared * resident / device.unit_shared, 1.0), 1.0 - np.minimum(held, 1.0), overlap,
                  np.mod(np.ceil(blocks / device.units), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
-        terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
+        terms = tuple(weight * term * share for weight, term in zip(self._weights(device).values, terms, strict=True))
         wrongs = (
             *changing_distances(group, (kept or work).extents[group.output]),
             *_impossible(shared, registers, threads, resident, device),
@@ -175,6 +183,9 @@ class PolyMage:
             *more,
         )
         return Weighed(np.sum(terms, axis=0), terms, occupancy, shared, registers, overlap, wrongs)
+
+    def _weights(self, device: CostDevice) -> Weights:
+        return self.weights or usual_weights(device)
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
         """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""

@@ -17,6 +17,7 @@ from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
 from metrics.costs.base import Cost
+from metrics.costs.constants import Calibration
 from metrics.outcome import Timed
 from tests.support.pages import made_run
 from tests.support.runs import Log
@@ -51,6 +52,17 @@ def test_the_costs_are_those_that_explain_prints(facts: Facts) -> None:
             assert isinstance(whole, Cost) and whole.number == pytest.approx(cost)
             looked_at += 1
     assert looked_at >= 3
+
+
+def test_the_costs_are_those_of_the_constants_of_the_run(facts: Facts) -> None:
+    program, target = facts.info.program, facts.info.device.target
+    own = Calibration("deterministic", 400.0, 16384.0, (10.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
+    fitted = replace(facts, info=replace(facts.info, options=replace(facts.info.options, calibration=own)))
+    plans = {one.evaluation.number: one.evaluation.plan for one in facts.results}
+    for found, usual in zip(predictions.predictions(fitted), predictions.predictions(facts), strict=True):
+        whole = total(judge(program, plans[found.numbers[0]], target, find_model(found.model, target, own)))
+        assert isinstance(whole, Cost) and whole.number == pytest.approx(found.costs[0])
+        assert found.costs[0] != pytest.approx(usual.costs[0])
 
 
 def test_the_section_has_a_view_and_a_line_for_each_model(facts: Facts) -> None:

@@ -19,7 +19,7 @@ from metrics.costs.base import Cost
 from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
-from metrics.costs.polymage import PolyMage, Weighed, refusal
+from metrics.costs.polymage import TESLA_V100, PolyMage, Weighed, refusal, usual_weights
 from metrics.costs.split import alone_along, can_split
 from tests.support.costs import CPU, GTX_1080_TI, blur
 from tests.support.lanes import split_plan, three_stages
@@ -34,6 +34,18 @@ PUBLISHED = PolyMage(WEIGHTS, "sub-group", published=True)
 def weighed(model: PolyMage, points: tuple[int, ...], block: tuple[int, ...], tenths: int = 0) -> Weighed:
     given = Configurations(column(points), column(block), np.array([float(tenths)]))
     return model.evaluate(Group(blur(), "rows", ("columns",)), given, GTX_1080_TI)
+
+
+def test_the_weights_are_the_papers_for_the_device() -> None:
+    """The GTX 1080 Ti and the V100 differ in two: memory / computing time, and idle shared memory."""
+    given = Configurations(column((1, 1, 8)), column((1, 4, 64)))
+    group, v100 = Group(blur(), "rows", ("columns",)), replace(GTX_1080_TI, capability=(7, 0))
+    own, other, plain = (PolyMage().evaluate(group, given, one).terms for one in (GTX_1080_TI, v100, CPU))
+    assert own[2][0] / other[2][0] == pytest.approx(45 / 60) and own[3][0] / other[3][0] == pytest.approx(20 / 10)
+    assert own[0][0] == other[0][0]
+    assert (usual_weights(GTX_1080_TI), usual_weights(v100), usual_weights(CPU)) == (WEIGHTS, TESLA_V100, TESLA_V100)
+    same = PolyMage(TESLA_V100).evaluate(group, given, CPU).terms
+    assert [float(one[0]) for one in plain] == [float(one[0]) for one in same]
 
 
 @pytest.mark.parametrize(("points", "overlap"), [(8, 0.0078), (16, 0.0039)])

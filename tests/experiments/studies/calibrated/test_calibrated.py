@@ -6,16 +6,21 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from experiments.search.constants import check_used
 from experiments.studies.calibrated.results import calibrated, read_calibration, write_calibration
 from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, read_runs, usual_constants
+from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
 from generator.errors import InputError
+from generator.frontend_c.source import Compilation
 from metrics.costs.constants import Calibration
 from tests.support.cli import Antune, antune_command
 
-FOUND = Calibration("device", 40.0, 65536.0, (50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
+FOUND = Calibration("deterministic", 40.0, 65536.0, (50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +86,37 @@ def test_the_command_writes_a_file_that_others_read(
     tuned = ("tune", "p.py", "--size", "64x48", "--device", "deterministic", "--explorer", "sioutas")
     assert run_antune(*tuned, "--calibration", "other.json", "--evaluations", 2, "--out", "run") == 0
     assert run_antune("resume", "run", "--evaluations", 4) == 0, "the constants are stored with the run"
+
+
+CONSTANTS = Path("constants.json")
+
+
+@pytest.mark.parametrize(("device", "words", "message"), [
+    ("intel", ("tune", "--explorer", "sioutas"), "its constants are those of the device `intel`, and this one is `det"),
+    ("intel", ("explain", "--cost", "polymage"), "its constants are those of the device `intel`, and this one is `det"),
+    ("deterministic", ("tune", "--explorer", "random"), "nothing in this search uses the constants of cost models"),
+    ("deterministic", ("tune", "--foretell", "learned"), "nothing in this search uses the constants of cost models"),
+    ("deterministic", ("explain",), "--calibration: only costs by models use it; leave it out, or use --cost MODEL"),
+    ("deterministic", ("explain", "--cost", "learned"), "--calibration: the model `learned` does not use it; leave ")])
+def test_constants_of_another_device_or_without_effect_are_refused(
+        device: str, words: tuple[str, ...], message: str, run_antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_calibration(CONSTANTS, replace(FOUND, device=device))
+    command, *others = words
+    more = ("--evaluations", 2) if command == "tune" else ()
+    file, size = pipeline("unsharp").file, ("--size", "64x48", "--device", "deterministic")
+    assert run_antune(command, file, *size, *more, *others, "--calibration", CONSTANTS) == 2
+    assert message in capsys.readouterr().err
+    assert not list(Path("antune-runs").glob("*")), "there is no run"
+
+
+@pytest.mark.parametrize("changes", [
+    {"explorer": "polymage-dp"}, {"explorer": "beam"}, {"models": ("beam",)}, {"foresee": "polymage"}])
+def test_constants_may_be_given_where_something_uses_them(changes: dict[str, Any]) -> None:
+    options = RunOptions("test.py", Compilation(), Budget(evaluations=1), space="pipeline", calibration=FOUND)
+    check_used(replace(options, **changes))
+    with pytest.raises(InputError, match="nothing in this search"):
+        check_used(options)
 
 
 def as_text(**changed: object) -> str:
