@@ -19,11 +19,12 @@ from explorer.plan_makers.choices import Choice, Grouping, Left, Made, hosted, s
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
+from generator.nest import Level
 from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.device import CostDevice
 from metrics.costs.distances import always_changing
 from metrics.costs.groups import Group, column
-from metrics.costs.polymage import PolyMage, cost_of, refusal
+from metrics.costs.polymage import PolyMage, Weighed, cost_of, refusal
 from metrics.costs.split import can_split
 
 TRIED = 16
@@ -63,6 +64,25 @@ def _grouping(found: Found[Choice]) -> Grouping:
     return Grouping(tuple(sorted((choice for _, choice in found.groups), key=lambda choice: choice.group.output)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """The `place`-th configuration of `given`, which are some of a group's, and its cost."""
+
+    cost: float
+    group: Group
+    given: Configurations
+    found: Weighed
+    place: int
+    level: Level
+
+    @property
+    def choice(self) -> Choice:
+        """The choice of this configuration; making it takes longer than its cost, which is all that most are for."""
+        tile, block = (tuple(map(int, one[:, self.place])) for one in (self.given.tile, self.given.block))
+        tenths = int(self.given.tenths[self.place]) if self.given.tenths is not None else 0
+        return Choice(self.group, tile, block, cost_of(self.found, self.place), self.level, tenths)
+
+
 @dataclass(slots=True)
 class _Prices:
     """The costs of groups; `read_by` as for `fuse`, with a bit for stages outside. `_known` is a cache."""
@@ -74,22 +94,22 @@ class _Prices:
     device: CostDevice
     model: PolyMage
     launches: bool
-    _known: dict[int, list[Choice]] = field(default_factory=dict)
+    _known: dict[int, list[_Way]] = field(default_factory=dict)
 
     def best(self, mask: int) -> list[tuple[float, Choice]]:
         """Return the cheapest configuration of the group of these stages."""
-        return [(choice.cost.number, choice) for choice in self._choices(mask)[:1]]
+        return [(way.cost, way.choice) for way in self._ways(mask)[:1]]
 
     def several(self, mask: int, best: float) -> list[tuple[float, Choice]]:
         """Return the cheapest configurations whose costs differ enough for a program of cost `best`."""
-        return [(choice.cost.number, choice) for choice in spaced(self._choices(mask), best)]
+        return [(choice.cost.number, choice) for choice in spaced([way.choice for way in self._ways(mask)], best)]
 
     def unjudged(self, group: Group) -> str:
         """Return why no configuration of a kernel can be judged; empty if some can."""
         given = candidates(group.extents, self.device, group.hosted)
         return refusal(group) or always_changing(group, np.minimum(given.tile, column(group.extents)))
 
-    def _choices(self, mask: int) -> list[Choice]:
+    def _ways(self, mask: int) -> list[_Way]:
         known = self._known.get(mask)
         if known is None:
             group = self._group(mask)
@@ -108,20 +128,18 @@ class _Prices:
         node = self.flow.node(self.judged[k])
         return node is not None and node.stage and not self.read_by[k] & ~mask
 
-    def _cheapest(self, group: Group) -> list[Choice]:
+    def _cheapest(self, group: Group) -> list[_Way]:
         """Return tiles of blocks, and, if they differ, those of warps, with all fractions in registers."""
         found = self._priced(group, candidates(group.extents, self.device, group.hosted), self.model)
         if self.device.shuffles and self.model.level == "block" and can_split(group):
             warps = split_candidates(group.extents, self.device, group.hosted)
             found += self._priced(group, warps, replace(self.model, level="sub-group"))
-        return sorted(found, key=lambda choice: choice.cost.number)[:TRIED]
+        return sorted(found, key=lambda way: way.cost)[:TRIED]
 
-    def _priced(self, group: Group, given: Configurations, model: PolyMage) -> list[Choice]:
+    def _priced(self, group: Group, given: Configurations, model: PolyMage) -> list[_Way]:
         found = model.evaluate(group, given, self.device)
-        cost = np.where(found.possible, found.cost, np.inf)
-        best = (int(k) for k in np.argsort(cost, kind="stable")[:TRIED] if np.isfinite(cost[k]))
-        return [
-            Choice(group, tuple(map(int, given.tile[:, k])), tuple(map(int, given.block[:, k])), cost_of(found, k),
-                   model.level, int(given.tenths[k]) if given.tenths is not None else 0)
-            for k in best
-        ]  # fmt: skip
+        best = found.cheapest(TRIED)
+        few = found.at(best)
+        kept = Configurations(given.points[:, best], given.block[:, best],
+                              given.tenths[best] if given.tenths is not None else None)  # fmt: skip
+        return [_Way(float(cost), group, kept, few, k, model.level) for k, cost in enumerate(few.cost)]

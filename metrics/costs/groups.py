@@ -260,6 +260,18 @@ def column(numbers: Sequence[float]) -> Numbers:
     return np.array(numbers, dtype=float).reshape(len(numbers), 1)
 
 
+def distinct(tiles: Numbers) -> tuple[Numbers, NDArray[np.intp]]:
+    """Return the different tiles of a table, and for each of its columns which of them it is."""
+    if tiles.shape[1] == 1:
+        return tiles, np.zeros(1, dtype=np.intp)
+    codes = np.zeros(tiles.shape[1], dtype=np.intp)
+    for row in tiles:
+        values, places = np.unique(row, return_inverse=True)
+        codes = codes * len(values) + places
+    _, first, where = np.unique(codes, return_index=True, return_inverse=True)
+    return tiles[:, first], where
+
+
 def kept_bytes(group: Group, work: TileWork) -> Numbers:
     """Return the bytes of members with the regions of `work`."""
     return in_places(group, {m: work.stored(m) * group.flow.array(m).element for m in group.members},

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from types import MappingProxyType
 from typing import assert_never
@@ -38,7 +39,17 @@ from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wr
 from metrics.costs.configurations import Configurations
 from metrics.costs.device import CostDevice
 from metrics.costs.distances import changing_distances
-from metrics.costs.groups import Group, Numbers, TileWork, column, computed_again, flat, kept_bytes, tile_work
+from metrics.costs.groups import (
+    Group,
+    Numbers,
+    TileWork,
+    column,
+    computed_again,
+    distinct,
+    flat,
+    kept_bytes,
+    tile_work,
+)
 from metrics.costs.split import split_room, wrongs_of
 
 TERMS = (
@@ -102,6 +113,17 @@ class Weighed:
         """For each, whether there is no objection."""
         return possible(self.wrongs, len(self.cost))
 
+    def cheapest(self, count: int) -> NDArray[np.intp]:
+        """Return the places of the cheapest possible configurations, the best first."""
+        cost = np.where(self.possible, self.cost, np.inf)
+        best = np.argsort(cost, kind="stable")[:count]
+        return best[np.isfinite(cost[best])]
+
+    def at(self, places: NDArray[np.intp]) -> Weighed:
+        """Return the figures of possible configurations."""
+        return Weighed(self.cost[places], tuple(term[places] for term in self.terms), self.occupancy[places],
+                       self.shared[places], self.registers[places], self.overlap[places], ())  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class PolyMage:
@@ -141,7 +163,7 @@ class PolyMage:
         """Return the cost of several launches, each with the cost `once` and the transactions that the device could
         move during its start (an extension: several time steps per launch save this).
         """
-        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / self._team(given.block))
+        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / _team(given.block, self.level))
         points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
         term = self._weights(device).values[0] * meanwhile / points
@@ -152,32 +174,33 @@ class PolyMage:
         self, group: Group, given: Configurations, device: CostDevice, kept: TileWork | None = None
     ) -> Weighed:
         """Evaluate `group` with each of the configurations. `kept`: the simultaneously stored part of stages (None:
-        whole tiles).
+        whole tiles), if there is only one.
+
+        Many configurations have the same tile: what depends on the tile alone is computed once for each.
         """
-        team = self._team(given.block)
+        team, tile, where = _tiles(given, self.level, group.extents)
         threads = given.block.prod(axis=0)
         extents = np.array(group.extents, dtype=float)[:, None]
         points = self._points(group, given).prod(axis=0)
-        tile = np.minimum(given.points * team, extents)
         work = tile_work(group, tile, device.row_start)
         teams = np.ceil(given.block / team).prod(axis=0)
-        shared = teams * kept_bytes(group, kept or work)
+        shared = teams * kept_bytes(group, kept or work)[where]
         registers, more = np.full_like(threads, float(self._registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
-            split = split_room(group, work, team, given.points[-1], given.tenths)
+            split = split_room(group, _members_at(group, work, where), team, given.points[-1], given.tenths)
             shared, registers = teams * split.bytes, registers + split.words
             more = () if self.published else wrongs_of(group, split.words, given.tenths, team)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
-        overlap, blocks = computed_again(group, work, tile), np.ceil(extents / given.tile).prod(axis=0) / group.launches
-        moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)
+        overlap, blocks = computed_again(group, work, tile)[where], np.ceil(extents / given.tile).prod(axis=0)
+        moved, ratio = self._traffic(group, work, tile, where, team.prod(axis=0), device)
         held = registers * device.unit_warps * device.warp * occupancy / device.registers
         terms = (moved / (1.0 if self.published else points), 1.0 - occupancy, ratio,
                  1.0 - np.minimum(shared * resident / device.unit_shared, 1.0), 1.0 - np.minimum(held, 1.0), overlap,
-                 np.mod(np.ceil(blocks / device.units), np.maximum(resident, 1.0)))  # fmt: skip
+                 np.mod(np.ceil(blocks / group.launches / device.units), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self._weights(device).values, terms, strict=True))
         wrongs = (
-            *changing_distances(group, (kept or work).extents[group.output]),
+            *changing_distances(group, (kept or work).extents[group.output][:, where]),
             *_impossible(shared, registers, threads, resident, device),
             *self._unoccupied(occupancy),
             *more,
@@ -189,35 +212,22 @@ class PolyMage:
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
         """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""
-        return np.minimum(given.points, column(group.extents) / self._team(given.block))
+        return np.minimum(given.points, column(group.extents) / _team(given.block, self.level))
 
-    def _traffic(self, group: Group, work: TileWork, tile: Numbers, team: Numbers,
+    def _traffic(self, group: Group, work: TileWork, tile: Numbers, where: NDArray[np.intp], team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip
-        """Return transactions of a team for its tile, and the time of these over that of computing it."""
+        """Return transactions of a team for its tile, and the time of these over that of computing it; `where`: the
+        tile of each configuration, `team`: its threads.
+        """
         lanes = device.lanes if device.host else device.warp
-        moved = self._transactions(group, work, tile, device, lanes)
+        moved = self._transactions(group, work, tile, device, lanes)[where]
+        seconds = np.maximum(self._seconds(group, work, device)[where] / team, 1e-15)
         bandwidth = device.bandwidth * lanes / (device.units * device.cores)
-        return moved, device.transaction * moved / bandwidth / self._seconds(group, work, team, device)
+        return moved, device.transaction * moved / bandwidth / seconds
 
     def _unoccupied(self, occupancy: Numbers) -> tuple[Wrong, ...]:
         least = self.least_occupancy
         return () if self.published else (Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),)
-
-    def _team(self, block: Numbers) -> Numbers:
-        """Return the threads that share a tile, in each dimension."""
-        match self.level:
-            case "block":
-                return block
-            case "thread":
-                return np.ones_like(block)
-            case "sub-group":
-                left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
-                for d in reversed(range(len(block))):
-                    found[d] = np.minimum(block[d], left)
-                    left = left / found[d]
-                return found
-            case _:
-                assert_never(self.level)
 
     def _transactions(self, group: Group, work: TileWork, tile: Numbers, device: CostDevice, lanes: int) -> Numbers:
         """Return transactions of a team for its tile: loads of a warp from the same segments are one."""
@@ -235,12 +245,12 @@ class PolyMage:
         rows = work.points[group.output] / across
         return total + rows * np.ceil(across * group.flow.array(group.output).element / device.transaction)
 
-    def _seconds(self, group: Group, work: TileWork, team: Numbers, device: CostDevice) -> Numbers:
-        """Return the time in seconds in which a thread computes its part of the tile (TimePerIter * points)."""
-        total = np.zeros_like(team)
+    def _seconds(self, group: Group, work: TileWork, device: CostDevice) -> Numbers:
+        """Return the time in seconds in which a single thread would compute a tile (TimePerIter * points)."""
+        total = np.zeros_like(work.points[group.output])
         for stage in group.stages:
-            total += self._iteration(group, stage, device) * work.effort[stage] / team
-        return np.maximum(total, 1e-15)
+            total += self._iteration(group, stage, device) * work.effort[stage]
+        return total
 
     def _iteration(self, group: Group, stage: str, device: CostDevice) -> float:
         """Return TimePerIter: seconds of a thread per element, including the stages inlined in it.
@@ -306,6 +316,36 @@ def cost_of(found: Weighed, k: int) -> Cost:
         Term("computed again", 100.0 * float(found.overlap[k]), "%"),
     )
     return Cost(float(found.cost[k]), (*terms, *figures))
+
+
+def _team(block: Numbers, level: Level) -> Numbers:
+    """Return the threads that share a tile, in each dimension."""
+    match level:
+        case "block":
+            return block
+        case "thread":
+            return np.ones_like(block)
+        case "sub-group":
+            left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
+            for d in reversed(range(len(block))):
+                found[d] = np.minimum(block[d], left)
+                left = left / found[d]
+            return found
+        case _:
+            assert_never(level)
+
+
+@lru_cache(maxsize=64)
+def _tiles(given: Configurations, level: Level, extents: tuple[int, ...]) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
+    team = _team(given.block, level)
+    return (team, *distinct(np.minimum(given.points * team, column(extents))))
+
+
+def _members_at(group: Group, work: TileWork, where: NDArray[np.intp]) -> TileWork:
+    """Return the work of members for each configuration; `where`: its tile."""
+    extents = {member: work.extents[member][:, where] for member in group.members}
+    return replace(work, extents=extents, points={member: work.points[member][where] for member in group.members})
 
 
 def _segments(read: Read, across: Numbers, lanes: int, element: int, transaction: int) -> Numbers:

@@ -28,8 +28,9 @@ SECONDS = {
     "pyramid_blend": 28.0,
 }
 """The paper's table 3: times of fusion."""
-TWICE_BUSY = 6.0
-"""Tests run beside others, on machines with anything else to do; docs/model_formulas.md has times measured alone."""
+SLOW_MACHINE = 2.0
+"""A busy machine, three times as slow as usual, takes 1.4 times as long for harris; docs/model_formulas.md has a table.
+"""
 
 
 @pytest.mark.parametrize("name", few([*SECONDS], ("unsharp", "harris", "bilateral_grid")))
@@ -41,7 +42,7 @@ def test_grouping_takes_about_as_long_as_in_the_paper(name: str) -> None:
         before = time.process_time()
         made = dynamic_plans(flow, GTX_1080_TI, PolyMage())
         took.append(time.process_time() - before)
-    assert min(took) < TWICE_BUSY * SECONDS[name]
+    assert min(took) < SLOW_MACHINE * SECONDS[name]
     assert any(one.group.members for one in made.groupings[0].kernels)
 
 

@@ -21,7 +21,6 @@ from metrics.costs.calibration import (
     weights_of,
 )
 from metrics.costs.constants import Calibration
-from metrics.costs.polymage import Weights
 from tests.support.costs import CPU, GTX_1080_TI
 
 TRUE = (50.0, 0.0, 0.0, 400.0, 0.0, 100.0, 0.0)
@@ -66,7 +65,8 @@ def test_models_have_the_constants() -> None:
     found = Calibration("cpu", 80.0, 65536.0, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
     model = sioutas_of(found, CPU)
     assert model.constants is not None and model.constants.load_cost == 80.0
-    assert polymage_of(found).weights == Weights(found.weights)
+    weights = polymage_of(found).weights
+    assert weights is not None and weights.values == found.weights
     assert sioutas_of(None, CPU).constants is None
     with pytest.raises(ValueError, match="6 weights; there are 7 terms"):
         weights_of(found.weights[:6])

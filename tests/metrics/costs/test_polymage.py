@@ -36,6 +36,21 @@ def weighed(model: PolyMage, points: tuple[int, ...], block: tuple[int, ...], te
     return model.evaluate(Group(blur(), "rows", ("columns",)), given, GTX_1080_TI)
 
 
+@pytest.mark.parametrize("level", ["block", "sub-group"])
+def test_configurations_compared_together_cost_what_each_costs_alone(level: Level) -> None:
+    """Many have the same tile, whose work is computed once."""
+    group, model = Group(blur(), "rows", ("columns",)), PolyMage(level=level)
+    given = (split_candidates if level == "sub-group" else candidates)(group.extents, GTX_1080_TI)
+    together = model.evaluate(group, given, GTX_1080_TI)
+    for k in range(0, len(together.cost), 37):
+        tenths = None if given.tenths is None else given.tenths[k : k + 1]
+        alone = Configurations(given.points[:, k : k + 1], given.block[:, k : k + 1], tenths)
+        found = model.evaluate(group, alone, GTX_1080_TI)
+        assert [one[0] for one in found.terms] == pytest.approx([one[k] for one in together.terms])
+        assert (found.shared[0], found.registers[0]) == (together.shared[k], together.registers[k])
+        assert found.possible[0] == together.possible[k]
+
+
 def test_the_weights_are_the_papers_for_the_device() -> None:
     """The GTX 1080 Ti and the V100 differ in two: memory / computing time, and idle shared memory."""
     given = Configurations(column((1, 1, 8)), column((1, 4, 64)))
