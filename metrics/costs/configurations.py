@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.decisions.fractions import TENTHS, in_registers, sub_group
+from generator.nest import Level
 from generator.target import LANES
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Numbers
+from metrics.costs.groups import Numbers, column, distinct
 from metrics.costs.tile_sizes import shared_out
 
 _TILE_POINTS = 16384
@@ -76,6 +79,30 @@ def split_candidates(extents: tuple[int, ...], device: CostDevice, hosted: int =
         kept += [k] * len(found)
         tenths += found
     return Configurations(given.points[:, kept], given.block[:, kept], np.array(tenths, dtype=float))
+
+
+def team_of(block: Numbers, level: Level) -> Numbers:
+    """Return the threads that share a tile, in each dimension."""
+    match level:
+        case "block":
+            return block
+        case "thread":
+            return np.ones_like(block)
+        case "sub-group":
+            left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
+            for d in reversed(range(len(block))):
+                found[d] = np.minimum(block[d], left)
+                left = left / found[d]
+            return found
+        case _:
+            assert_never(level)
+
+
+@lru_cache(maxsize=64)
+def tiles_of(given: Configurations, level: Level, extents: tuple[int, ...]) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
+    team = team_of(given.block, level)
+    return (team, *distinct(np.minimum(given.points * team, column(extents))))
 
 
 def _threads(pairs: tuple[tuple[int, int], ...]) -> int:

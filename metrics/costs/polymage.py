@@ -23,10 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import prod
 from types import MappingProxyType
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +32,8 @@ from numpy.typing import NDArray
 from generator.dataflow import Dataflow, Read
 from generator.facts import Operations
 from generator.nest import Level
-from generator.target import LANES
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
-from metrics.costs.configurations import Configurations
+from metrics.costs.configurations import Configurations, team_of, tiles_of
 from metrics.costs.device import CostDevice
 from metrics.costs.distances import changing_distances
 from metrics.costs.groups import (
@@ -45,7 +42,6 @@ from metrics.costs.groups import (
     TileWork,
     column,
     computed_again,
-    distinct,
     flat,
     kept_bytes,
     tile_work,
@@ -163,7 +159,7 @@ class PolyMage:
         """Return the cost of several launches, each with the cost `once` and the transactions that the device could
         move during its start (an extension: several time steps per launch save this).
         """
-        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / _team(given.block, self.level))
+        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / team_of(given.block, self.level))
         points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
         term = self._weights(device).values[0] * meanwhile / points
@@ -178,7 +174,7 @@ class PolyMage:
 
         Many configurations have the same tile: what depends on the tile alone is computed once for each.
         """
-        team, tile, where = _tiles(given, self.level, group.extents)
+        team, tile, where = tiles_of(given, self.level, group.extents)
         threads = given.block.prod(axis=0)
         extents = np.array(group.extents, dtype=float)[:, None]
         points = self._points(group, given).prod(axis=0)
@@ -212,7 +208,7 @@ class PolyMage:
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
         """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""
-        return np.minimum(given.points, column(group.extents) / _team(given.block, self.level))
+        return np.minimum(given.points, column(group.extents) / team_of(given.block, self.level))
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, where: NDArray[np.intp], team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip
@@ -316,30 +312,6 @@ def cost_of(found: Weighed, k: int) -> Cost:
         Term("computed again", 100.0 * float(found.overlap[k]), "%"),
     )
     return Cost(float(found.cost[k]), (*terms, *figures))
-
-
-def _team(block: Numbers, level: Level) -> Numbers:
-    """Return the threads that share a tile, in each dimension."""
-    match level:
-        case "block":
-            return block
-        case "thread":
-            return np.ones_like(block)
-        case "sub-group":
-            left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
-            for d in reversed(range(len(block))):
-                found[d] = np.minimum(block[d], left)
-                left = left / found[d]
-            return found
-        case _:
-            assert_never(level)
-
-
-@lru_cache(maxsize=64)
-def _tiles(given: Configurations, level: Level, extents: tuple[int, ...]) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
-    """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
-    team = _team(given.block, level)
-    return (team, *distinct(np.minimum(given.points * team, column(extents))))
 
 
 def _members_at(group: Group, work: TileWork, where: NDArray[np.intp]) -> TileWork:
