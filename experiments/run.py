@@ -106,9 +106,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     """
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
-    check_models(options)
-    check_guided(options)
-    check_used(options)
+    _check_models(options)
     place = options.place if options.place == HERE else parts.check_place(options.place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
@@ -169,6 +167,13 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
             store.reused.add(known)
             _tell_known(reporter, len(known))
             return _session(store, info, budget, runner, reporter, parts, more.anyway)
+
+
+def _check_models(options: RunOptions) -> None:
+    """Raise InputError if the options for cost models do not fit each other."""
+    check_models(options)
+    check_guided(options)
+    check_used(options)
 
 
 def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:

@@ -99,7 +99,9 @@ def team_of(block: Numbers, level: Level) -> Numbers:
 
 
 @lru_cache(maxsize=64)
-def tiles_of(given: Configurations, level: Level, extents: tuple[int, ...]) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+def tiles_of(
+    given: Configurations, level: Level, extents: tuple[int, ...]
+) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
     """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
     team = team_of(given.block, level)
     return (team, *distinct(np.minimum(given.points * team, column(extents))))
