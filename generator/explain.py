@@ -162,7 +162,7 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 
 
 def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    for shape in kernel_shapes(program, plan.scheduled, target.dialect):
+    for shape in kernel_shapes(program, plan.scheduled, target.language):
         yield from _kernel(program, shape, plan.kernel(shape.statements))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from generator.precision import LEAST_CAPABILITY, Products
@@ -28,7 +28,7 @@ class Language:
     `uniform_branches`: a barrier may be under a condition that is uniform in a block. `unrolled_barriers`: loops with
     barriers may be unrolled. `cache_preference`: kernels can prefer shared memory or L1. `rows_in_sub_groups`:
     sub-groups are neighbours in x, then in y; otherwise only threads of one row are known to form one. `most_blocks`:
-    the most blocks of a launch along x, y and z (None: no limit; OpenCL counts in `size_t`). `copies_from`: the first
+    the most blocks of a launch along x, y and z (None: no limit). `copies_from`: the first
     compute capability with asynchronous copies to shared memory (None: never). `tensor_cores`: it has the C++ API
     `nvcuda::wmma`.
     """
@@ -55,7 +55,7 @@ class Language:
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 """The most blocks of a launch along x, y and z (CUDA C++ Programming Guide, specifications per compute capability)."""
 LANGUAGES: Mapping[Dialect, Language] = {
-    # PoCL 3 also miscompiles barriers under uniform conditions
+    # PoCL 3 miscompiles barriers under uniform conditions, which OpenCL allows
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
                        uniform_branches=False, unrolled_barriers=False, cache_preference=False,
                        rows_in_sub_groups=False),
@@ -66,6 +66,14 @@ LANGUAGES: Mapping[Dialect, Language] = {
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
                     uniform_branches=True, unrolled_barriers=True, cache_preference=False,
                     rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
+"""The dialects, with OpenCL as devices on CPUs compile it."""
+GPU_LANGUAGES: Mapping[Dialect, Language] = {
+    **LANGUAGES,
+    # OpenCL counts blocks in `size_t`, but drivers need not: GPUs count as in the other dialects
+    "opencl": replace(LANGUAGES["opencl"], uniform_branches=True, unrolled_barriers=True, most_blocks=MOST_BLOCKS)}
+"""The dialects on GPUs: OpenCL with all that its standard allows (OpenCL C 3.0, 6.15.8, barriers in conditions that all
+work-items of a group meet alike).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +132,5 @@ class Target:
 
     @property
     def language(self) -> Language:
-        """The capabilities of its dialect."""
-        return LANGUAGES[self.dialect]
+        """The capabilities of its dialect on such devices."""
+        return (LANGUAGES if self.shares_host_cores else GPU_LANGUAGES)[self.dialect]

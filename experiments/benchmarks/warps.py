@@ -103,7 +103,7 @@ def plans_of(
         if isinstance(schedule, TimeTiles)
         else start_plans(program, target, schedule)[0]
     )
-    shapes, seen = kernel_shapes(program, schedule, target.dialect), set[Plan]()
+    shapes, seen = kernel_shapes(program, schedule, target.language), set[Plan]()
     for _ in range(draws):
         drawn = {shape.statements: _drawn(shape, target, rng) for shape in shapes if shape.computes}
         found = dict[Kind, Plan]()

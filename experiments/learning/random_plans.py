@@ -41,7 +41,7 @@ def random_plan(program: Program, target: Target, rng: np.random.Generator) -> P
     """Return a plan of the space `pipeline`; None if the drawn one is illegal."""
     schedule = random_places(program, target, rng)
     try:
-        shapes = kernel_shapes(program, schedule, target.dialect)
+        shapes = kernel_shapes(program, schedule, target.language)
         bases = start_plans(program, target, schedule)
     except IllegalPlan:  # blocks cannot wait in the loops of some kernel
         return None

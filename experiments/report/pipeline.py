@@ -120,7 +120,7 @@ def _notes(facts: Facts, plan: Plan, result: Result) -> dict[tuple[str, ...], Ke
     from generator.lowering.analysis.stage_work import stage_work  # takes a while to import
 
     times = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, result)}
-    works = stage_work(facts.info.program, plan, facts.info.device.target.dialect)
+    works = stage_work(facts.info.program, plan, facts.info.device.target.language)
     return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel),
                                           works.get(kernel.statements, {}))
             for kernel in plan.kernels}

@@ -182,7 +182,7 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
     try:
         base = start_plans(program, target, schedule)[0]
         stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}
-        shapes = kernel_shapes(program, schedule, target.dialect)
+        shapes = kernel_shapes(program, schedule, target.language)
     except IllegalPlan as illegal:  # blocks cannot wait in the loops of some kernel
         return str(illegal)
     chosen = {kernel.group.output: kernel for kernel in grouping.kernels}

@@ -82,7 +82,7 @@ def _doubtful(program: Program, plan: Plan, target: Target) -> set[Statements]:
     warp = device_model(target).warp
     rows = {one.statements for one in plan.kernels
             if one.block and one.block[-1] % warp == 0 and not one.padding and not one.swizzled}
-    near = distances_in(program, plan, target.dialect, rows)
+    near = distances_in(program, plan, target.language, rows)
     settled = {statements for statements, one in near.items() if one.in_shared < inf}
     return {one.statements for one in plan.kernels} - settled
 
@@ -105,7 +105,7 @@ def _best(found: list[Counted]) -> Counted:
 
 def _choices(program: Program, plan: Plan, target: Target, wide: bool,
              wanted: Collection[Statements]) -> Iterator[tuple[Statements, list[KernelPlan]]]:
-    for shape in kernel_shapes(program, plan.scheduled, target.dialect):
+    for shape in kernel_shapes(program, plan.scheduled, target.language):
         kernel = plan.kernel(shape.statements)
         found = _of(kernel, shape, target, wide) if kernel.products == "full" and shape.statements in wanted else []
         if len(found) > 1:

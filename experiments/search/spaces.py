@@ -59,7 +59,7 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
     from graph.pipeline import make_pipeline_space
     from graph.time_steps import with_time_steps
 
-    shapes = partial(kernel_shapes, program, dialect=target.dialect)
+    shapes = partial(kernel_shapes, program, language=target.language)
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space != "paper", placeable(program, target)
     if options.space == "pipeline":
@@ -84,7 +84,7 @@ def time_steps(program: Program, target: Target) -> tuple[int, ...]:
     from graph.time_steps import offered_steps
 
     loop = time_loop(program)
-    return offered_steps(partial(kernel_shapes, program, dialect=target.dialect), target, loop.count) if loop else ()
+    return offered_steps(partial(kernel_shapes, program, language=target.language), target, loop.count) if loop else ()
 
 
 def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> Space:

@@ -104,7 +104,7 @@ class _Starts:
         padding avoids.
         """
         wide = self.options.space != "paper"
-        shapes = kernel_shapes(self.program, plan.scheduled, self.target.dialect)
+        shapes = kernel_shapes(self.program, plan.scheduled, self.target.language)
         made = replace(
             plan,
             kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes),

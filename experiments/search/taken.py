@@ -66,7 +66,7 @@ def _of_program(plans: Iterable[Plan], program: Program, target: Target,
 def _walk(plan: Plan, program: Program, target: Target, options: RunOptions, space: Reachable) -> Walk | None:
     """Return the walk to the nearest plan with the same schedule; None if the space does not offer that schedule."""
     with suppress(IllegalPlan, InputError, KeyError):  # the program lacks statements, arrays or loops
-        shapes = kernel_shapes(program, plan.scheduled, target.dialect)
+        shapes = kernel_shapes(program, plan.scheduled, target.language)
         wide = options.space != "paper"
         near = replace(plan, kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, target, wide))
                                            for shape in shapes))

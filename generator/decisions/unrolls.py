@@ -46,7 +46,7 @@ def _offer(known: Known) -> Offer[Factors]:
     """Offers one loop at a time, if there are several, with other factors than it has anyway: UNROLL if innermost, else
     1.
 
-    Loops over points with results in registers unroll completely; loops with barriers are not unrolled in OpenCL
+    Loops over points with results in registers unroll completely; loops with barriers are not unrolled on CPUs
     (`Language.unrolled_barriers`).
     """
     none: Factors = ()

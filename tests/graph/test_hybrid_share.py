@@ -20,7 +20,7 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from graph.pipeline import make_pipeline_space
 from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
@@ -31,7 +31,7 @@ from tests.support.targets import HOPPER
 
 def with_teams(program: Program, count: int, target: Target) -> list[Plan]:
     """Those of so many random plans with tiles of warps or threads."""
-    shapes = partial(kernel_shapes, program, dialect="cuda")
+    shapes = partial(kernel_shapes, program, language=LANGUAGES["cuda"])
     space = make_pipeline_space(shapes, stage_facts(program), target)
     plans = [walk.plan for walk in make_explorer("random", space, 1).ask(count)]
     return [plan for plan in plans if any(kernel.level != "block" for kernel in plan.kernels)]

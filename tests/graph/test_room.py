@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.size_lists import TILES, WIDE, CandidateSizes, Sizes
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.target import LANGUAGES
 from tests.support.slow import counted
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program
@@ -26,7 +27,7 @@ def test_the_stages_of_random_plans_fit(name: str, count: int) -> None:
     program, tested = pipeline_program(name, "full"), 0
     for plan in offered_plans(program, SMALL_GPU, count, 0):
         assert plan.schedule is not None
-        shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule, "cuda")}
+        shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule, LANGUAGES["cuda"])}
         for kernel in plan.kernels:
             shape = shapes[kernel.statements].ordered(kernel.order)
             if shape.computes and kernel.level == "block" and not kernel.in_registers:

@@ -73,7 +73,7 @@ def asked_in_turn(program: Program, target: Target, chooser: Chooser) -> Plan:
     reductions = sorted(parallel_reductions(program, False))
     reduced = choose_reductions(chooser, [name for name in reductions if name not in gone])
     schedule = replace(chosen.schedule(reduced), together=sharing.sets)
-    return with_kernels(chooser, schedule, lambda one: kernel_shapes(program, one, target.dialect),
+    return with_kernels(chooser, schedule, lambda one: kernel_shapes(program, one, target.language),
                         KernelSpace(target, True), placeable(program, target))
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_on_offer_is_refused() -> None:
 
 @pytest.mark.parametrize("room", [0, 3, 100])
 def test_prefixes_of_a_kernel_are_kept_while_there_is_room(room: int) -> None:
-    [shape] = kernel_shapes(program_of("harris"), Stages(), TARGET.dialect)[:1]
+    [shape] = kernel_shapes(program_of("harris"), Stages(), TARGET.language)[:1]
     first = Asking(Deciding(shape, TARGET, True, shape.statements), Room(room))
 
     def asked() -> tuple[list[Asking], KernelPlan]:

@@ -22,7 +22,7 @@ from generator.program import ELEMENT_BYTES, Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.schedule import Schedule
-from generator.target import Dialect, Target
+from generator.target import LANGUAGES, Dialect, Target
 from tests.support.interpreter import Device, run_original
 from tests.support.memory import Memory
 from tests.support.programs import program_of, scop
@@ -32,7 +32,7 @@ TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, Tr
 
 def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
     """Return the kernels of a plan, in launch order. Raises IllegalPlan."""
-    return lowered_program(program, plan, dialect).kernels
+    return lowered_program(program, plan, LANGUAGES[dialect]).kernels
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,

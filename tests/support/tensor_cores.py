@@ -45,7 +45,7 @@ def tensor_plan(program: Program, target: Target, precision: Precision, number: 
     rounded.
     """
     plan = default_plan(program, target)
-    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.language)}
     rows, columns, threads, depth, padding = TILES[number]
     depth = max(depth, DEPTH[precision])
     later = way == "later" and precision in ROUNDED_LATER

@@ -4,6 +4,8 @@ takes it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from experiments.values.options import LevelName
@@ -17,6 +19,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.slow import counted, few, of_today
+from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -54,6 +57,19 @@ def test_cpu_devices(name: str, count: int, selector: str) -> None:
     device = device_named(selector)
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
         check_random_plans(device, found, name, count)
+
+
+@pytest.mark.parametrize("name", few(["syrk", "gemm", "syr2k", "trmm"], 1))
+def test_barriers_that_opencl_allows_on_gpus(name: str) -> None:
+    """Under conditions that all threads of a block meet alike: Intel's runtime compiles them rightly."""
+    if not has_intel():
+        pytest.skip("the extra `intel` is not installed")
+    device, found = device_named("intel"), problem(name, ODD_SIZES[name])
+    device = replace(device, target=replace(device.target, shares_host_cores=False, max_threads=256))
+    plans = [plan for plan in random_plans(found.program, device.target, "o2", 12, 3)
+             if lowered(found.program, plan, device.target) is not None]
+    assert any(kernel.shared for plan in plans for kernel in plan.kernels)
+    check_plans(device, found, plans)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from runners.races import check_races
 from tests.support.bench import LIMITS
 from tests.support.devices import check_plans
@@ -73,5 +74,5 @@ def test_opencl_threads_do_not_race_for_lines(name: str) -> None:
 def test_work_of_lines_and_tuples() -> None:
     program = small_problem(pipeline("iir_blur"))[0].program
     plan = small(program, PLACES["iir_blur"])
-    [work] = [found["blur_y"] for found in stage_work(program, plan, "opencl").values() if "blur_y" in found]
+    [work] = [found["blur_y"] for found in stage_work(program, plan, LANGUAGES["opencl"]).values() if "blur_y" in found]
     assert (work.times, work.box) == (4.0, (1, 20, 4)), "4 blocks along y, of 6 rows each, compute the same columns"

@@ -39,7 +39,7 @@ def walking(program: Program, target: Target, block: tuple[int, int], walk: int)
     """Stencils in blocks of so many threads that walk."""
     schedule = openings(stage_facts(program), target)[2]
     plan = default_plan(program, target, choice=schedule)
-    walkable = {shape.statements for shape in kernel_shapes(program, schedule, target.dialect) if shape.walkable}
+    walkable = {shape.statements for shape in kernel_shapes(program, schedule, target.language) if shape.walkable}
     assert walkable
     kernels = tuple(replace(kernel, tile=(*(1,) * (len(kernel.tile) - 2), 4 * walk, 4 * block[1]), order=(), walk=walk,
                             block=(*(1,) * (len(kernel.tile) - 2), *block), shared=False, inner_tile=1)

@@ -28,7 +28,7 @@ from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
 from generator.program import Program, Stage, Statement, Step
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Dialect
+from generator.target import Language
 
 HONOURED = ("order", "shared", "uncopied", "inner_tile", "unroll", "unrolls", "registers", "points_inside", "exchange",
             "columns", "cache", "level", "in_registers", "prologue")
@@ -64,7 +64,7 @@ class Distances:
         return any(most > 1 and self.own.get(access, ANYWHERE)[0] <= 1 for access, (_, most) in other.own.items())
 
 
-def distances_in(program: Program, plan: Plan, dialect: Dialect,
+def distances_in(program: Program, plan: Plan, language: Language,
                  wanted: Collection[tuple[str, ...]]) -> Mapping[tuple[str, ...], Distances]:
     """Return the distances in the kernels of `plan` with the statements `wanted`; none for a kernel of time steps.
 
@@ -72,7 +72,7 @@ def distances_in(program: Program, plan: Plan, dialect: Dialect,
     """
     if isinstance(plan.scheduled, TimeTiles) or not wanted:
         return {}
-    shapes, found = kernel_shapes(program, plan.scheduled, dialect), dict[tuple[str, ...], Distances]()
+    shapes, found = kernel_shapes(program, plan.scheduled, language), dict[tuple[str, ...], Distances]()
     copied = {shape.statements: shape.ordered(plan.kernel(shape.statements).order).shareable
               for shape in shapes if shape.statements in wanted and plan.kernel(shape.statements).shared}
     for one in kernels_of(program, plan.scheduled):

@@ -16,7 +16,7 @@ from generator.polyhedral.kit.memoized import memoized
 from generator.polyhedral.memory.footprint import FillPoint, fill_points_in
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
 from generator.program import ELEMENT_BYTES, Program
-from generator.target import Dialect
+from generator.target import Language
 
 TYPICAL_TILE = 32
 
@@ -33,7 +33,7 @@ class BlockCopies:
     program: Program
     part: KernelPart
     frame: Frame
-    dialect: Dialect
+    language: Language
     depth: int = 0
 
     def ordered(self, order: tuple[int, ...]) -> tuple[Staged, tuple[bool, ...]]:
@@ -48,7 +48,7 @@ class BlockCopies:
             for point in points
             for a in point.arrays
         )
-        if not staged or not may_wait(self.program, self.part, self.frame, self.dialect, self.depth):
+        if not staged or not may_wait(self.program, self.part, self.frame, self.language, self.depth):
             return (), ()
         return staged, tuple(not point.computed for point in points for _ in point.arrays)
 
@@ -58,7 +58,7 @@ class BlockCopies:
 
 
 @memoized(maxsize=1024)
-def may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect, depth: int = 0) -> bool:
+def may_wait(program: Program, part: KernelPart, frame: Frame, language: Language, depth: int = 0) -> bool:
     """Return whether the barriers of a typical shared plan are legal: loops that are not boxes, or copies inside
     `depth` loops that statements share, can put them under a guard.
     """
@@ -71,7 +71,7 @@ def may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect,
 
     def refusal() -> str:
         try:
-            lower_exactly(program, part, frame, plan, dialect)
+            lower_exactly(program, part, frame, plan, language)
         except IllegalPlan as error:
             return str(error)
         return ""

@@ -53,7 +53,7 @@ def some_facts(program: Program, plan: Plan, target: Target,
 
     Raises IllegalPlan as `kernel_facts`, but not for other kernels.
     """
-    lowered, host = some_kernels(program, plan, target.dialect, wanted)
+    lowered, host = some_kernels(program, plan, target.language, wanted)
     runs = list(sampled_launches(host, {}, 1.0, 1))
     return tuple(replace(_facts(kernel, _points_per_thread(plan.kernel(kernel.statements)), _runs_of(number, runs)),
                          name=kernel_name(number))
@@ -87,7 +87,7 @@ def shared_use(program: Program, plan: Plan, target: Target,
 
     Raises IllegalPlan as `kernel_facts`, but not for other kernels.
     """
-    lowered, host = some_kernels(program, plan, target.dialect, wanted)
+    lowered, host = some_kernels(program, plan, target.language, wanted)
     runs = list(sampled_launches(host, {}, 1.0, 1))
     return tuple(_shared_use(kernel, _runs_of(number, runs)) for number, kernel in lowered.items())
 

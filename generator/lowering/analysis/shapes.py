@@ -40,7 +40,7 @@ from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import LANGUAGES, Dialect, Target
+from generator.target import LANGUAGES, Language, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,9 @@ class KernelShape:
 
 
 @memoized(maxsize=1024)
-def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl") -> tuple[KernelShape, ...]:
-    """Return the kernels of `program` under a schedule, sorted by statements; CUDA can copy more arrays (`barriers`).
+def kernel_shapes(program: Program, choice: Schedule,
+                  language: Language = LANGUAGES["opencl"]) -> tuple[KernelShape, ...]:
+    """Return the kernels of `program` under a schedule, sorted by statements; GPUs can copy more arrays (`barriers`).
 
     Raises:
         IllegalPlan: the scheduler gave up.
@@ -271,7 +272,7 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
         return (_time_shape(program, choice.steps),)
     by_matrix = isinstance(choice, Hyperplanes)
     found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
-                    by_matrix and is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
+                    by_matrix and is_skewed(one.part), language) for one in kernels_of(program, choice)]
     if not isinstance(choice, Stages):
         nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
         found = [replace(shape, launched=nests.get(shape.statements[0], ())) for shape in found]
@@ -288,17 +289,17 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
 
 @memoized(maxsize=1024)
 def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
-           dialect: Dialect) -> KernelShape:
+           language: Language) -> KernelShape:
     """Return one kernel. `skewed`: barriers would be under guards, and an exact check takes long."""
-    copies = BlockCopies(program, part, frame, dialect) if not skewed else None
+    copies = BlockCopies(program, part, frame, language) if not skewed else None
     staged, alone = copies.ordered(()) if copies else ((), ())
     points = fill_points(program, part)
     computes = any(point.computed for point in points)
-    if computes and not may_wait(program, part, frame, dialect):
+    if computes and not may_wait(program, part, frame, language):
         raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
     blocks = BlockStages(program, part) if computes else None
     sums = BlockSums(program, part, frame.reductions)
-    rows_and_columns = _rows_and_columns(sums) if LANGUAGES[dialect].tensor_cores else None
+    rows_and_columns = _rows_and_columns(sums) if language.tensor_cores else None
     diagonals = () if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part))
     return KernelShape(
         statements,

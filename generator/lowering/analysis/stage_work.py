@@ -27,7 +27,7 @@ from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program, Stage
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Dialect
+from generator.target import Language
 from generator.variant import kernel_name
 
 
@@ -50,7 +50,7 @@ class StageWork:
 
 
 def stage_work(
-    program: Program, plan: Plan, dialect: Dialect
+    program: Program, plan: Plan, language: Language
 ) -> Mapping[tuple[str, ...], Mapping[str, StageWork]]:
     """Return what each kernel of `plan` computes in addition to what it stores, by the kernel's statements and by
     array.
@@ -60,7 +60,7 @@ def stage_work(
     """
     if isinstance(plan.schedule, TimeTiles):
         return {}
-    lowered = lowered_program(program, plan, dialect)
+    lowered = lowered_program(program, plan, language)
     runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
     found = {}
     for number, (one, kernel) in enumerate(zip(kernels_of(program, plan.scheduled), lowered.kernels, strict=True)):

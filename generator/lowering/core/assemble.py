@@ -22,7 +22,7 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.precision import LEAST_CAPABILITY
 from generator.program import Array, Program
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import LANES, MOST_THREAD_BYTES, Dialect, Target
+from generator.target import LANES, MOST_THREAD_BYTES, Language, Target
 from generator.variant import HostOp, Kernel, Variant, kernel_name
 
 
@@ -33,7 +33,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
     """
     placed = placements(program, plan, target)
-    lowered = lowered_program(program, plan, target.dialect, target)
+    lowered = lowered_program(program, plan, target.language, target)
     made = with_texture_rows(program, lowered.kernels, placed, lowered.scratch)
     kernels, needs = [], Needs()
     for number, (kernel, kernel_plan) in enumerate(zip(made.kernels, lowered.plans, strict=True)):
@@ -101,25 +101,25 @@ class LoweredProgram:
     scratch: tuple[Array, ...] = ()
 
 
-def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Target | None = None) -> LoweredProgram:
+def lowered_program(program: Program, plan: Plan, language: Language, target: Target | None = None) -> LoweredProgram:
     """Return the kernels of `plan`, every array in global memory; with a `target`, blocks are within its limits.
 
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or has blocks that are too large.
     """
     if isinstance(plan.schedule, TimeTiles):
-        return _time_tiles(program, plan, plan.schedule, dialect, target)
+        return _time_tiles(program, plan, plan.schedule, language, target)
     found = kernels_of(program, plan.scheduled)
     plans = match_kernels([one.statements for one in found], plan)
     lowered = []
     for one, kernel_plan in zip(found, plans, strict=True):
         check_block(kernel_plan, target)
-        lowered.append(lower_kernel(one, kernel_plan, dialect))
+        lowered.append(lower_kernel(one, kernel_plan, language))
     return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched for k in lowered]))
 
 
 def some_kernels(
-    program: Program, plan: Plan, dialect: Dialect, wanted: Collection[tuple[str, ...]]
+    program: Program, plan: Plan, language: Language, wanted: Collection[tuple[str, ...]]
 ) -> tuple[Mapping[int, LoweredKernel], tuple[HostOp, ...]]:
     """Return the kernels of `plan` with the statements `wanted`, by number, and the host program, in which launches of
     others have no grid.
@@ -127,22 +127,22 @@ def some_kernels(
     Raises IllegalPlan as `lowered_program`, but not for the other kernels.
     """
     if isinstance(plan.schedule, TimeTiles):
-        lowered = lowered_program(program, plan, dialect)
+        lowered = lowered_program(program, plan, language)
         return {number: one for number, one in enumerate(lowered.kernels) if one.statements in wanted}, lowered.host
     found = kernels_of(program, plan.scheduled)
     plans = match_kernels([one.statements for one in found], plan)
-    made = {number: lower_kernel(one, kernel_plan, dialect)
+    made = {number: lower_kernel(one, kernel_plan, language)
             for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)) if one.statements in wanted}
     grids = [made[number].launched if number in made else () for number in range(len(found))]
     return made, host_of(program, plan.scheduled, grids)
 
 
 def _time_tiles(
-    program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None
+    program: Program, plan: Plan, schedule: TimeTiles, language: Language, target: Target | None
 ) -> LoweredProgram:
     plans = match_kernels([tuple(sorted(s.name for s in program.statements))], plan)
     check_block(plans[0], target)
-    made = time_kernel(program, schedule, replace(plans[0], cache="none"), dialect)
+    made = time_kernel(program, schedule, replace(plans[0], cache="none"), language)
     return LoweredProgram((made.lowered,), plans, made.host, made.scratch)
 
 

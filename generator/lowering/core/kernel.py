@@ -83,10 +83,10 @@ from generator.polyhedral.pipelines.stages import most_terms, reached
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
-from generator.target import LANGUAGES, Dialect
+from generator.target import Language
 
 
-def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+def lower_kernel(kernel: SectionKernel, plan: KernelPlan, language: Language) -> LoweredKernel:
     """Return the kernel for `plan`; cached by content and returned as the same object, because walks share kernels.
 
     Raises:
@@ -94,7 +94,7 @@ def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> L
     """
     frame = frame_of(kernel.section, kernel.part)
     _check_length(kernel.section.program, kernel.part.statements)
-    return lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
+    return lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), language)
 
 
 @lru_cache(maxsize=4096)
@@ -122,45 +122,46 @@ def frame_of(section: Section, part: KernelPart) -> Frame:
 
 
 @lru_cache(maxsize=1024)
-def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, language: Language) -> LoweredKernel:
     """Return the kernel of `part`, without shared copies if not all threads of a block would reach their barriers.
 
     Raises IllegalPlan as `lower_kernel`.
     """
     try:
-        return lower_exactly(program, part, frame, plan, dialect)
+        return lower_exactly(program, part, frame, plan, language)
     except BarrierRefused:
         if not plan.shared:
             raise
-        return lower_exactly(program, part, frame, without_copies(program, part, plan), dialect)
+        return lower_exactly(program, part, frame, without_copies(program, part, plan), language)
 
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
-                  dialect: Dialect) -> LoweredKernel:
+                  language: Language) -> LoweredKernel:
     """Return the kernel with exactly the copies of `plan`. Raises IllegalPlan as `lower_kernel`."""
     check_walk(plan, frame.reductions)
     check_places(program, part, plan)
-    part, teams = from_whole_vectors(program, reordered(part, plan.order), plan), teams_of(plan, dialect)
+    part, teams = from_whole_vectors(program, reordered(part, plan.order), plan), teams_of(plan, language)
     check_lanes(plan, teams.inner)
     within = teams.plan
     if plan.products != "full":
-        return finished(program, plan, teams, _on_tensor_cores(program, part, frame, plan), dialect)
+        return finished(program, plan, teams, _on_tensor_cores(program, part, frame, plan), language)
     if plan.diagonals:
-        return finished(program, plan, teams, _diagonals(program, part, frame, within, dialect), dialect)
+        return finished(program, plan, teams, _diagonals(program, part, frame, within, language), language)
     check_fits(part, within)
-    made = loops_in_teams(program, part, frame, of_same_loops(plan), dialect)
+    made = loops_in_teams(program, part, frame, of_same_loops(plan), language)
     around = tuple(replace(one, boxes=with_padding(one.boxes, plan)) for one in made.around)
     made = replace(made, boxes=with_padding(made.boxes, plan), around=around)
-    return finished(program, plan, teams, made, dialect)
+    return finished(program, plan, teams, made, language)
 
 
 @memoized(maxsize=128)
-def loops_in_teams(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
+def loops_in_teams(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
+                   language: Language) -> TeamKernel:
     """Return the loops of the innermost team, checked exactly; cached, because several plans have the same ones.
 
     Raises IllegalPlan as `lower_kernel`.
     """
-    teams = teams_of(plan, dialect)
+    teams = teams_of(plan, language)
     within = teams.plan
     # registers that are distinguished by inner loops are shared by the iterations of outer ones
     points, outer = points_of_plan(program, part, plan), outer_dims(within)
@@ -266,9 +267,9 @@ def _after(kept: KeptArrays, plan: KernelPlan, scratch: Sequence[LocalBox]) -> I
         yield from lines_after(box, plan)
 
 
-def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
+def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, language: Language) -> TeamKernel:
     """Return the loops of a kernel whose blocks run the diagonals of a tile. Raises IllegalPlan."""
-    nest = diagonal_loops(program, part, plan, frame.prefix, LANGUAGES[dialect].uniform_branches)
+    nest = diagonal_loops(program, part, plan, frame.prefix, language.uniform_branches)
     names = {array.name for array in program.arrays}
     iterators = {node.iterator for node in walk(nest) if isinstance(node, For)}
     boxes = wavefront_copies(program, part, plan, frame.prefix, {*frame.prefix, *iterators, *names})
@@ -304,15 +305,15 @@ class TeamKernel:
     around: tuple[Surrounding, ...] = ()
 
 
-def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
+def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel, language: Language) -> LoweredKernel:
     """Return the kernel in blocks.
 
     Raises IllegalPlan if not all threads of a team reach its barriers, loops with barriers are to be unrolled although
-    the dialect does not allow it, or rows cannot be swizzled.
+    the language does not allow it, or rows cannot be swizzled.
     """
     team = teams.inner
     if team.level != "thread":
-        check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
+        check_barriers(made.body, thread_names(len(plan.block)), language.uniform_branches)
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
     body = noted_alone(body) if team.level == "thread" else body
     body, outer = surrounded(team, body, made.tiles, made.around)
@@ -322,7 +323,7 @@ def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel,
         shared = tuple(in_a_row(box) for box in shared)
     body, shared = for_gpus(program, body, shared, plan, made.prefix)
     body = with_swizzles(body, shared if prod(plan.block) > 1 else (), plan)
-    check_unrollable(body, plan, dialect)
+    check_unrollable(body, plan, language)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
@@ -330,7 +331,7 @@ def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel,
                            teams.grid(made.tiles), body, shared, plan.columns,
                            streamed=streamed_arrays(program, plan, body),
                            thread_bytes=sum(box.bytes for box in made.boxes) if team.level == "thread" else 0)
-    return countable(kernel, LANGUAGES[dialect].most_blocks)
+    return countable(kernel, language.most_blocks)
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

@@ -41,7 +41,7 @@ from generator.polyhedral.time.time_steps import (
 )
 from generator.program import ELEMENT_BYTES, Array, Program
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Dialect
+from generator.target import Language
 from generator.variant import HostLoop, HostOp, Launch, kernel_name
 
 HONOURED = ("order", "unroll", "padding", "swizzled", "exchange", "columns", "level", "cache", "in_registers")
@@ -76,7 +76,7 @@ class TimeBoxes:
         )
 
 
-def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect: Dialect) -> TimeKernel:
+def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, language: Language) -> TimeKernel:
     """Return the kernel that runs all of `program`.
 
     Raises:
@@ -84,7 +84,7 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     """
     loop = required_time_loop(program)
     _check_plan(plan, loop)
-    teams = teams_of(plan, dialect)
+    teams = teams_of(plan, language)
     check_lanes(plan, teams.inner)
     within = teams.plan
     sizes = of_arrays(within.tile, plan.order)
@@ -103,7 +103,7 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     tiles = tuple(-(-loop.extents[d] // sizes[d]) for d in tile.dims)
     more = tuple(scratch.values())
     made = TeamKernel(tiles, (names.chunk.name,), tuple(boxes.values()), body)
-    lowered = finished(program.with_arrays(more), plan, teams, made, dialect)
+    lowered = finished(program.with_arrays(more), plan, teams, made, language)
     launch = Launch(kernel_name(0), tuple(Int(n) for n in lowered.launched), (names.chunk,))
     host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
     return TimeKernel(lowered, (host,), more)

@@ -18,7 +18,7 @@ from generator.polyhedral.memory.footprint import plan_points
 from generator.polyhedral.memory.mapping import map_kernel, sized_one_by_one
 from generator.polyhedral.schedules.kernels import KernelPart, reordered
 from generator.program import Program
-from generator.target import LANGUAGES, Dialect
+from generator.target import Language
 
 Keys: TypeAlias = Mapping[tuple[str, int], LoopKey]
 """The names of loops in plans, by statement and depth (`naming.loop_keys`)."""
@@ -64,14 +64,14 @@ def without_copies(program: Program, part: KernelPart, plan: KernelPlan) -> Kern
     return replace(plain, unrolls=tuple((loop, factor) for loop, factor in plan.unrolls if loop in there))
 
 
-def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, dialect: Dialect) -> None:
-    """Raise IllegalPlan if the plan unrolls a loop with barriers, which `dialect` does not allow."""
-    if not plan.unrolls or LANGUAGES[dialect].unrolled_barriers:
+def check_unrollable(body: tuple[Node, ...], plan: KernelPlan, language: Language) -> None:
+    """Raise IllegalPlan if the plan unrolls a loop with barriers, which `language` does not allow."""
+    if not plan.unrolls or language.unrolled_barriers:
         return
     for node in walk(body):
         if isinstance(node, For) and node.wanted > 1 and any(isinstance(one, Barrier) for one in walk(node.body)):
             raise IllegalPlan(f"unroll factors of {', '.join(plan.statements)}: {node.iterator} has barriers in it, "
-                              f"and loops with barriers are not unrolled in {LANGUAGES[dialect].title}; leave it out")
+                              f"and loops with barriers are not unrolled in {language.title}; leave it out")
 
 
 def with_factors(node: Node, factor: int, whole: bool) -> Node:

@@ -51,7 +51,7 @@ def sums_in_registers(program: Program, partition: Partition, statements: Sequen
     two of its parallel dimensions.
     """
     try:
-        shapes = kernel_shapes(program, partition, target.dialect)
+        shapes = kernel_shapes(program, partition, target.language)
     except IllegalPlan:
         return False
     kept = (shape for shape in shapes if shape.sequential and any(len(dims) > 1 for dims in shape.kept))
@@ -61,7 +61,7 @@ def sums_in_registers(program: Program, partition: Partition, statements: Sequen
 def has_all_loops(program: Program, partition: Partition, statements: Sequence[str], target: Target) -> bool:
     """Return whether one kernel runs `statements`, all of whose loops are its parallel dimensions."""
     try:
-        shapes = kernel_shapes(program, partition, target.dialect)
+        shapes = kernel_shapes(program, partition, target.language)
     except IllegalPlan:
         return False
     depth = max(len(program.statement(name).iterators) for name in statements)

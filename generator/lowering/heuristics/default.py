@@ -41,7 +41,7 @@ def default_plan(program: Program, target: Target, size: int = TILE, choice: Sch
 
 def as_scheduled(program: Program, target: Target, size: int = TILE, choice: Schedule = _PLUTO) -> Plan:
     """Return the default plan with the schedule's own x dimensions. Raises IllegalPlan if isl gives up."""
-    shapes = kernel_shapes(program, choice, target.dialect)
+    shapes = kernel_shapes(program, choice, target.language)
     return Plan(choice, tuple(_kernel(shape, target, size) for shape in shapes))
 
 

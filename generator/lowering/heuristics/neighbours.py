@@ -18,7 +18,7 @@ from generator.lowering.analysis.facts import some_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
-from generator.target import LANES, Dialect, Target
+from generator.target import LANES, Language, Target
 
 Statements: TypeAlias = tuple[str, ...]
 Orders: TypeAlias = tuple[Sizes, ...]
@@ -35,8 +35,8 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target,
     those along which no transfer can be closer, as subscripts tell. If one of these kernels is illegal, the plan is
     returned unchanged.
     """
-    extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
-    orders = _promising(program, plan, target.dialect, {
+    extents = {shape.statements: shape.extents for shape in kernel_shapes(program, plan.scheduled, target.language)}
+    orders = _promising(program, plan, target.language, {
         statements: found for statements, sizes in extents.items()
         if (wanted is None or statements in wanted) and (found := _orders(sizes))})
     if not orders:
@@ -53,17 +53,17 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target,
     return _with_kernels(plan, {statements: kernel for statements, (_, kernel) in best.items()})
 
 
-def _promising(program: Program, plan: Plan, dialect: Dialect, orders: Mapping[Statements, Orders]
+def _promising(program: Program, plan: Plan, language: Language, orders: Mapping[Statements, Orders]
                ) -> Mapping[Statements, Orders]:
     """Return those of the `orders` in which transfers may be closer than in the kernels of `plan`; none of those whose
     neighbours are close already.
     """
-    near = distances_in(program, plan, dialect, orders)
+    near = distances_in(program, plan, language, orders)
     left = {statements: found for statements, found in orders.items()
             if statements not in near or near[statements].in_global > 1}
     closer: dict[Statements, Orders] = {}
     for others in _mapped(plan, left):
-        there = distances_in(program, _with_kernels(plan, others), dialect, others)
+        there = distances_in(program, _with_kernels(plan, others), language, others)
         for statements, kernel in others.items():
             if statements not in there or there[statements].may_be_closer(near[statements]):
                 closer[statements] = (*closer.get(statements, ()), kernel.order)

@@ -87,7 +87,7 @@ _PLUTO = ScheduleChoice()
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Return plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
-    shapes = kernel_shapes(program, choice, target.dialect)
+    shapes = kernel_shapes(program, choice, target.language)
     turned = _with_orders(program, shapes, target, choice)
     points = _points
     ahead = (_later, _filling) if target.copies_asynchronously else (_filling,)
@@ -134,14 +134,14 @@ def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) ->
     """Return a plan for CPUs with one thread per block. Raises IllegalPlan if isl gives up."""
     default = default_plan(program, target, choice=choice)  # for the same x
     return Plan(choice, tuple(vectors_kernel(program, shape, target, default.kernel(shape.statements).order)
-                              for shape in kernel_shapes(program, choice, target.dialect)))
+                              for shape in kernel_shapes(program, choice, target.language)))
 
 
 def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) -> Plan:
     """Return a plan that sums up rows in vectors (on GPUs: splits sums, in tiles of `wide` times the usual width),
     where `choice` lets terms be reordered. Raises IllegalPlan if isl gives up.
     """
-    shapes = kernel_shapes(program, choice, target.dialect)
+    shapes = kernel_shapes(program, choice, target.language)
     if target.shares_host_cores:
         default = default_plan(program, target, choice=choice)
         return Plan(choice, tuple(sums_kernel(shape, target, default.kernel(shape.statements).order)
@@ -155,7 +155,7 @@ def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) 
 def _points_along_x(program: Program, target: Target, choice: Schedule,
                     wanted: Collection[tuple[str, ...]] | None = None) -> Plan:
     """Return a plan with the x of split sums (in the kernels `wanted`, if given), which have no copies."""
-    points = (styled_kernel(POINTS, shape, target, ()) for shape in kernel_shapes(program, choice, target.dialect))
+    points = (styled_kernel(POINTS, shape, target, ()) for shape in kernel_shapes(program, choice, target.language))
     return neighbours_along_x(program, Plan(choice, tuple(points)), target, wanted)
 
 
@@ -169,7 +169,7 @@ def _beside_sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
     """Return a plan with `steps` time steps per launch. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
-    (shape,) = kernel_shapes(program, choice, target.dialect)
+    (shape,) = kernel_shapes(program, choice, target.language)
     return Plan(choice, (styled_kernel(SURROUNDED if target.shares_host_cores else AROUND, shape, target, ()),))
 
 
@@ -180,7 +180,7 @@ def time_warps_plan(program: Program, target: Target, steps: int) -> Plan | None
     the program has no time steps.
     """
     choice = TimeTiles(steps)
-    (shape,) = kernel_shapes(program, choice, target.dialect)
+    (shape,) = kernel_shapes(program, choice, target.language)
     kernel = warps_kernel(shape, target, ())
     return None if kernel is None else Plan(choice, (kernel,))
 

@@ -22,7 +22,7 @@ def with_streams(program: Program, plan: Plan, target: Target) -> Plan | None:
     """
     if not target.shares_host_cores:
         return None
-    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.language)}
     kernels = tuple(replace(kernel, streamed=exceeding(shapes[kernel.statements], target, LEAST_SHARE))
                     if prod(kernel.block) == 1 else kernel for kernel in plan.kernels)
     return replace(plan, kernels=kernels) if any(kernel.streamed for kernel in kernels) else None

@@ -25,7 +25,7 @@ def tensor_plans(program: Program, plan: Plan, target: Target) -> Iterator[Plan]
     """
     if target.products == "full" or not target.multiplies(target.products) or plan.schedule is None:
         return
-    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.dialect)}
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.scheduled, target.language)}
     for most, depth in _TILES:
         kernels = tuple(_kernel(kernel, shapes[kernel.statements], target, most, depth) for kernel in plan.kernels)
         if kernels != plan.kernels:

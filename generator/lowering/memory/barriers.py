@@ -3,7 +3,7 @@
 Threads wait before they use what others wrote to a box, and before they overwrite what others may still read.
 
 All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads.
-In OpenCL it must not be in a branch (PoCL 3 miscompiles even a uniform one), in CUDA only in one that all threads take.
+On CPUs it must not be in a branch (PoCL 3 miscompiles even a uniform one), on GPUs only in one that all threads take.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import Around
 from generator.polyhedral.memory.mapping import block_names
 from generator.program import Program
-from generator.target import Dialect
+from generator.target import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,16 @@ class Teams:
         return last.grid(tiles)
 
 
-def teams_of(plan: KernelPlan, dialect: Dialect) -> Teams:
+def teams_of(plan: KernelPlan, language: Language) -> Teams:
     """Return the teams of a kernel. Raises IllegalPlan as `team_of`."""
-    inner = team_of(plan, dialect)
+    inner = team_of(plan, language)
     within, outer = inner.plan(plan), list[Outer]()
     stages = {level: tuple(name for name, own in plan.levels if own == level) for level in ("sub-group", "block")}
     if stages["sub-group"]:
-        team = team_of(replace(plan, level="sub-group"), dialect)
+        team = team_of(replace(plan, level="sub-group"), language)
         outer.append(Outer(team, Around(stages["sub-group"], team.threads)))
     if stages["block"]:
-        outer.append(Outer(team_of(replace(plan, level="block"), dialect), Around(stages["block"], inner.count)))
+        outer.append(Outer(team_of(replace(plan, level="block"), language), Around(stages["block"], inner.count)))
     if stages["sub-group"]:
         inner = Team(inner.level, inner.threads, outer[0].team.threads)
     return Teams(inner, tuple(outer), within)

@@ -23,7 +23,7 @@ from generator.lowering.memory.box import LocalBox
 from generator.nest import Barrier, Declare, For, If, Level, Node, map_expressions
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.mapping import block_names, check_sizes, thread_names
-from generator.target import LANES, LANGUAGES, Dialect
+from generator.target import LANES, Language
 
 OUTER = "outer "
 """Before the name of a block index in loops of a team: the tile around the team's, not yet put into blocks."""
@@ -121,24 +121,24 @@ class Team:
         return number or Int(0)
 
 
-def team_of(plan: KernelPlan, dialect: Dialect) -> Team:
+def team_of(plan: KernelPlan, language: Language) -> Team:
     """Return the team that shares a tile. Raises IllegalPlan if the threads of a block are not whole sub-groups."""
     if plan.level == "block":
         return Team("block", plan.block, (1,) * len(plan.block))
     check_sizes(replace(plan, walk=0))  # steps are those of a team's tile
-    threads = _sub_group(plan, dialect) if plan.level == "sub-group" else (1,) * len(plan.block)
+    threads = _sub_group(plan, language) if plan.level == "sub-group" else (1,) * len(plan.block)
     return Team(plan.level, threads, tuple(size // n for size, n in zip(plan.block, threads, strict=True)))
 
 
-def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
+def _sub_group(plan: KernelPlan, language: Language) -> tuple[int, ...]:
     """Return the threads of a sub-group in each dimension."""
     called = f"block {plan.block} of {', '.join(plan.statements)}"
     found = sub_group(plan.block)
     if found is None:
         raise IllegalPlan(f"{called} has no whole sub-groups of {LANES} threads")
-    if found[-1] < LANES and not LANGUAGES[dialect].rows_in_sub_groups:
+    if found[-1] < LANES and not language.rows_in_sub_groups:
         raise IllegalPlan(
-            f"{called}: {LANGUAGES[dialect].title} leaves open which rows form a sub-group; use a "
+            f"{called}: {language.title} leaves open which rows form a sub-group; use a "
             f"multiple of {LANES} threads along x"
         )
     return found

@@ -336,7 +336,7 @@ def test_a_stage_says_its_box_and_how_often_it_is_computed() -> None:
     harris = program("harris")
     schedule = Stages((("gray", "block"), ("ix", "inline"), ("ixx", "inline"), ("sxx", "inline")))
     plan = default_plan(harris, TARGET, choice=schedule)
-    works = stage_work(harris, plan, TARGET.dialect)
+    works = stage_work(harris, plan, TARGET.language)
     notes = {kernel.statements: KernelNote(None, "", works[kernel.statements]) for kernel in plan.kernels}
     text = svg(drawing(pipeline_graph(harris, schedule), notes, tips=True))
     assert re.search(r">block \d+x\d+, [\d.]+x<", text) and ">inline<" in text and "each computed" in text

@@ -26,7 +26,7 @@ from generator.precision import Precision
 from generator.program import Program
 from generator.rounding import scale
 from generator.schedules.choice import ScheduleChoice
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from runners.cuda.compiler import Nvrtc
 from runners.cuda.headers import header_folders
 from tests.support.cuda_compiler import translator
@@ -134,7 +134,7 @@ def test_so_do_pipelines() -> None:
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
 def test_hand_written_plans_are_on_offer_as_they_are(precision: Precision) -> None:
     program = gemm()
-    [shape] = kernel_shapes(program, ScheduleChoice(), "cuda")
+    [shape] = kernel_shapes(program, ScheduleChoice(), LANGUAGES["cuda"])
     target = replace(HOPPER, products=precision)
     [kernel] = tensor_plan(program, HOPPER, precision, way="later").kernels
     assert kernel.ahead and kernel.asynchronous == (precision == "tf32")

@@ -21,7 +21,7 @@ from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from metrics.device_model import device_model
 from metrics.static_model import shared_efficiency
 from tests.support.programs import program_of as program_in
@@ -120,7 +120,7 @@ def halved() -> tuple[Program, Plan]:
     text = ("float t[64][128]; for (i = 0; i < 64; i++) for (j = 0; j < 128; j++) t[i][j] = a[i][j];"
             "for (i = 0; i < 32; i++) for (j = 0; j < 64; j++) b[i][j] = t[2 * i][2 * j];")
     program, schedule = expand(program_in(scop(text, "float a[64][128], b[32][64];"))), Stages((("t", "block"),))
-    [shape] = kernel_shapes(program, schedule, "cuda")
+    [shape] = kernel_shapes(program, schedule, LANGUAGES["cuda"])
     return program, Plan(schedule, (KernelPlan(shape.statements, (8, 32), (8, 32)),))
 
 

@@ -15,6 +15,7 @@ from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.target import LANGUAGES
 from metrics.costs.base import Cost
 from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.groups import Group, column
@@ -109,7 +110,7 @@ def test_fractions_take_what_their_kernel_takes(tenths: int) -> None:
     assert isinstance(judged, Cost) and planned.in_registers == tenths
     terms = {term.name: term.value for term in judged.terms}
     assert terms["shared memory"] == kernel.local_bytes
-    [shape] = kernel_shapes(program, plan.scheduled, "cuda")
+    [shape] = kernel_shapes(program, plan.scheduled, LANGUAGES["cuda"])
     room = shape.lane_room((2, 256), (1, 32), in_registers(8, tenths), 0)
     none = replace(PUBLISHED, published=False).judge(replace(planned, in_registers=0), GTX_1080_TI)
     assert isinstance(none, Cost) and room is not None

@@ -15,6 +15,7 @@ from generator.nest import Level
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
+from generator.target import LANGUAGES
 from metrics.costs.base import Cost, PlannedKernel, Refused
 from metrics.costs.device import cost_device
 from metrics.costs.learned.layout import layout_of
@@ -110,7 +111,7 @@ def test_tiles_take_what_their_kernel_takes(name: str, tenths: int) -> None:
     tile, block = ((256,), (64,)) if name == "jacobi-1d" else ((4, 128), (2, 32))
     plan = plan_of(program, 2, tile, block, tenths)
     kernel = kernel_of(program, plan)
-    (shape,) = kernel_shapes(program, plan.scheduled, "cuda")
+    (shape,) = kernel_shapes(program, plan.scheduled, LANGUAGES["cuda"])
     points = kernel.shared_tile[-1] // kernel.team[-1]
     room = shape.lane_room(kernel.shared_tile, kernel.team, in_registers(points, tenths), 0)
     if room is None:  # more text than a kernel may have

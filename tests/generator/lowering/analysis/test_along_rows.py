@@ -17,6 +17,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from metrics.device_model import device_model
 from metrics.static_model import shared_efficiency
 from tests.support.programs import program_of, scop
@@ -26,7 +27,7 @@ from tests.support.targets import HOPPER
 
 
 def found(program: Program, plan: Plan) -> dict[tuple[str, ...], Distances]:
-    return dict(distances_in(program, plan, "cuda", {kernel.statements for kernel in plan.kernels}))
+    return dict(distances_in(program, plan, LANGUAGES["cuda"], {kernel.statements for kernel in plan.kernels}))
 
 
 @pytest.mark.parametrize(("read", "distance"), [

@@ -27,7 +27,7 @@ def works(given: Program, places: dict[str, str], tile: tuple[int, ...] = ()) ->
     if tile:
         last = replace(plan.kernels[-1], tile=tile, block=(1, 1))
         plan = replace(plan, kernels=(*plan.kernels[:-1], last))
-    return dict(stage_work(given, plan, TARGET.dialect)[plan.kernels[-1].statements])
+    return dict(stage_work(given, plan, TARGET.language)[plan.kernels[-1].statements])
 
 
 def extents(given: Program, array: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def test_windows_that_slide_from_a_clamped_place_are_counted() -> None:
     schedule = dict.fromkeys(("gray", *INLINE), "inline") | {"syy": "block"}
     plan = default_plan(harris, TARGET, choice=Stages(tuple(schedule.items())))  # type: ignore[arg-type]  # as above
     last = replace(plan.kernels[-1], tile=(16, 64), block=(8, 32), walk=8, points_inside=False)
-    work = stage_work(harris, replace(plan, kernels=(*plan.kernels[:-1], last)), TARGET.dialect)
+    work = stage_work(harris, replace(plan, kernels=(*plan.kernels[:-1], last)), TARGET.language)
     found = dict(work[last.statements])["syy"]
     assert found.box == (8, 36) and found.needed <= found.evaluations <= 1.2 * found.needed
 
@@ -84,4 +84,4 @@ def test_what_is_inline_in_a_box_is_computed_for_the_box() -> None:
 def test_time_steps_have_no_stages() -> None:
     blur = program("blur")
     plan = default_plan(blur, TARGET, choice=Stages())
-    assert all(not found for found in stage_work(blur, plan, TARGET.dialect).values())
+    assert all(not found for found in stage_work(blur, plan, TARGET.language).values())

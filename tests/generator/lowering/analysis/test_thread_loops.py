@@ -15,6 +15,7 @@ from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from tests.support.slow import few
 from tests.support.suite import polybench_program, small_problem
 
@@ -39,7 +40,7 @@ def drawn(shape: KernelShape, rng: np.random.Generator) -> Loops:
 def test_the_smallest_sizes_have_the_same_loops(name: str, schedule: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     program = program_of(name)
     rng = np.random.default_rng(5)
-    shapes = [shape for shape in kernel_shapes(program, schedule, "cuda") if shape.extents and shape.threads]
+    shapes = [shape for shape in kernel_shapes(program, schedule, LANGUAGES["cuda"]) if shape.extents and shape.threads]
     for shape in shapes:
         cases = [drawn(shape, rng) for _ in range(20)]
         found = [shape.loops(case) for case in cases]
@@ -50,7 +51,7 @@ def test_the_smallest_sizes_have_the_same_loops(name: str, schedule: Schedule, m
 
 
 def test_many_sizes_have_the_loops_of_the_same_smallest_ones() -> None:
-    [shape] = kernel_shapes(program_of("gemm"), ScheduleChoice(), "cuda")
+    [shape] = kernel_shapes(program_of("gemm"), ScheduleChoice(), LANGUAGES["cuda"])
     assert shape.threads is not None and is_even(shape.threads.part)
     rng = np.random.default_rng(6)
     cases = {drawn(shape, rng) for _ in range(200)}
@@ -59,7 +60,7 @@ def test_many_sizes_have_the_loops_of_the_same_smallest_ones() -> None:
 
 
 def test_kernels_with_gaps_or_triangles_are_not_even() -> None:
-    [shape] = kernel_shapes(program_of("syrk"), ScheduleChoice(), "cuda")
+    [shape] = kernel_shapes(program_of("syrk"), ScheduleChoice(), LANGUAGES["cuda"])
     assert shape.threads is not None and not is_even(shape.threads.part)
 
 

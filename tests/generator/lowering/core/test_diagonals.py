@@ -22,7 +22,7 @@ from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 from runners.base import Limits
 from runners.races import check_races
 from tests.support.devices import check_plans, check_results, device_named
@@ -157,7 +157,7 @@ def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
     """Two blocks of the same tile; a CPU runs a tile in one thread."""
     found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 16)),))
-    (shape,) = kernel_shapes(found, schedule, "cuda")
+    (shape,) = kernel_shapes(found, schedule, LANGUAGES["cuda"])
     assert shape.diagonals == (4, 8)
     for block in ((4, 8), (1, 8)):
         wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, unroll=2)
@@ -170,7 +170,7 @@ def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
 
 def test_spaces_offer_inner_tiles_where_each_thread_of_a_warp_has_one() -> None:
     found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
-    (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)), "cuda")
+    (shape,) = kernel_shapes(found, Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),)), LANGUAGES["cuda"])
     for inner, block in ((2, (2, 16)), (4, (2, 8)), (4, (4, 8))):
         wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, inner_tile=inner)
         offered = nearest(wanted, Known(shape, CUDA, True))

@@ -71,10 +71,12 @@ def test_a_long_side_along_the_devices_x_needs_no_row() -> None:
 
 
 @pytest.mark.parametrize("dialect", LANGUAGES)
-def test_only_gpus_count_so_few(dialect: Dialect) -> None:
-    target = CPU if dialect == "opencl" else replace(HOPPER, dialect=dialect)
-    variant = lower(copied((150_000, 8)), plan((1, 4)), target)
-    assert grid(variant) == ([300_000, 1] if LANGUAGES[dialect].most_blocks else [2, 150_000])
+def test_gpus_count_so_few_in_every_dialect(dialect: Dialect) -> None:
+    assert grid(lower(copied((150_000, 8)), plan((1, 4)), replace(HOPPER, dialect=dialect))) == [300_000, 1]
+
+
+def test_cpus_count_all() -> None:
+    assert grid(lower(copied((150_000, 8)), plan((1, 4)), CPU)) == [2, 150_000]
 
 
 def test_more_blocks_than_fit_in_a_row_are_refused() -> None:

@@ -125,7 +125,7 @@ def test_it_is_offered_where_every_thread_has_a_few_whole_rows(
 ) -> None:
     x, y, image, out = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("out")
     out[x, y] = image[x, y] + image[x, y + 1]
-    (shape,) = kernel_shapes(pipelines.program_of([out], [70, rows]), Stages(()), target.dialect)
+    (shape,) = kernel_shapes(pipelines.program_of([out], [70, rows]), Stages(()), target.language)
     wanted = KernelPlan(shape.statements, tile, block, jam=True)
     made = nearest(wanted, Known(shape, target, True))
     assert (made.tile, made.jam) == (tile, offered)

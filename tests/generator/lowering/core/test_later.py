@@ -19,7 +19,7 @@ from generator.nest import Assign, Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from metrics.outcome import Timed
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
@@ -125,7 +125,7 @@ def test_only_tiles_ahead_are_copied_so() -> None:
 
 
 def test_they_are_on_offer_where_two_tiles_fit() -> None:
-    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), "cuda")
+    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), LANGUAGES["cuda"])
     once = shape.shared_bytes(GEMM.tile, GEMM.inner_tile, registers=True)
     for room, offered in ((2 * once, True), (2 * once - 4, False)):
         made = nearest(GEMM, Known(shape, replace(HOPPER, local_bytes=room), True))

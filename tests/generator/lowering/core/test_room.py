@@ -20,7 +20,7 @@ from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from tests.support.lanes import split_plan, three_stages
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
@@ -32,7 +32,7 @@ SHARED = KernelPlan(("S0",), (32, 32), (8, 32), shared=True, inner_tile=8, ahead
 
 
 def shape_of(program: Program, schedule: Schedule) -> KernelShape:
-    [shape] = kernel_shapes(program, schedule, "cuda")
+    [shape] = kernel_shapes(program, schedule, LANGUAGES["cuda"])
     return shape
 
 
@@ -110,7 +110,7 @@ def test_tiles_of_warps_leave_room_for_the_parts_of_sums() -> None:
     program, schedule = pipeline_of([out], [256]), Stages((("one", "block"),), ("S2",))
     plan = KernelPlan(("S0", "S2"), (8, 64), (4, 32), level="sub-group", combine="shared")
     rest = KernelPlan(("S1",), (32,), (32,))
-    [shape] = (one for one in kernel_shapes(program, schedule, "cuda") if one.computes)
+    [shape] = (one for one in kernel_shapes(program, schedule, LANGUAGES["cuda"]) if one.computes)
     needed = max(kernel.local_bytes for kernel in lowered_kernels(program, Plan(schedule, (plan, rest)), "cuda"))
     for size, level in ((needed, "sub-group"), (needed - 1, "block")):
         found = nearest(plan, Known(shape, with_room(size), True))

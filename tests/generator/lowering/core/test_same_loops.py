@@ -16,6 +16,7 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from tests.support.suite import polybench_program, small_problem
 from tests.support.targets import HOPPER
 
@@ -33,7 +34,7 @@ def compared(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> l
 
     def made() -> list[str]:  # kernels are compared by identity, their text by all fields
         kernel.lower_part.cache_clear()
-        return [str(lowered_program(program, replace(plan, kernels=(other,)), "cuda").kernels[0])
+        return [str(lowered_program(program, replace(plan, kernels=(other,)), LANGUAGES["cuda"]).kernels[0])
                 for other in versions(one)]
 
     shared = made()

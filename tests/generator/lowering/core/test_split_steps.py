@@ -19,6 +19,7 @@ from generator.plan import Plan
 from generator.polyhedral.time.time_steps import Overlap, TimeLoop, overlap, time_loop
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
+from generator.target import LANGUAGES
 from tests.support.faults import Fault, faults
 from tests.support.interpreter import Device, run_original
 from tests.support.lanes import with_tenths
@@ -111,7 +112,7 @@ def test_a_search_knows_what_they_take() -> None:
         split = with_tenths(plan, tenths)
         split = replace(split, kernels=(replace(split.kernels[0], padding=padding),))
         [kernel] = lowered_kernels(found.program, split, "cuda")
-        [shape] = kernel_shapes(found.program, TimeTiles(3), "cuda")
+        [shape] = kernel_shapes(found.program, TimeTiles(3), LANGUAGES["cuda"])
         room = shape.lane_room((2, 64), (1, 32), -(-2 * tenths // 10), padding)
         assert room is not None and room.bytes == sum(box.bytes for box in kernel.shared)
         assert room.words > 8 * tenths
@@ -121,7 +122,7 @@ def test_too_many_steps_are_too_much_text() -> None:
     found, plan = time_problem("jacobi-2d", "sub-group", (8, 128), (1, 32))
     with pytest.raises(IllegalPlan, match="sub-tiles in registers would be as many pieces of text; at most 160"):
         lower(found.program, with_tenths(plan, 10), HOPPER)
-    [shape] = kernel_shapes(found.program, TimeTiles(3), "cuda")
+    [shape] = kernel_shapes(found.program, TimeTiles(3), LANGUAGES["cuda"])
     assert shape.lane_room((8, 128), (1, 32), 4, 0) is None
 
 

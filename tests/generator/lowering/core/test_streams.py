@@ -29,6 +29,7 @@ from generator.nest import Assign, Streamed, expressions, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from tests.support.interpreter import Device, run_original
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
@@ -59,7 +60,7 @@ def streams(text: str, tile: tuple[int, ...], unroll: int = 1, declared: str = D
 def checked(program: Program, plan: Plan) -> list[Streamed]:
     """The stores of rows of a plan, which computes what the original does."""
     right = run_original(program).global_values(program)
-    made = lowered_program(program, plan, "opencl")
+    made = lowered_program(program, plan, LANGUAGES["opencl"])
     device = Device(program, tuple(map(rows, made.kernels)), np.random.default_rng(1))
     device.run(made.host, {})
     assert device.memory.global_values(program) == right
@@ -204,7 +205,7 @@ def test_stores_are_those_of_the_plan() -> None:
     plan = Plan(ScheduleChoice(), tuple(KernelPlan(shape.statements, (8, 64), (2, 32), streamed=(name,)) for shape, name
                                         in zip(kernel_shapes(program, ScheduleChoice()), "BA", strict=True)))
     plain = replace(plan, kernels=tuple(replace(kernel, streamed=()) for kernel in plan.kernels))
-    lowered = [lowered_program(program, one, "opencl").kernels for one in (plan, plain)]
+    lowered = [lowered_program(program, one, LANGUAGES["opencl"]).kernels for one in (plan, plain)]
     assert [k.body for k in lowered[0]] == [k.body for k in lowered[1]]
     for kernel in lowered[0]:
         read = {load.array for node in walk(kernel.body) for expr in expressions(node) for load in loads_of(expr)

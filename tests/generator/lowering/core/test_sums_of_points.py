@@ -18,6 +18,7 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from tests.support.cuda_compiler import check_spills
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -45,7 +46,7 @@ def weighted(terms: int = 4, by_row: bool = False, width: int = 20) -> Program:
 
 def plan_of(program: Program, tile: tuple[int, ...], block: tuple[int, ...], schedule: Stages = WEIGHTED,
             registers: bool = False) -> Plan:
-    [shape] = kernel_shapes(program, schedule, "opencl")
+    [shape] = kernel_shapes(program, schedule, LANGUAGES["opencl"])
     return Plan(schedule, (KernelPlan(shape.statements, tile, block, points_inside=True, registers=registers),))
 
 
@@ -97,7 +98,7 @@ def test_sums_whose_length_depends_on_the_point_are_left_alone() -> None:
     (16, (2, 64), (1, 1), False)], ids=["long sums", "short sums", "one point", "many points in a row"])
 def test_when_it_is_offered(terms: int, tile: tuple[int, int], block: tuple[int, int], offered: bool) -> None:
     program = weighted(terms, width=70)
-    [shape] = kernel_shapes(program, WEIGHTED, "opencl")
+    [shape] = kernel_shapes(program, WEIGHTED, LANGUAGES["opencl"])
     made = nearest(KernelPlan(shape.statements, tile, block, points_inside=True), Known(shape, CPU, True))
     assert shape.summed == terms
     assert (made.tile, made.points_inside) == (tile, offered)

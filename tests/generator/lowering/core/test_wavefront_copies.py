@@ -22,7 +22,7 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory import wavefront_boxes
 from generator.program import ELEMENT_BYTES
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from tests.support.devices import check_plans, check_results, device_named, has_intel
 from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_plan
 from tests.support.plans import lowered_kernels
@@ -119,7 +119,7 @@ def test_spaces_of_gpus_offer_copies_that_fit(target: Target) -> None:
     """As much as lowering makes of it: the padded box, without padding if a byte is missing, or none."""
     found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 32)),))
-    (shape,) = kernel_shapes(found, schedule, target.dialect)
+    (shape,) = kernel_shapes(found, schedule, target.language)
     assert shape.shareable == () and shape.along_diagonals().shareable == ("A",)
     wanted = KernelPlan(("S0",), (1, 1), (4, 8), diagonals=True, shared=True, padding=1)
     [kernel] = lowered_kernels(found, Plan(schedule, (wanted,)))
@@ -135,7 +135,7 @@ def test_what_other_blocks_write_is_not_offered() -> None:
     """Tiles of lu read rows that other tiles of the same launch write."""
     found = polybench_program("lu", ODD_SIZES["lu"])
     [plan] = [plan for plan in diagonal_plans(found, CUDA, 4) if plan.kernels[-1].diagonals][:1]
-    shapes = kernel_shapes(found, plan.scheduled, "cuda")
+    shapes = kernel_shapes(found, plan.scheduled, LANGUAGES["cuda"])
     assert all(shape.along_diagonals().shareable == () for shape in shapes if shape.diagonals)
 
 
@@ -164,19 +164,19 @@ def test_what_takes_isl_too_long_is_not_offered(words: str, monkeypatch: pytest.
     """By a count of operations, so that all machines offer the same; a plan that asks for it is refused likewise."""
     found = replace(polybench_program("seidel-2d", ODD_SIZES["seidel-2d"]), name=words)  # another key of caches
     if "load" in words:
-        (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, "cuda")
+        (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, LANGUAGES["cuda"])
         assert shape.along_diagonals().shareable == ("A",)
     monkeypatch.setattr(wavefront_boxes, "MOST_OPERATIONS", 1)
     with pytest.raises(IllegalPlan, match=f"{words} was given up after 1 operations"):
         lower(found, PLANS["seidel-2d"], TARGET)
-    (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, "cuda")
+    (shape,) = kernel_shapes(found, PLANS["seidel-2d"].scheduled, LANGUAGES["cuda"])
     assert shape.along_diagonals().shareable == (("A",) if "load" in words else ())
 
 
 def test_copies_that_no_gpu_holds_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """jacobi-2d copies two arrays."""
     found = polybench_program("jacobi-2d", ODD_SIZES["jacobi-2d"])
-    (shape,) = kernel_shapes(found, PLANS["jacobi-2d"].scheduled, "cuda")
+    (shape,) = kernel_shapes(found, PLANS["jacobi-2d"].scheduled, LANGUAGES["cuda"])
     assert len(shape.along_diagonals().shareable) == 2
     whole = shape.along_diagonals().shared_bytes((1, 1), 1, 0)
     monkeypatch.setattr(block_parts, "MOST_SHARED", whole - 1)

@@ -32,7 +32,7 @@ PLACES = {"conv_layer": CONV, "stencil_chain": Stages((EDGE,)), "unsharp": UNSHA
 
 def plans_of(program: Program, schedule: Stages) -> list[Plan]:
     """The start plans of a schedule, as far as a search offers them."""
-    shapes = kernel_shapes(program, schedule, H200.dialect)
+    shapes = kernel_shapes(program, schedule, H200.language)
     return [replace(plan, kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, H200, True))
                                         for shape in shapes))
             for plan in start_plans(program, H200, schedule)]

@@ -24,6 +24,7 @@ from generator.problem import Problem
 from generator.problem import program_of as program_in
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import check_plans, device_named, has_intel
@@ -102,7 +103,7 @@ def test_rows_are_whole_vectors(name: str, changes: dict[str, object],
 
 
 def shape_of(program: Program) -> KernelShape:
-    [shape] = kernel_shapes(program, ScheduleChoice(), "cuda")
+    [shape] = kernel_shapes(program, ScheduleChoice(), LANGUAGES["cuda"])
     return shape
 
 

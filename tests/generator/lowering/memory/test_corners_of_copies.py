@@ -23,6 +23,7 @@ from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.schedules.kernels import dimension, schedule_kernels
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from tests.support.programs import program_of, scop
 
 RANGES = program_of(scop(
@@ -44,7 +45,7 @@ def nothing_cached(monkeypatch: pytest.MonkeyPatch) -> None:
 def lowered(program: Program = RANGES, plan: KernelPlan = PLAN) -> LoweredKernel:
     """Nothing is cached, and copies are not left out."""
     [part] = schedule_kernels(program, ScheduleChoice()).kernels
-    return lower_exactly(program, part, Frame((), (), True), plan, "cuda")
+    return lower_exactly(program, part, Frame((), (), True), plan, LANGUAGES["cuda"])
 
 
 def test_nothing_is_refused_otherwise() -> None:

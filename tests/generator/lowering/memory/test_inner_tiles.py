@@ -27,6 +27,7 @@ from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.schedules.schedule import Schedule
+from generator.target import LANGUAGES
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
@@ -62,7 +63,7 @@ SEVERAL = ("trmm", "conv_layer", "depthwise_conv", "bilateral_grid", "bilateral_
 
 
 def shape_of(program: Program, schedule: Schedule = DEFAULT) -> KernelShape:
-    [shape] = kernel_shapes(program, schedule, "cuda")
+    [shape] = kernel_shapes(program, schedule, LANGUAGES["cuda"])
     return shape
 
 
@@ -171,13 +172,13 @@ def asked_of(known: Known, choose: dict[str, Option]) -> tuple[KernelPlan, dict[
 
 def test_what_is_offered() -> None:
     trmm, gemm = (polybench_program(name, ODD_SIZES[name]) for name in ("trmm", "gemm"))
-    [shape] = [shape for shape in kernel_shapes(trmm, DEFAULT, "cuda") if shape.statements == ("S0",)]
+    [shape] = [shape for shape in kernel_shapes(trmm, DEFAULT, LANGUAGES["cuda"]) if shape.statements == ("S0",)]
     kernel, asked = asked_of(Known(shape, HOPPER, True), {"inner tile size": 8, "inner tile multiple of loop 1": 2})
     assert asked == {"inner tile size": (1, 4, 8, 16, 32, 64), "inner tile multiple of loop 1": (1, 2, 4, 0)}
     assert kernel.inner_tile == (16, 8), "the last loop has the smallest size if no other has it"
     assert asked_of(Known(shape, HOPPER, True), {})[1].keys() == {"inner tile size"}, "nothing is tiled"
     assert asked_of(Known(shape, HOPPER, False), {"inner tile size": 8})[1].keys() == {"inner tile size"}
-    for one in kernel_shapes(gemm, DEFAULT, "cuda"):
+    for one in kernel_shapes(gemm, DEFAULT, LANGUAGES["cuda"]):
         assert asked_of(Known(one, HOPPER, True), {"inner tile size": 8})[1].keys() <= {"inner tile size"}
 
 

@@ -35,6 +35,7 @@ from generator.polyhedral.pipelines.whole import made_from
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from graph.stage_openings import openings
 from runners.cuda.compiler import Nvrtc
 from tests.support import whole_tiles
@@ -125,7 +126,7 @@ def test_three_levels_in_one_kernel() -> None:
     [kernel] = lowered_kernels(chain(), plan(THREAD, tile=(8, 64), block=(2, 32), levels=STEP))
     assert [box.sizes for box in kernel.shared] == [(11, 38), (2, 5, 38)], "one of the block, one for each warp"
     assert [node for node in walk(kernel.body) if isinstance(node, Barrier)] == [Barrier(), Barrier("sub-group")]
-    teams = teams_of(plan(THREAD, tile=(8, 64), block=(2, 32), levels=STEP).kernels[0], "cuda")
+    teams = teams_of(plan(THREAD, tile=(8, 64), block=(2, 32), levels=STEP).kernels[0], LANGUAGES["cuda"])
     assert teams.around == (Around(("two",), (1, 32)), Around(("one",), (2, 32)))
     assert teams.plan.tile == (4, 2)
 
@@ -133,7 +134,7 @@ def test_three_levels_in_one_kernel() -> None:
 def test_a_block_computes_as_many_elements_as_in_a_kernel_of_its_level() -> None:
     """12 blocks of 8 x 16 points compute 11 x 17 elements of `one` each."""
     for found in (plan(THREAD), plan(THREAD, level="block", levels=())):
-        [works] = stage_work(chain(), found, "opencl").values()
+        [works] = stage_work(chain(), found, LANGUAGES["opencl"]).values()
         assert works["one"].evaluations == 12 * 11 * 17 and works["one"].box == (11, 17)
 
 

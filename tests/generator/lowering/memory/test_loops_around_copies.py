@@ -23,6 +23,7 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
@@ -77,7 +78,7 @@ DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=(pytest.mark.slow, pytest.
 
 
 def shape_of(program: Program) -> KernelShape:
-    return max(kernel_shapes(program, DEFAULT, "cuda"), key=lambda shape: shape.depths)
+    return max(kernel_shapes(program, DEFAULT, LANGUAGES["cuda"]), key=lambda shape: shape.depths)
 
 
 def copies(program: Program, plan: Plan) -> dict[str, tuple[int, ...]]:
@@ -113,7 +114,7 @@ def test_what_cannot_be_is_refused(depth: int, changes: dict[str, object], words
 
 def test_stages_in_blocks_are_refused() -> None:
     program, schedule = pipeline_program("blur", "small"), Stages((("blur_x", "block"),))
-    shape, = kernel_shapes(program, schedule, "cuda")
+    shape, = kernel_shapes(program, schedule, LANGUAGES["cuda"])
     assert not shape.depths
     kernel = KernelPlan(shape.statements, (8, 32), (8, 32), shared=True, depth=1)
     with pytest.raises(IllegalPlan, match="its blocks compute stages there; leave it out"):
@@ -156,7 +157,7 @@ def test_plans_fall_back_to_no_copies(inner_tile: int | tuple[int, int]) -> None
 def random_deep(program: Program, rng: np.random.Generator, choice: ScheduleChoice = DEFAULT) -> Plan:
     """A plan with copies inside loops, if the kernel has these, with any other decisions."""
     kernels = []
-    for shape in kernel_shapes(program, choice, "cuda"):
+    for shape in kernel_shapes(program, choice, LANGUAGES["cuda"]):
         kernel = random_kernel(shape.statements, len(shape.extents), rng)
         if shape.depths:
             kernel = replace(kernel, shared=True, depth=int(rng.choice(shape.depths)), exchange=False,
@@ -196,7 +197,7 @@ def deep_plans(device: DeviceInfo, name: str, count: int, *schedules: Stages) ->
     deep = []
     for number, plan in enumerate(made):
         depths = {shape.statements: (*shape.depths, *shape.depths) for shape in
-                  kernel_shapes(found.program, plan.scheduled, device.target.dialect)}
+                  kernel_shapes(found.program, plan.scheduled, device.target.language)}
         kernels = tuple(replace(k, shared=True, depth=depths[k.statements][number % 2], walk=0, in_registers=0)
                         if depths[k.statements] else k for k in plan.kernels)
         deep.append(replace(plan, kernels=kernels))

@@ -22,6 +22,7 @@ from generator.nest import Assign, Barrier, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from metrics.outcome import Timed
 from runners.cuda.compiler import Nvrtc
 from tests.support.bench import outcomes_of
@@ -145,7 +146,7 @@ def test_text(later: bool, golden: Callable[[str, str], None]) -> None:
 
 
 def test_it_is_on_offer_and_in_json() -> None:
-    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), "cuda")
+    (shape,) = kernel_shapes(polybench_program("gemm", SIZES), ScheduleChoice(), LANGUAGES["cuda"])
     assert nearest(GEMM, Known(shape, HOPPER, True)) == GEMM
     assert not nearest(GEMM, Known(shape, HOPPER, False)).prologue, "not in the paper's space"
     assert not nearest(replace(GEMM, uncopied=("A",)), Known(shape, HOPPER, True)).prologue

@@ -22,6 +22,7 @@ from generator.problem import Problem
 from generator.problem import program_of as program_in
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
+from generator.target import LANGUAGES
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -120,7 +121,7 @@ def random_plan(shapes: Sequence[KernelShape], rng: np.random.Generator) -> Plan
 
 def legal_plans(found: Program, rng: np.random.Generator, count: int) -> Iterator[Plan]:
     """Yield up to `count` plans; others are refused for what they cannot have."""
-    shapes = kernel_shapes(found, ScheduleChoice(), "cuda")
+    shapes = kernel_shapes(found, ScheduleChoice(), LANGUAGES["cuda"])
     for _ in range(4 * count):
         if not count:
             return

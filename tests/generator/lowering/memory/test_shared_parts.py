@@ -23,7 +23,7 @@ from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_kernel
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program
-from tests.support.targets import HOPPER
+from tests.support.targets import CPU, HOPPER
 
 SMALL = {"syrk": ("M=7", "N=11"), "syr2k": ("M=6", "N=9"), "covariance": ("M=9", "N=7"), "correlation": ("M=8", "N=7"),
          "symm": ("M=7", "N=9"), "gramschmidt": ("M=7", "N=6")}
@@ -75,14 +75,12 @@ def test_the_default_plan_copies_rows_and_columns(name: str) -> None:
     assert "A_shared0" in text and "A_shared1" in text
 
 
-def test_opencl_has_no_barriers_under_conditions() -> None:
-    program = polybench_program("syrk", ODD_SIZES["syrk"])
-    (opencl,), (cuda,) = kernel_shapes(program, CHOICE), kernel_shapes(program, CHOICE, "cuda")
-    assert opencl.shareable == () and cuda.shareable == ("A",) and len(cuda.staged) == 2
+def test_devices_on_cpus_have_no_barriers_under_conditions() -> None:
+    program, on_gpu = polybench_program("syrk", ODD_SIZES["syrk"]), replace(TARGET, shares_host_cores=False)
+    (cpu,), (gpu,), (cuda,) = (kernel_shapes(program, CHOICE, one.language) for one in (CPU, on_gpu, HOPPER))
+    assert cpu.shareable == () and cuda.shareable == gpu.shareable == ("A",) and len(cuda.staged) == 2
     plan = Plan(CHOICE, (KernelPlan(cuda.statements, (4, 4), (4, 4), shared=True, inner_tile=4),))
     assert cuda.shared_bytes((4, 4), 4) == 2 * 4 * 4 * 8
-    assert lower(program, plan, HOPPER).kernels[0].local_bytes == 2 * 4 * 4 * 8
+    assert {lower(program, plan, one).kernels[0].local_bytes for one in (HOPPER, on_gpu)} == {2 * 4 * 4 * 8}
     without = replace(plan, kernels=(replace(plan.kernels[0], shared=False),))
-    assert (
-        lower(program, plan, TARGET).source == lower(program, without, TARGET).source
-    )  # no thread waits for others in vain
+    assert lower(program, plan, CPU).source == lower(program, without, CPU).source, "no thread waits for others in vain"

@@ -19,7 +19,7 @@ from generator.polyhedral.memory.boxes import stage_boxes
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.stages import Stages
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
@@ -69,11 +69,11 @@ def test_what_blocks_that_walk_compute_is_right(tile: tuple[int, ...], block: tu
 def test_every_row_is_computed_once() -> None:
     """By a block with all rows, so that no tiles overlap."""
     program = chain()
-    whole = stage_work(program, plan(program, (32, 64), (1, 1), 1), "opencl")
+    whole = stage_work(program, plan(program, (32, 64), (1, 1), 1), LANGUAGES["opencl"])
     for works in whole.values():
         assert {array: work.times for array, work in works.items()} == {"one": 1, "two": 1}
         assert [work.box[0] for work in works.values()] == [4, 2], "a step of one row needs so many of each"
-    apart = stage_work(program, plan(program, (1, 64), (1, 1), 0), "opencl")
+    apart = stage_work(program, plan(program, (1, 64), (1, 1), 0), LANGUAGES["opencl"])
     for works in apart.values():
         assert works["one"].times > 3.5 and works["two"].times > 1.9
 
@@ -105,7 +105,7 @@ def test_what_no_step_moves_is_computed_once() -> None:
     program, schedule = pipeline_program([out], [WIDTH, 16]), Stages((("row", "block"),))
     found = plan(program, (16, 64), (1, 1), 1, schedule)
     check(program, found)
-    (works,) = stage_work(program, found, "opencl").values()
+    (works,) = stage_work(program, found, LANGUAGES["opencl"]).values()
     assert works["row"].times == 1
 
 

@@ -29,7 +29,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
-from generator.target import Target
+from generator.target import LANGUAGES, Target
 from metrics.transactions import passes
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import ELF, translator
@@ -237,7 +237,7 @@ def test_not_on_tensor_cores() -> None:
 
 def test_offered_where_rows_can_be_swizzled() -> None:
     program = polybench_program("syrk", SIZES)
-    (shape,) = kernel_shapes(program, ScheduleChoice(), "cuda")
+    (shape,) = kernel_shapes(program, ScheduleChoice(), LANGUAGES["cuda"])
     wanted = replace(SYRK, ahead=False)
     assert nearest(wanted, Known(shape, HOPPER, True)) == wanted
     for other in (CPU, HOPPER):

@@ -26,7 +26,7 @@ from generator.polyhedral.time.time_steps import time_loop
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.stages import Stages
-from generator.target import Dialect, Target
+from generator.target import LANGUAGES, Dialect, Target
 from graph.pipeline import make_pipeline_space
 from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
@@ -169,13 +169,14 @@ def test_every_thread_of_a_block_is_one_of_a_team() -> None:
     """Tile and place in the team tell all threads apart, and teams are sub-groups as CUDA numbers them."""
     for block in ((2, 32), (4, 8), (2, 2, 16), (64,), (2, 3, 64)):
         plan = KernelPlan(("S0",), block, block, level="sub-group")
-        team = team_of(plan, "cuda")
+        team = team_of(plan, LANGUAGES["cuda"])
         found: dict[tuple[int, ...], list[int]] = {}
         for number, thread in enumerate(product(*map(range, block))):
             found.setdefault(tuple(t // n for t, n in zip(thread, team.threads, strict=True)), []).append(number // 32)
         assert all(len(members) == 32 and len(set(members)) == 1 for members in found.values())
         assert len(found) == np.prod(team.count)
-    assert team_of(KernelPlan(("S0",), (4, 8), (2, 8), level="thread"), "opencl") == Team("thread", (1, 1), (2, 8))
+    assert (team_of(KernelPlan(("S0",), (4, 8), (2, 8), level="thread"), LANGUAGES["opencl"])
+            == Team("thread", (1, 1), (2, 8)))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_smaller_tiles_compute_more_twice() -> None:
 def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level],
                                                                  count: int) -> None:
     """All that is offered can be lowered; kernels without stages inside are not asked."""
-    shapes = partial(kernel_shapes, chain(), dialect=target.dialect)
+    shapes = partial(kernel_shapes, chain(), language=target.language)
     space = make_pipeline_space(shapes, stage_facts(chain()), target)
     plans = [walk.plan for walk in make_explorer("random", space, 1).ask(count)]
     seen: set[Level] = set()

@@ -28,6 +28,7 @@ from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from graph.stage_openings import openings
 from tests.support import whole_tiles
 from tests.support.devices import check_plans, device_named, has_intel
@@ -97,7 +98,7 @@ def test_what_blocks_with_inner_tiles_compute_is_right(whole: tuple[str, ...], i
 def test_inner_tiles_no_longer_compute_the_same_again() -> None:
     """Each of three inner tiles reads nearly all of `row`."""
     times = {whole: next(works["row"].times for works in stage_work(window(), plan(
-        window(), SUMS, (16, 16), (2, 4), whole, inner_tile=2), "opencl").values() if works)
+        window(), SUMS, (16, 16), (2, 4), whole, inner_tile=2), LANGUAGES["opencl"]).values() if works)
              for whole in ((), ("row",))}
     assert times[("row",)] == 1 and times[()] > 1.5
 
@@ -232,7 +233,7 @@ def test_unroll_factors_and_steps_on_offer_leave_room_for_stages(name: str) -> N
     cpu = replace(target, shares_host_cores=True)  # searches on GPUs begin with long sums stored
     schedules = [schedule for schedule in openings(stage_facts(program), cpu) if schedule.computed]
     rng, kernels = np.random.default_rng(3), list[KernelPlan]()
-    for shape in (one for schedule in schedules for one in kernel_shapes(program, schedule, "cuda")):
+    for shape in (one for schedule in schedules for one in kernel_shapes(program, schedule, LANGUAGES["cuda"])):
         for _ in range(4 if shape.computes else 0):
             kernels.append(decide(Known(shape, target, True), lambda q: q.options[int(rng.integers(len(q.options)))]))
             assert not (kernels[-1].walk or kernels[-1].unroll > 1) or room(shape, kernels[-1]) <= target.local_bytes

@@ -14,6 +14,7 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
+from generator.target import LANGUAGES
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import pipeline_program
@@ -167,5 +168,5 @@ def test_what_changes_between_terms_is_no_sum() -> None:
     [kernel] = kernels_of(program, PLUTO)
     with pytest.raises(IllegalPlan, match=r"S0 cannot have all its terms at once: .* backwards"):
         contraction_of(program, kernel.part)
-    [shape] = kernel_shapes(program, PLUTO, "cuda")
+    [shape] = kernel_shapes(program, PLUTO, LANGUAGES["cuda"])
     assert shape.contraction is None

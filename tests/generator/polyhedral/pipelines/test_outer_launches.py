@@ -17,6 +17,7 @@ from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.reading import read_program
 from generator.schedules.stages import Stages
+from generator.target import LANGUAGES
 from graph.deep import MOST_LAUNCHES
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_openings import openings
@@ -33,7 +34,7 @@ def test_gpus_start_with_threads_along_channels() -> None:
     program = pipeline_program("conv_layer")
     found = openings(stage_facts(program), HOPPER, computed_arrays(program))
     assert all(schedule.launches for schedule in found)
-    product, relu = kernel_shapes(program, Stages(launches=True), "cuda")
+    product, relu = kernel_shapes(program, Stages(launches=True), LANGUAGES["cuda"])
     assert product.extents == relu.extents == (80, 100, 128) and product.kept == ((0, 1, 2),)
     _, plan, *_ = start_plans(program, HOPPER, Stages(launches=True))
     assert plan.kernels[0].registers and plan.kernels[0].vector == 4
