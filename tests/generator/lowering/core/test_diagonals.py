@@ -22,7 +22,7 @@ from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
-from generator.target import LANGUAGES, Dialect
+from generator.target import LANGUAGES, Target
 from runners.base import Limits
 from runners.races import check_races
 from tests.support.devices import check_plans, check_results, device_named
@@ -108,11 +108,12 @@ def test_as_few_rows_as_possible_number_the_diagonals() -> None:
     assert (summed_rows(step), shared_rows(step), steps_of(step)) == ((1, 2), (0, 1), 8 + 16 - 1)
 
 
-@pytest.mark.parametrize(("dialect", "kind"), [("opencl", "cl"), ("cuda", "cu")])
-def test_text(dialect: Dialect, kind: str, golden: Callable[[str, str], None]) -> None:
+@pytest.mark.parametrize(("target", "kind"), [(CPU, "cl"), (replace(TARGET, dialect="cuda"), "cu")])
+def test_text(target: Target, kind: str, golden: Callable[[str, str], None]) -> None:
     """Blocks without a tile leave at once, where barriers may stand under conditions."""
     found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
-    golden(f"seidel-2d-diagonals.{kind}", lower(found, seidel(), replace(TARGET, dialect=dialect)).source)
+    golden(f"seidel-2d-diagonals.{kind}", lower(found, seidel(), target).source)
+    assert "if (0 <= c - b0 - b1 && c - b0 - b1 - 2 <= 0) {" in lower(found, seidel(), TARGET).source, "in OpenCL, too"
 
 
 def test_one_barrier_ends_each_diagonal() -> None:
