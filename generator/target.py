@@ -66,7 +66,7 @@ LANGUAGES: Mapping[Dialect, Language] = {
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
                     uniform_branches=True, unrolled_barriers=True, cache_preference=False,
                     rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
-"""The dialects, with OpenCL as devices on CPUs compile it."""
+"""The dialects, with OpenCL as devices on CPUs, and PoCL for other devices, compile it."""
 GPU_LANGUAGES: Mapping[Dialect, Language] = {
     **LANGUAGES,
     # OpenCL counts blocks in `size_t`, but drivers need not: GPUs count as in the other dialects
@@ -133,4 +133,4 @@ class Target:
     @property
     def language(self) -> Language:
         """The capabilities of its dialect on such devices."""
-        return (LANGUAGES if self.shares_host_cores else GPU_LANGUAGES)[self.dialect]
+        return (LANGUAGES if self.shares_host_cores or self.pocl else GPU_LANGUAGES)[self.dialect]

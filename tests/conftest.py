@@ -21,7 +21,7 @@ from generator.garbage import collect_rarely
 from tests.support.kept import FOLDER as KEPT
 from tests.support.order import rank
 from tests.support.paths import GOLDEN
-from tests.support.slow import DAY
+from tests.support.slow import DAY, day
 
 if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
     from runners.base import DeviceInfo
@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     collect_rarely()
     os.environ.setdefault(DAY, date.today().isoformat())
+    day()  # is it one?
     _keep_in_memory(config)
     _compile_quickly(config)
     if KERNELS not in os.environ:
@@ -59,6 +60,11 @@ def pytest_configure(config: pytest.Config) -> None:
         _take_time(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_report_header() -> str:
+    """Which cases run today, to repeat them another day."""
+    return f"cases of the day: {DAY}={day()}"
 
 
 def _keep_in_memory(config: pytest.Config) -> None:

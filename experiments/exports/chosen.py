@@ -147,8 +147,9 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
         raise InputError(f"{subject.name} is a kernel in {LANGUAGES[subject.dialect].title}, which stays as it is: it "
                          f"cannot be exported to {LANGUAGES[dialect].title}; use --to {subject.dialect}")
     if target.dialect != dialect:
+        # the device is unknown: in OpenCL it may be PoCL's, too
         target = replace(target, dialect=dialect, image_pairs=True, image_narrow=True,
-                         image_pitch=max(target.image_pitch, OTHER_PITCH))
+                         image_pitch=max(target.image_pitch, OTHER_PITCH), pocl=not LANGUAGES[dialect].cplusplus)
     evaluation = chosen.result.evaluation
     try:
         made = variant_of_plan(subject, evaluation.plan, target)

@@ -25,7 +25,7 @@ from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
 from experiments.learning.spilling import Compiling, likely_fastest, opened
 from experiments.search.guides.guided import GuidedSpace
-from experiments.search.guides.settings import beam_settings
+from experiments.search.guides.settings import beam_settings, settings_text
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -158,7 +158,7 @@ def autotune(base: Database, found: Sequence[Given], wanted: Wanted, device: Dev
     """
     begun = hashlib.sha256(model_text(start).encode()).hexdigest()[:16]
     claim(wanted.out, TuningJob(tuple(one.series for one in found), wanted.samples, wanted.epochs, wanted.seed, begun,
-                                wanted.beam or None))
+                                settings_text(beam_settings(wanted.beam))))
     done, model = rounds_done(wanted.out, start, tell)
     for number in range(done + 1, wanted.rounds + 1):
         for one in found:

@@ -16,9 +16,8 @@ def check_used(options: RunOptions) -> None:
     """Raise InputError if the options of a run have constants that its search does not use."""
     from explorer.registry import PLAN_MAKERS
 
-    beam = options.explorer == "beam" and options.space == "pipeline"
     models = {*options.models, options.foretell, options.foresee} & {*PLAN_MAKERS, *CALIBRATED, "beam"}
-    if options.calibration is not None and not (beam or models or options.explorer in PLAN_MAKERS):
+    if options.calibration is not None and not (options.guided or models or options.explorer in PLAN_MAKERS):
         raise InputError(
             f"--calibration: nothing in this search uses the constants of cost models; leave it out, or use one of the "
             f"explorers {', '.join(PLAN_MAKERS)} and beam, --models, or --foretell or --foresee with "

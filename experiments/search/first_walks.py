@@ -149,7 +149,7 @@ def check_guided(options: RunOptions) -> None:
     from experiments.search.guides.settings import beam_settings
 
     beam_settings(options.beam)
-    if "beam" not in options.models and (options.explorer != "beam" or options.space != "pipeline"):
+    if "beam" not in options.models and not options.guided:
         raise InputError("--beam has no effect without --explorer beam (and --space pipeline) or --models beam; leave "
                          "it out")
 

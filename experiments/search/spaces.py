@@ -31,7 +31,7 @@ def make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
     space = make_reachable_space(program, target, options)
-    if options.explorer == "beam" and options.space == "pipeline":
+    if options.guided:
         from experiments.search.guides.guided import guided_space, scorer_of
         from experiments.search.guides.settings import beam_settings
 

@@ -210,6 +210,11 @@ class RunOptions:
         return self.foretell and self.foretell.removeprefix(ONLY)
 
     @property
+    def guided(self) -> bool:
+        """Whether a cost model guides its explorer, a beam search for pipelines."""
+        return self.explorer == "beam" and self.space == "pipeline"
+
+    @property
     def place(self) -> Place:
         """The devices and the cluster on which the run measures."""
         return Place(() if self.device is None else (self.device, *self.more_devices), self.cluster)

@@ -64,12 +64,13 @@ def brief_words(grouping: Grouping, best: Grouping, host: bool) -> str:
     new = sorted((one for one in grouping.kernels if one not in best.kernels), key=lambda one: -one.cost.number)
     parts = [_brief(one, host) for one in new[:BRIEF]]
     if len(new) > BRIEF:
-        parts.append(f"{_kernels(len(new) - BRIEF)} with other stages or tiles")
+        parts.append(f"{_kernels(len(new) - BRIEF)} that plan 1 does not have")
     if len(new) < len(grouping.kernels):
         parts.append("others as in plan 1")
     if grouping.note != best.note:
         parts.append(grouping.note or "no stages in loops of threads")
-    return f"costs {more:.1f} % more than plan 1: {'; '.join(parts)}"
+    cost = f"costs {more:.1f} % more than plan 1" if more >= 0.05 else "costs as much as plan 1"
+    return f"{cost}: {'; '.join(parts)}"
 
 
 def _brief(kernel: Choice, host: bool) -> str:

@@ -130,7 +130,8 @@ class BodyWriter:
         elif node.rolled:
             yield f"{pad}#pragma unroll 1"
         elif node.unroll > 1 and (
-            self.words.unrolled_barriers or node.wanted > 1  # where that is refused, it is not there
+            self.words.factors_around_barriers
+            or node.wanted > 1  # the plan names this loop, which `check_unrollable` has allowed
             or not any(isinstance(n, Barrier) for n in walk(node.body))
         ):
             yield f"{pad}#pragma unroll {node.unroll}"

@@ -6,7 +6,6 @@ from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
 from generator.emit.streams import CUDA_STORE, STORE
 from generator.emit.words import BuiltIn, Function, Words
-from generator.target import LANGUAGES
 
 _INFINITY = "__int_as_float(0x7f800000)"
 """NVRTC has no INFINITY: a header of the host's compiler defines it."""
@@ -111,7 +110,7 @@ CUDA = Words(
     from_lane="__shfl_sync(0xffffffffu, {value}, {lane})",
     sub_groups="",
     sub_group_preamble="",
-    unrolled_barriers=LANGUAGES["cuda"].unrolled_barriers,
+    factors_around_barriers=True,
     no_contraction="",
     generic_extrema=False,
     inlined=False,

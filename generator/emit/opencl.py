@@ -8,7 +8,6 @@ from generator.emit.images import NARROW_TYPES
 from generator.emit.pairs import PAIR
 from generator.emit.streams import OPENCL_STORE, row_functions
 from generator.emit.words import Function, Words
-from generator.target import LANGUAGES
 
 _INTEGER = {
     TO_FLOAT: Function(TO_FLOAT),
@@ -118,7 +117,7 @@ OPENCL = Words(
     "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop
     # themselves
-    unrolled_barriers=LANGUAGES["opencl"].unrolled_barriers,
+    factors_around_barriers=False,
     no_contraction="  #pragma OPENCL FP_CONTRACT OFF",
     generic_extrema=True,
     inlined=True,

@@ -54,7 +54,7 @@ class Words:
     bytes; `swap_word`: the type of that word. `shared_pointer`: the qualifier of pointers to global memory that others
     write; `block_pointer`: of those to shared memory. `shuffle`: the value `{value}` of the thread whose lane differs
     in the bits `{lanes}`; `from_lane`: that of the thread `{lane}` of those that shuffle together; `sub_groups`:
-    attributes of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others.
+    attributes of kernels that shuffle. `factors_around_barriers`: the plan's factor is for loops with barriers, too.
     `no_contraction`: forbids fused multiply-adds in a function (`emit.contraction`). `generic_extrema`: fmin and fmax
     take any floating type. `inlined`: compilers may need `emit.inlined`. `any_order` defines the macro before sums of a
     thread that is alone in its block, whose terms may be reordered: compilers for CPUs then vectorize them. `vector`
@@ -104,7 +104,7 @@ class Words:
     from_lane: str
     sub_groups: str
     sub_group_preamble: str
-    unrolled_barriers: bool
+    factors_around_barriers: bool
     no_contraction: str
     generic_extrema: bool
     inlined: bool

@@ -35,10 +35,19 @@ def counted(cases: Iterable[Any], fast: int | Collection[Any], count: int, full:
     return few([(case, number) for number, some in ((count, sample), (full, cases)) for case in some], len(sample))
 
 
+def day() -> date:
+    """Return the date whose cases run. Raises pytest.UsageError."""
+    text = os.environ.get(DAY) or date.today().isoformat()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise pytest.UsageError(f"{DAY}={text!r} is no date such as 2026-11-28") from None
+
+
 def of_today(cases: Sequence[Any], count: int = 1) -> list[Any]:
     """Return `count` of the cases, those of the day: each has its turn, and all have had one after a few days.
 
     To run the cases of another day, set `ANTUNE_TEST_DAY`.
     """
-    first = date.fromisoformat(os.environ.get(DAY) or date.today().isoformat()).toordinal() * count
+    first = day().toordinal() * count
     return [cases[(first + number) % len(cases)] for number in range(count)]

@@ -53,13 +53,28 @@ def _changed(settings: BeamSettings, name: str, value: str) -> BeamSettings | No
     return None
 
 
+def settings_text(settings: BeamSettings) -> str | None:
+    """Return the settings in one form, however they were written; None for the defaults."""
+    plain, options = BeamSettings(), settings.options
+    words = {"width": options.beam, "passes": options.passes, "dropout": options.dropout,
+             "sampling": _switch(options.sampling), "freezing": settings.many if options.freezing else _OFF,
+             "memory": _switch(settings.memory)}  # fmt: skip
+    if settings == plain:
+        return None
+    return ",".join(f"{name}={value}" for name, value in words.items())
+
+
+def _switch(on: bool) -> str:
+    return _ON if on else _OFF
+
+
 def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
 def _share(text: str) -> float | None:
     try:
-        value = float(text)
+        value = float(text) if "_" not in text else 0.0
     except ValueError:
         return None
     return value if 0 < value <= 1 else None

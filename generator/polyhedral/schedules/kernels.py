@@ -280,6 +280,7 @@ def is_skewed(part: KernelPart) -> bool:
     return part.coarse or any(mixes(member) for member in members)
 
 
+@lru_cache(maxsize=1024)
 def has_full_launches(part: KernelPart) -> bool:
     """Return whether one of the statements runs for all values of the host loops and parallel loops: then no launch has
     blocks without work, whatever their sizes. False where this is not easy to see.

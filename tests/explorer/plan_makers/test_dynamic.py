@@ -28,8 +28,9 @@ SECONDS = {
     "pyramid_blend": 28.0,
 }
 """The paper's table 3: times of fusion."""
-SLOW_MACHINE = 2.0
-"""A busy machine, three times as slow as usual, takes 1.4 times as long for harris; docs/model_formulas.md has a table.
+SLOW_MACHINE = 4.0
+"""A busy machine, three times as slow as usual, takes up to 1.7 times as long for harris; docs/model_formulas.md has a
+table.
 """
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.search.guides.guided import GuidedSpace
-from experiments.search.guides.settings import BeamSettings, beam_settings
+from experiments.search.guides.settings import BeamSettings, beam_settings, settings_text
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
@@ -30,8 +30,17 @@ def test_what_is_left_out_is_as_in_the_paper() -> None:
     assert beam_settings("freezing=off,freezing=0").options.freezing
 
 
+def test_equal_settings_have_one_text() -> None:
+    """By which the job of a folder is known."""
+    assert settings_text(beam_settings("")) is settings_text(beam_settings("width=32,sampling=on")) is None
+    text = settings_text(beam_settings("memory=off,width=16"))
+    assert text == settings_text(beam_settings(" width=16 ,passes=5, memory=off"))
+    assert text is not None and beam_settings(text) == beam_settings("width=16,memory=off")
+
+
 @pytest.mark.parametrize("word", ["width", "width=0", "width=-1", "width=1e3", "passes=0", "dropout=0", "dropout=1.5",
-                                  "dropout=nan", "sampling=7", "memory=7", "freezing=-1", "width=9999999", "speed=3"])
+                                  "dropout=nan", "dropout=0_1", "sampling=7",
+                                  "memory=7", "freezing=-1", "width=9999999", "speed=3"])
 def test_other_words_are_refused(word: str) -> None:
     with pytest.raises(InputError, match=f"--beam: '{re.escape(word)}' is none of width=N, "):
         beam_settings(f"passes=2,{word}")
