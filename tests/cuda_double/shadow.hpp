@@ -1,8 +1,9 @@
 // Who touched which memory: included by words.hpp, and of use in code that was compiled with -fsanitize=thread, which calls
 // __tsan_read8 and the like before each access. Two accesses race if they are of different threads, one writes, and
 // nothing orders them: no barrier of the block, no barrier of the warp; blocks of a launch have no order. Atomic operations
-// race with plain reads and writes, not with each other. Of a word's reads and of its atomic operations, two that nothing
-// orders are kept: an access of any thread that races with others races with one of them.
+// race with plain reads and writes, not with each other. Of a word's reads, and of its atomic operations, two are kept that
+// nothing orders, of different warps if there are such: blocks have warps of their own, and a later barrier of one warp
+// orders nothing of another. So a later access that races with one that is not kept races with one that is, too.
 enum Kind { READ, WRITE, ATOMIC };
 struct Access { unsigned block, epoch, warp_epoch; int thread; bool happened; };
 struct Cell { uintptr_t word; Access write, reads[2], atomics[2]; };
@@ -66,10 +67,15 @@ static UNWATCHED void compare(const Access (&before)[2], const char *then, const
     if (!ordered(one, shared)) race(one, then, now, shared);
 }
 
+static UNWATCHED bool of_one_warp(const Access &one, const Access &other)
+{
+  return one.block == other.block && one.thread / WARP == other.thread / WARP;
+}
+
 static UNWATCHED void remember(Access (&known)[2], const Access &now, bool shared)
 {
   if (ordered(known[0], shared)) known[0] = now;
-  else if (ordered(known[1], shared)) known[1] = now;
+  else if (ordered(known[1], shared) || of_one_warp(known[0], known[1])) known[1] = now;
 }
 
 static UNWATCHED void watched(uintptr_t word, bool shared, Kind kind)

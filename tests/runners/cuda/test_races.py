@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +21,7 @@ from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
+from tests.support.edits import edited, replaced
 from tests.support.programs import scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.shuffles import by_shuffles
@@ -88,18 +90,41 @@ EARLY = ("__shared__ int turns; if (atomicAdd(&turns, 1) == 0) for (int e = 0; e
 """The thread that runs first reads all of the copy, before any update."""
 
 
+def histogram(folder: Path, tile: tuple[int, int], block: tuple[int, int]) -> tuple[Problem, Plan]:
+    """Return `HISTOGRAM`, and a plan with a copy of the histogram per block."""
+    found = read_untimed(write_c(HISTOGRAM, folder), Compilation(), None, None, {}, 1)
+    kernel = KernelPlan(("S0",), tile, block, combine="private")
+    return found, Plan(ScheduleChoice(reductions=("S0",)), (kernel,))
+
+
 @pytest.mark.parametrize(("old", "new", "number", "words"), few([
     ("__syncthreads();", "", 1, "race in shared memory"),
     ("antune_add_int(&", EARLY, 0, "reads what thread"),
     ("h[e0], h_block[e0]", "h[e0], h[e0] < 0 ? 0 : h_block[e0]", 0, "race in global memory"),
-], 1))
+], 2))
 def test_plain_reads_beside_atomic_updates_are_found(old: str, new: str, number: int, words: str, tmp_path: Path,
                                                      watched_gpu: WatchedGpu) -> None:
     """Whichever comes first; the copy of a block is read after the last update, and its updates do not race."""
-    found = read_untimed(write_c(HISTOGRAM, tmp_path), Compilation(), None, None, {}, 1)
-    plan = Plan(ScheduleChoice(reductions=("S0",)), (KernelPlan(("S0",), (4, 8), (2, 4), combine="private"),))
+    found, plan = histogram(tmp_path, (4, 8), (2, 4))
     watched_gpu.check(found, [plan])
     watched_gpu.check_fault(found, plan, words, old, new, number)
+
+
+@pytest.mark.parametrize(("access", "words"), [
+    ("if (h_block[0] < 0) return", "reads what thread 0 of block 0 writes"),
+    ("atomicAdd(&h_block[0], 0)", "updates what thread 0 of block 0 writes"),
+])
+def test_a_barrier_of_a_warp_orders_nothing_of_another(access: str, words: str, tmp_path: Path,
+                                                       watched_gpu: WatchedGpu) -> None:
+    """All threads of a warp access a word, and after a barrier of their warp, thread 0 writes it: no race. If those of
+    the second warp access it in between, each for itself, that is one.
+    """
+    found, plan = histogram(tmp_path, (4, 32), (2, 32))
+    first, second = (f"if (t0 == {row}) {{ {access}; }} __syncwarp();" for row in (0, 1))
+    barrier = "__syncthreads();"
+    end = f"if (t0 + t1 == 0) h_block[0] = 0; {barrier}"
+    watched_gpu.check(found, [plan], partial(edited, partial(replaced, barrier, f"{barrier} {first} {end}", 0)))
+    watched_gpu.check_fault(found, plan, words, barrier, f"{barrier} {first} {second} {end}")
 
 
 def test_lanes_that_miss_a_shuffle_are_found(watched_gpu: WatchedGpu) -> None:
