@@ -8,16 +8,15 @@ that a tile covers, such as colours, and where some read needs all elements anyw
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from generator.dataflow import Reach
-from metrics.costs.base import Wrong
-from metrics.costs.groups import Group, Numbers, column, composed_reach, flat
+from metrics.costs.base import Wrong, possible
+from metrics.costs.groups import Group, Numbers, TileWork, column, composed_reach, flat
 
 _SAME = 1e-9
 """The difference of equal slopes: they are quotients of small integers."""
@@ -25,50 +24,63 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Uneven:
-    """The dimensions of the output that a tile has to cover, and why, in words: two empty values if there are none."""
+    """A member whose readers move differently along `dims` of the output: a tile has to cover these. `reason`: why, in
+    words.
+    """
 
+    array: str
     dims: frozenset[int]
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A chain of reads that ends with a read by `reader`, per dimension of the array that this reads."""
+
+    reader: str
+    reach: tuple[Reach, ...]
+
+
 @lru_cache(maxsize=4096)
-def uneven(group: Group) -> Uneven:
-    """Return along which dimensions distances between the stages of `group` change."""
-    every, dims, reason = range(len(group.extents)), frozenset[int](), ""
+def uneven(group: Group) -> tuple[Uneven, ...]:
+    """Return the members to which distances change; several times if several readers move differently."""
+    every = range(len(group.extents))
     places = {group.output: tuple(Reach(tuple(float(d == q) for q in every), 0.0, 0.0) for d in every)}
-    read_by: dict[str, str] = {}
+    chains = dict[str, list[_Chain]]()
     for stage in reversed(group.stages if group.members else ()):
+        if stage in chains:  # all chains to it are known: its readers follow it
+            places[stage] = _together(group, stage, chains[stage])
         if stage not in places:  # a time step that no later one reads
             continue
         for read in flat(group.flow, stage, group.inlined).reads:
-            if read.array not in group.members:
-                continue
-            limits = group.flow.array(read.array).extents
-            found = [_inside(composed_reach(places[stage], one, len(every)), limit)
-                     for one, limit in zip(read.reach, limits, strict=True)]  # fmt: skip
-            together = [_together(a, b, limit, group.extents)
-                        for a, b, limit in zip(places.get(read.array, found), found, limits, strict=True)]  # fmt: skip
-            places[read.array] = tuple(reach for reach, _ in together)
-            changing = frozenset[int]().union(*(some for _, some in together))
-            reason = reason or (_words(read_by[read.array], stage, read.array) if changing else "")
-            dims |= changing
-            read_by.setdefault(read.array, stage)
-    return Uneven(dims, reason)
+            if read.array in group.members:
+                limits = group.flow.array(read.array).extents
+                found = tuple(_inside(composed_reach(places[stage], one, len(every)), limit)
+                              for one, limit in zip(read.reach, limits, strict=True))  # fmt: skip
+                chains.setdefault(read.array, []).append(_Chain(stage, found))
+    return tuple(one for array, some in chains.items() for one in _differences(group, array, some))
 
 
-def changing_distances(group: Group, tiles: Numbers) -> tuple[Wrong, ...]:
-    """Return the objection to tiles, `tiles[d, k]`, that are not equal to all others of their kernel."""
-    found = uneven(group)
-    if not found.dims:
-        return ()
-    dims = sorted(found.dims)
-    cut: NDArray[np.bool_] = np.any(tiles[dims] < column(group.extents)[dims], axis=0)
-    return (Wrong(found.reason, cut),)
+def changing_distances(group: Group, tiles: Numbers, kept: TileWork | None = None) -> tuple[Wrong, ...]:
+    """Return the objections to tiles, `tiles[d, k]`, that are not equal to all others of their kernel.
+
+    If blocks walk along their tiles and keep only `kept` at a time, a step is a tile of the members that they do not
+    compute for the whole tile before.
+    """
+    found = list[Wrong]()
+    for one in uneven(group):
+        parts = tiles if kept is None or one.array in kept.whole else kept.extents[group.output]
+        dims = sorted(one.dims)
+        found.append(Wrong(one.reason, np.any(parts[dims] < column(group.extents)[dims], axis=0)))
+    return tuple(found)
 
 
 def always_changing(group: Group, tiles: Numbers) -> str:
-    """Return the objection if all these tiles have it, else an empty string."""
-    return next((wrong.reason for wrong in changing_distances(group, tiles) if wrong.are.all()), "")
+    """Return the objection if all these tiles have one, else an empty string."""
+    wrongs = changing_distances(group, tiles)
+    if possible(wrongs, tiles.shape[1]).any():
+        return ""
+    return next((wrong.reason for wrong in wrongs if wrong.are.all()), "; ".join(wrong.reason for wrong in wrongs))
 
 
 def _inside(reach: Reach, limit: int) -> Reach:
@@ -76,16 +88,43 @@ def _inside(reach: Reach, limit: int) -> Reach:
     return reach if any(reach.slopes) else Reach(reach.slopes, max(reach.low, 0.0), min(reach.high, limit - 1.0))
 
 
-def _together(one: Reach, other: Reach, limit: int, extents: tuple[int, ...]) -> tuple[Reach, Collection[int]]:
-    """Return what contains both, for tiles that cover the dimensions along which they move differently, and these."""
-    changing = [d for d, (a, b) in enumerate(zip(one.slopes, other.slopes, strict=True)) if abs(a - b) > _SAME]
-    if changing:
-        for reach in (one, other):
-            if not any(reach.slopes) and reach.low <= 0.0 and reach.high >= limit - 1.0:
-                return reach, ()
-        one, other = (_covering(reach, changing, extents) for reach in (one, other))
-    hull = Reach(one.slopes, min(one.low, other.low), max(one.high, other.high))
-    return _inside(hull, limit), changing
+def _complete(reaches: Sequence[Reach], limit: int) -> Reach | None:
+    """Return one that is the whole extent for every tile, if there is one: it does not matter how the others move."""
+    whole = (one for one in reaches if not any(one.slopes) and one.low <= 0.0 and one.high >= limit - 1.0)
+    return next(whole, None)
+
+
+def _changing(one: Reach, other: Reach) -> frozenset[int]:
+    """Return the dimensions of the output along which two reaches move differently."""
+    slopes = zip(one.slopes, other.slopes, strict=True)
+    return frozenset(d for d, (a, b) in enumerate(slopes) if abs(a - b) > _SAME)
+
+
+def _differences(group: Group, array: str, chains: Sequence[_Chain]) -> Iterator[Uneven]:
+    """Yield where chains to an array move unlike the first one; each dimension once."""
+    first, told = chains[0], frozenset[int]()
+    limits = enumerate(group.flow.array(array).extents)
+    partial = [k for k, limit in limits if not _complete([chain.reach[k] for chain in chains], limit)]
+    for chain in chains[1:]:
+        dims = frozenset[int]().union(*(_changing(first.reach[k], chain.reach[k]) for k in partial)) - told
+        if dims:
+            yield Uneven(array, dims, _words(first.reader, chain.reader, array))
+        told |= dims
+
+
+def _together(group: Group, array: str, chains: Sequence[_Chain]) -> tuple[Reach, ...]:
+    """Return what contains all chains, for tiles that cover the dimensions along which they move differently."""
+    found = list[Reach]()
+    for k, limit in enumerate(group.flow.array(array).extents):
+        reaches = [chain.reach[k] for chain in chains]
+        whole = _complete(reaches, limit)
+        if whole is None:
+            dims = frozenset[int]().union(*(_changing(reaches[0], other) for other in reaches))
+            reaches = [_covering(reach, dims, group.extents) for reach in reaches]
+            low, high = min(reach.low for reach in reaches), max(reach.high for reach in reaches)
+            whole = _inside(Reach(reaches[0].slopes, low, high), limit)
+        found.append(whole)
+    return tuple(found)
 
 
 def _covering(reach: Reach, dims: Collection[int], extents: tuple[int, ...]) -> Reach:

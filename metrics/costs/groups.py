@@ -214,7 +214,8 @@ class TileWork:
     `points`, the `effort` to compute them (in points; more if rows are short, because of their starts), and `loads`:
     bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of a stage
     follows (-1: none), and `scale` the number of its elements per element of the output there. `windows`: the members
-    of which blocks that walk keep some rows, with the dimension of these.
+    of which blocks that walk keep some rows, with the dimension of these. `whole`: those that such blocks compute for
+    their whole tile before.
     """
 
     extents: Mapping[str, Numbers]
@@ -224,6 +225,7 @@ class TileWork:
     along: Mapping[str, tuple[int, ...]]
     scale: Mapping[str, tuple[float, ...]]
     windows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    whole: tuple[str, ...] = ()
 
     def stored(self, array: str) -> Numbers:
         """Return the number of elements of an array that a block has room for."""
@@ -294,7 +296,7 @@ def kept_in_steps(group: Group, tile: TileWork, step: TileWork, axis: int, whole
     moving = {member: [d for d, follows in enumerate(step.along[member]) if follows == axis]
               for member in group.members if member not in whole}
     windows = {member: (dims or [0])[0] for member, dims in moving.items() if len(dims) < 2 and step.along[member]}
-    return replace(step, extents=extents, points=points, windows=windows)
+    return replace(step, extents=extents, points=points, windows=windows, whole=tuple(whole))
 
 
 def in_places(group: Group, of_members: Mapping[str, Numbers], none: Numbers) -> Numbers:

@@ -196,7 +196,7 @@ class PolyMage:
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self._weights(device).values, terms, strict=True))
         wrongs = (
-            *changing_distances(group, (kept or work).extents[group.output][:, where]),
+            *changing_distances(group, tile[:, where], kept),
             *_impossible(shared, registers, threads, resident, device),
             *self._unoccupied(occupancy),
             *more,

@@ -146,7 +146,7 @@ class Sioutas:
         memory = self._memory(group, work, tiles, device)
         if self.final:
             memory = memory / np.maximum(occupancy * active, 1e-9)
-        impossible = (*changing_distances(group, kept.extents[group.output]),
+        impossible = (*changing_distances(group, tiles, kept),
                       *self._impossible(group, launched, shared, occupancy, units, device))  # fmt: skip
         return Evaluated(count * (arithmetic + memory), count * arithmetic, count * memory, occupancy, active, units,
                          launched, shared, count, computed_again(group, work, tiles), impossible, work)  # fmt: skip
