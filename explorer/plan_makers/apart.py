@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from explorer.plan_makers.choices import Grouping, Left
+from explorer.plan_makers.choices import Grouping, Unjudged
 from explorer.plan_makers.trivial import readers_of
 from metrics.costs.groups import Group
 
 
-def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Left]:
+def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Unjudged]:
     """Yield these stages of a grouping; `why` returns why the model cannot judge a kernel, empty if it can."""
     kernels = {stage: kernel.group for kernel in grouping.kernels for stage in kernel.group.stages}
     for kernel in grouping.kernels:
@@ -22,7 +22,7 @@ def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Left]
                                 if reader in kernels)  # fmt: skip
         reasons = (why(_together(group, other)) for other in readers)
         if reason := next(filter(None, reasons), ""):
-            yield Left(group.output, reason)
+            yield Unjudged(group.output, reason)
 
 
 def _together(group: Group, reader: Group) -> Group:

@@ -48,7 +48,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Unjudged:
     """A stage with kernels of its own because a model cannot judge it, or not in one kernel with those that read it."""
 
     array: str
@@ -62,8 +62,8 @@ class Made:
     """
 
     groupings: tuple[Grouping, ...]
-    left: tuple[Left, ...]
-    apart: tuple[Left, ...] = ()
+    left: tuple[Unjudged, ...]
+    apart: tuple[Unjudged, ...] = ()
 
 
 def in_order(found: Iterable[Grouping]) -> tuple[Grouping, ...]:

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from explorer.plan_makers.apart import set_apart
-from explorer.plan_makers.choices import Choice, Grouping, Left, Made, hosted, spaced
+from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged, hosted, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
@@ -42,7 +42,7 @@ def dynamic_plans(
     """
     inlined = trivial(flow) if inline else frozenset[str]()
     judged = [node.array for node in flow.nodes if node.array not in inlined and not node.refusal]
-    left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
+    left = tuple(Unjudged(node.array, node.refusal) for node in flow.nodes if node.refusal)
     place = {array: k for k, array in enumerate(judged)}
     outside = 1 << len(judged)  # stages that the model cannot judge read from global memory
     read_by = [

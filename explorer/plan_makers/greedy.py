@@ -27,8 +27,8 @@ from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import (
     Choice,
     Grouping,
-    Left,
     Made,
+    Unjudged,
     combinations,
     hosted,
     in_order,
@@ -62,7 +62,7 @@ def greedy_plans(
     `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
     """
     scheduler = _Scheduler(flow, device, model or Sioutas(), launches)
-    left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
+    left = tuple(Unjudged(node.array, node.refusal) for node in flow.nodes if node.refusal)
     inlined, count = scheduler.inlined(), max(count, 1)
     stages = list(scheduler.fused(inlined))
     tiled = [(groups, found) for groups in stages if (found := scheduler.tiled(groups, inlined, count))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from explorer.plan_makers.choices import Choice, Grouping, Left, Made
+from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged
 
 NAMED, TOLD, BRIEF = 3, 5, 2
 """The maximum numbers of stages that are named one by one, of kernels and reasons, and of kernels of further plans."""
@@ -24,13 +24,13 @@ def reasons(made: Made, host: bool) -> Iterator[str]:
     """
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
-    yield from _left_words((*made.left, *made.apart))
+    yield from _unjudged_words((*made.left, *made.apart))
 
 
-def _left_words(left: Sequence[Left]) -> Iterator[str]:
+def _unjudged_words(stages: Sequence[Unjudged]) -> Iterator[str]:
     """Yield `t, s by kernels of their own: ` and the reason, a line per reason."""
     reasons = dict[str, list[str]]()
-    for one in left:
+    for one in stages:
         reasons.setdefault(one.reason, []).append(one.array)
     for reason, arrays in [*reasons.items()][:TOLD]:
         yield f"{_listed(tuple(arrays))} by kernels of {'its' if len(arrays) == 1 else 'their'} own: {reason}"

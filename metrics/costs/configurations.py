@@ -81,7 +81,7 @@ def split_candidates(extents: tuple[int, ...], device: CostDevice, hosted: int =
     return Configurations(given.points[:, kept], given.block[:, kept], np.array(tenths, dtype=float))
 
 
-def team_of(block: Numbers, level: Level) -> Numbers:
+def sharing_threads(block: Numbers, level: Level) -> Numbers:
     """Return the threads that share a tile, in each dimension."""
     match level:
         case "block":
@@ -103,7 +103,7 @@ def tiles_of(
     given: Configurations, level: Level, extents: tuple[int, ...]
 ) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
     """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
-    team = team_of(given.block, level)
+    team = sharing_threads(given.block, level)
     return (team, *distinct(np.minimum(given.points * team, column(extents))))
 
 

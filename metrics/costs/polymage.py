@@ -33,7 +33,7 @@ from generator.dataflow import Dataflow, Read
 from generator.facts import Operations
 from generator.nest import Level
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
-from metrics.costs.configurations import Configurations, team_of, tiles_of
+from metrics.costs.configurations import Configurations, sharing_threads, tiles_of
 from metrics.costs.device import CostDevice
 from metrics.costs.distances import changing_distances
 from metrics.costs.groups import (
@@ -159,7 +159,8 @@ class PolyMage:
         """Return the cost of several launches, each with the cost `once` and the transactions that the device could
         move during its start (an extension: several time steps per launch save this).
         """
-        teams = np.ceil(column(group.extents) / given.tile) * np.ceil(given.block / team_of(given.block, self.level))
+        in_block = np.ceil(given.block / sharing_threads(given.block, self.level))
+        teams = np.ceil(column(group.extents) / given.tile) * in_block
         points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
         term = self._weights(device).values[0] * meanwhile / points
@@ -208,7 +209,7 @@ class PolyMage:
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
         """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""
-        return np.minimum(given.points, column(group.extents) / team_of(given.block, self.level))
+        return np.minimum(given.points, column(group.extents) / sharing_threads(given.block, self.level))
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, where: NDArray[np.intp], team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip

@@ -10,14 +10,14 @@ import pytest
 from antune import halide as hl
 from experiments.search.costs import planned as planned_kernels
 from generator.dataflow import Dataflow
-from generator.decisions.fractions import in_registers
+from generator.decisions.fractions import in_registers, sub_group
 from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.target import LANGUAGES
 from metrics.costs.base import Cost
-from metrics.costs.configurations import Configurations, candidates, split_candidates
+from metrics.costs.configurations import Configurations, candidates, sharing_threads, split_candidates
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
 from metrics.costs.polymage import TESLA_V100, PolyMage, Weighed, refusal, usual_weights
@@ -154,6 +154,15 @@ def test_candidates_for_warps_have_each_fraction_once() -> None:
     assert {n for p, n in zip(found.points[-1], found.tenths, strict=True) if p == 1} == {0}
     rows = replace(GTX_1080_TI, rows_in_warps=False)
     assert (split_candidates((2832, 4256), rows).block[-1] % 32 == 0).all(), "OpenCL says nothing of rows"
+
+
+@pytest.mark.parametrize("extents", [(4096,), (2832, 4256), (3, 500, 700), (2, 8, 24)])
+def test_all_candidates_share_a_tile_as_in_generated_code(extents: tuple[int, ...]) -> None:
+    for given in (candidates(extents, GTX_1080_TI), split_candidates(extents, GTX_1080_TI)):
+        blocks = [tuple(map(int, block)) for block in given.block.T]
+        assert blocks and all(sub_group(block) for block in blocks), "whole warps"
+        assert [tuple(map(int, team)) for team in sharing_threads(given.block, "sub-group").T] == [
+            sub_group(block) for block in blocks]  # fmt: skip
 
 
 def test_what_a_block_shares_overlaps_less_than_what_warps_do() -> None:
