@@ -19,7 +19,7 @@ from generator.polyhedral.memory.entries import tile_names
 from generator.polyhedral.memory.extents import Extent
 from generator.polyhedral.memory.footprint import FillPoint, StagedArray, widened
 from generator.polyhedral.memory.mapping import block_names
-from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension, is_skewed
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 from generator.program import Program
 
 
@@ -95,9 +95,6 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
     if unknown := sorted(set(plan.uncopied) - known):
         raise IllegalPlan(f"{', '.join(unknown)} of {', '.join(plan.statements)} would stay uncopied, but the kernel "
                           f"has copies of {', '.join(sorted(known)) or 'no array'} only")
-    if not known and is_skewed(part):
-        raise IllegalPlan(f"shared copies of {', '.join(plan.statements)}: copies are of arrays that the kernel reads "
-                          "several times and does not write, and it has none; leave out `shared`")
     staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays
               if a.array not in plan.uncopied]
     result: list[CopiedBox] = []

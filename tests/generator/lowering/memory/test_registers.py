@@ -34,7 +34,7 @@ from tests.support.updates import updates_text
 
 REFUSALS = re.compile("no loop that they can share|share no loop|a barrier would stand|no atomic updates of|"
                       "isl finds no schedule|was given up|loops do not run what they should|isl fails|"
-                      "would lose their parallel loops if they shared any|it has none; leave out `shared`")
+                      "would lose their parallel loops if they shared any")
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
-from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import For, walk
 from generator.plan import KernelPlan, Plan
@@ -56,15 +54,6 @@ SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
                   Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2,
                                                    ((1, 0, 0, 0),) * 2)),))),
 }
-
-
-def test_copies_of_nothing_are_refused() -> None:
-    """The only array is written: with `shared`, the code would be the same."""
-    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
-    plan = Plan(SKEWED["seidel-2d"][2], (KernelPlan(("S0",), (32,), (8,)),))
-    assert not lower(found, plan, DEVICE).kernels[0].local_bytes
-    with pytest.raises(IllegalPlan, match=r"shared copies of S0: .* several times and does not write, and it has none"):
-        lower(found, replace(plan, kernels=(replace(plan.kernels[0], shared=True),)), DEVICE)
 
 
 def space_of(found: Program) -> Space:
