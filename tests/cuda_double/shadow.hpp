@@ -3,10 +3,11 @@
 // nothing orders them: no barrier of the block, no barrier of the warp; blocks of a launch have no order. Atomic operations
 // race with plain reads and writes, not with each other. Of a word's reads, and of its atomic operations, two are kept that
 // nothing orders, of different warps if there are such: blocks have warps of their own, and a later barrier of one warp
-// orders nothing of another. So a later access that races with one that is not kept races with one that is, too.
+// orders nothing of another. So a later access that races with one that is not kept races with one that is, too. From the
+// first access to a part of a word on, the word's bytes are watched one by one.
 enum Kind { READ, WRITE, ATOMIC };
 struct Access { unsigned block, epoch, warp_epoch; int thread; bool happened; };
-struct Cell { uintptr_t word; Access write, reads[2], atomics[2]; };
+struct Cell { uintptr_t word; bool parted; Access write, reads[2], atomics[2]; };
 static Cell *cells;
 static size_t room, used;
 extern "C" char __bss_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
@@ -78,10 +79,9 @@ static UNWATCHED void remember(Access (&known)[2], const Access &now, bool share
   else if (ordered(known[1], shared) || of_one_warp(known[0], known[1])) known[1] = now;
 }
 
-static UNWATCHED void watched(uintptr_t word, bool shared, Kind kind)
+static UNWATCHED void watched(Cell &cell, bool shared, Kind kind)
 {
   static const char *const WORDS[] = {"reads", "writes", "updates"};
-  Cell &cell = cell_of(word);
   const Access now = {block_number, epoch, warp_epochs[current / WARP], (int)current, true};
   if (!ordered(cell.write, shared)) race(cell.write, "writes", WORDS[kind], shared);
   if (kind != READ) compare(cell.reads, "reads", WORDS[kind], shared);
@@ -90,13 +90,36 @@ static UNWATCHED void watched(uintptr_t word, bool shared, Kind kind)
   else remember(kind == READ ? cell.reads : cell.atomics, now, shared);
 }
 
+static UNWATCHED uintptr_t key_of_byte(uintptr_t address)
+{
+  return ~address; // an address is never in the upper half, where these are
+}
+
+static UNWATCHED void part(uintptr_t word)
+{
+  Cell whole = cell_of(word);
+  if (whole.parted) return;
+  cell_of(word).parted = true;
+  for (uintptr_t byte = word; byte < word + 4; ++byte) {
+    whole.word = key_of_byte(byte);
+    cell_of(whole.word) = whole;
+  }
+}
+
 static UNWATCHED void touched(uintptr_t address, size_t size, Kind kind)
 {
   if (!running || failed) return;
   const uintptr_t stack = (uintptr_t)fibers[current].stack;
   if (address >= stack && address < stack + STACK) return;
   const bool shared = address >= (uintptr_t)__bss_start && address < (uintptr_t)_end;
-  for (size_t byte = 0; byte < size; byte += size < 4 ? 1 : 4) watched(address + byte, shared, kind);
+  const uintptr_t end = address + size;
+  for (uintptr_t word = address & ~(uintptr_t)3; word < end; word += 4) {
+    const uintptr_t first = word < address ? address : word, last = word + 4 > end ? end : word + 4;
+    if (last - first < 4) part(word);
+    Cell &cell = cell_of(word);
+    if (!cell.parted) watched(cell, shared, kind);
+    else for (uintptr_t byte = first; byte < last; ++byte) watched(cell_of(key_of_byte(byte)), shared, kind);
+  }
 }
 } // namespace host; the calls below are the compiler's
 #define WATCH(call, size, kind) extern "C" UNWATCHED void call(void *at) { host::touched((uintptr_t)at, size, host::kind); }

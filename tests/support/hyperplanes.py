@@ -78,16 +78,20 @@ def random_walk_plan(
 def random_kernels(found: Program, schedule: Hyperplanes, rng: np.random.Generator) -> tuple[KernelPlan, ...]:
     """Return random plans of all kernels, without shared copies, whose barriers skewed loops rarely allow.
 
-    As in the space, skewed loops have no tiles inside, and a thread runs one tile of a wavefront. In most kernels a
-    thread runs one point, since isl takes long for several. Raises IllegalPlan.
+    As in the space, skewed loops have no tiles inside, a thread runs one tile of a wavefront, and there are no options
+    without effect. In most kernels a thread runs one point, since isl takes long for several. Raises IllegalPlan.
     """
     kernels = []
     for shape in kernel_shapes(found, schedule):
         kernel = replace(random_kernel(shape.statements, len(shape.extents), rng), shared=False)
         if shape.skewed:
             several = not shape.coarse and len(kernel.tile) < 2
-            kernel = replace(kernel, inner_tile=1)
             kernel = kernel if several else replace(kernel, tile=kernel.block, run=1)
+            kernel = replace(kernel, inner_tile=1, padding=0, ahead=False,
+                             registers=kernel.registers and shape.kept != (),
+                             combine=kernel.combine if shape.reduces else "atomic",
+                             points_inside=kernel.points_inside and kernel.tile != kernel.block,
+                             vector=kernel.vector if kernel.vector <= max(kernel.run, kernel.unroll) else 1)
         kernels.append(kernel)
     return tuple(kernels)
 

@@ -20,9 +20,8 @@ from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.core.versions import time_room
 from generator.lowering.memory.sub_tiles import SubTiles
-from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import memoized
-from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
+from generator.polyhedral.kit.tree import Band, Sequence, Tree
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import fill_points
@@ -33,7 +32,7 @@ from generator.polyhedral.pipelines.levels import cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stages import most_terms
 from generator.polyhedral.pipelines.whole import sets_of
-from generator.polyhedral.schedules.kernels import KernelPart, reordered
+from generator.polyhedral.schedules.kernels import KernelPart, is_skewed, reordered
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import Program
@@ -273,7 +272,7 @@ def kernel_shapes(program: Program, choice: Schedule,
         return (_time_shape(program, choice.steps),)
     by_matrix = isinstance(choice, Hyperplanes)
     found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
-                    by_matrix and _is_skewed(one.part), language) for one in kernels_of(program, choice)]
+                    by_matrix and is_skewed(one.part), language) for one in kernels_of(program, choice)]
     if not isinstance(choice, Stages):
         nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
         found = [replace(shape, launched=nests.get(shape.statements[0], ())) for shape in found]
@@ -343,12 +342,6 @@ def _rows_and_columns(sums: BlockSums) -> tuple[int, int] | None:
         return sums.ordered(())
     except IllegalPlan:
         return None
-
-
-def _is_skewed(part: KernelPart) -> bool:
-    """Return whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are not a box."""
-    members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
-    return part.coarse or any(mixes(member) for member in members)
 
 
 def _has_loop(tree: Tree) -> bool:

@@ -12,15 +12,17 @@ from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.carried import with_carried
 from generator.lowering.core.host import host_of
+from generator.lowering.core.idle import check_effects
 from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import check_used, placed_in, placements
 from generator.lowering.core.texture_rows import with_texture_rows
 from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.precision import LEAST_CAPABILITY
 from generator.program import Array, Program
+from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANES, MOST_THREAD_BYTES, Language, Target
 from generator.variant import HostOp, Kernel, Variant, kernel_name
@@ -114,7 +116,7 @@ def lowered_program(program: Program, plan: Plan, language: Language, target: Ta
     lowered = []
     for one, kernel_plan in zip(found, plans, strict=True):
         check_block(kernel_plan, target)
-        lowered.append(lower_kernel(one, kernel_plan, language))
+        lowered.append(_lowered(one, kernel_plan, language, isinstance(plan.schedule, Hyperplanes)))
     return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched for k in lowered]))
 
 
@@ -131,10 +133,18 @@ def some_kernels(
         return {number: one for number, one in enumerate(lowered.kernels) if one.statements in wanted}, lowered.host
     found = kernels_of(program, plan.scheduled)
     plans = match_kernels([one.statements for one in found], plan)
-    made = {number: lower_kernel(one, kernel_plan, language)
+    made = {number: _lowered(one, kernel_plan, language, isinstance(plan.schedule, Hyperplanes))
             for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)) if one.statements in wanted}
     grids = [made[number].launched if number in made else () for number in range(len(found))]
     return made, host_of(program, plan.scheduled, grids)
+
+
+def _lowered(one: SectionKernel, plan: KernelPlan, language: Language, by_matrix: bool) -> LoweredKernel:
+    """Return one kernel. `by_matrix`: the plan has its schedule matrix. Raises IllegalPlan as `lowered_program`."""
+    made = lower_kernel(one, plan, language)
+    if by_matrix:
+        check_effects(one, plan, made, lambda other: lower_kernel(one, other, language))
+    return made
 
 
 def _time_tiles(

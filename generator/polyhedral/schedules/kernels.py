@@ -274,6 +274,13 @@ def is_even(part: KernelPart) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def is_skewed(part: KernelPart) -> bool:
+    """Return whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are not a box."""
+    members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
+    return part.coarse or any(mixes(member) for member in members)
+
+
+@lru_cache(maxsize=1024)
 def has_full_launches(part: KernelPart) -> bool:
     """Return whether one of the statements runs for all values of the host loops and parallel loops: then no launch has
     blocks without work, whatever their sizes. False where this is not easy to see.

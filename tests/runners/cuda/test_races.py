@@ -127,6 +127,25 @@ def test_a_barrier_of_a_warp_orders_nothing_of_another(access: str, words: str, 
     watched_gpu.check_fault(found, plan, words, barrier, f"{barrier} {first} {second} {end}")
 
 
+@pytest.mark.parametrize(("write", "byte", "words"), [
+    ("h_block[0] = 0;", 3, "race in shared memory"),
+    ("((unsigned char *)h_block)[3] = 0;", 3, "race in shared memory"),
+    ("((unsigned short *)h_block)[0] = 0;", 3, ""),
+    ("((unsigned char *)h_block)[1] = 0;", 0, ""),
+])
+def test_accesses_of_other_widths_to_a_word_are_found(write: str, byte: int, words: str, tmp_path: Path,
+                                                      watched_gpu: WatchedGpu) -> None:
+    """Thread 0 writes a word, or a part of it, and others read one of its bytes: a race if they have that in common."""
+    found, plan = histogram(tmp_path, (4, 8), (2, 4))
+    barrier = "__syncthreads();"
+    read = f"if (((unsigned char *)h_block)[{byte}] == 255) return;"
+    text = f"{barrier} if (t0 + t1 == 0) {{ {write} }} else {{ {read} }} {barrier}"
+    if words:
+        watched_gpu.check_fault(found, plan, words, barrier, text)
+    else:
+        watched_gpu.check(found, [plan], partial(edited, partial(replaced, barrier, text, 0)))
+
+
 def test_lanes_that_miss_a_shuffle_are_found(watched_gpu: WatchedGpu) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
     plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))

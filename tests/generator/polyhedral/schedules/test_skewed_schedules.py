@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
+from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import For, walk
 from generator.plan import KernelPlan, Plan
@@ -41,6 +44,7 @@ from tests.support.hyperplanes import (
 )
 from tests.support.plans import lowered_kernels
 from tests.support.slow import few
+from tests.support.space_plans import random_plans
 from tests.support.suite import ODD_SIZES, polybench_program, problem
 from tests.support.suite import TARGET as DEVICE
 
@@ -54,6 +58,46 @@ SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
                   Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2,
                                                    ((1, 0, 0, 0),) * 2)),))),
 }
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"shared": True, "padding": 1}, "`shared`, `padding` of S0 have no effect: .* copies nothing"),
+    ({"ahead": True, "asynchronous": True}, "`ahead`, `asynchronous` of S0 have no effect: .* copies nothing"),
+    ({"uncopied": ("A",)}, "`uncopied` of S0 has no effect: .* copies nothing"),
+    ({"registers": True}, "`registers` of S0 has no effect: a thread has no elements"),
+    ({"combine": "shared"}, "`combine` of S0 has no effect: it has no updates in any order"),
+    ({"points_inside": True}, "`points_inside` of S0 has no effect: a thread has one point"),
+    ({"vector": 4}, "`vector` of S0 has no effect: a thread accesses no neighbours"),
+    ({"inner_tile": 4}, "`inner_tile` of S0 has no effect: a thread has no loop"),
+])
+def test_options_without_effect_are_refused(options: dict[str, Any], words: str) -> None:
+    """Of wavefronts and of other rows; an inner tile changes the loops of a thread that has some."""
+    found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
+    for schedule in SKEWED["seidel-2d"]:
+        [shape] = kernel_shapes(found, schedule)
+        sizes = (4,) * len(shape.extents)
+        plan = Plan(schedule, (KernelPlan(("S0",), sizes, sizes),))
+        lower(found, plan, DEVICE)
+        changed = replace(plan, kernels=(replace(plan.kernels[0], **options),))
+        if shape.sequential and "inner_tile" in options:
+            lower(found, changed, DEVICE)
+        else:
+            with pytest.raises(IllegalPlan, match=words):
+                lower(found, changed, DEVICE)
+
+
+@pytest.mark.parametrize("name", ["seidel-2d", "jacobi-1d", "adi", "fdtd-2d"])
+def test_what_the_space_offers_has_an_effect(name: str) -> None:
+    """Or is accepted without."""
+    found = polybench_program(name, ODD_SIZES[name])
+    made = 0
+    for plan in random_plans(found, replace(DEVICE, shares_host_cores=False), "o3", 10, 1):
+        try:
+            lower(found, plan, DEVICE)
+        except IllegalPlan as error:
+            assert "no effect" not in str(error), plan.to_json()
+        made += any(shape.skewed for shape in kernel_shapes(found, plan.scheduled))
+    assert made, "no kernel has mixed loops"
 
 
 def space_of(found: Program) -> Space:
