@@ -21,7 +21,7 @@ from generator.garbage import collect_rarely
 from tests.support.kept import FOLDER as KEPT
 from tests.support.order import rank
 from tests.support.paths import GOLDEN
-from tests.support.slow import DAY, day
+from tests.support.slow import DAY, EVERY, QUICK_ONLY, day
 
 if TYPE_CHECKING:  # numpy, and its BLAS with it, is to be loaded with the variables below
     from runners.base import DeviceInfo
@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     collect_rarely()
     os.environ.setdefault(DAY, date.today().isoformat())
     day()  # is it one?
+    os.environ[QUICK_ONLY] = "1" if config.option.markexpr == "not slow" else ""
     _keep_in_memory(config)
     _compile_quickly(config)
     if KERNELS not in os.environ:
@@ -64,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Which cases run today, to repeat them another day."""
-    return f"cases of the day: {DAY}={day()}"
+    return f"cases of the day: {DAY}={day() or EVERY}"
 
 
 def _keep_in_memory(config: pytest.Config) -> None:

@@ -20,6 +20,7 @@ from antune.help import GROUPS
 from tests.support.cli import Antune, antune_command
 from tests.support.pages import made_run
 from tests.support.paths import ROOT
+from tests.support.slow import in_turn
 
 
 @pytest.fixture
@@ -58,6 +59,7 @@ def test_wrong_values_are_named_in_plain_words(words: tuple[str, ...], message: 
     assert "Value error" not in err and "Input should" not in err
 
 
+@in_turn
 def test_a_graph_is_written_as_its_name_says_or_refused(run_antune: Antune, tmp_path: Path,
                                                         capsys: pytest.CaptureFixture[str]) -> None:
     made_run(tmp_path / "run", 20).close()

@@ -25,6 +25,7 @@ from generator.schedules.stages import Stages
 from tests.support.paths import ROOT
 from tests.support.runners import needed_device
 from tests.support.runs import Log
+from tests.support.slow import in_turn
 
 IMAGE = np.arange(24 * 40, dtype=np.float32).reshape(24, 40)
 SIZE = (39, 24)
@@ -79,6 +80,7 @@ def test_the_first_call_tunes_and_the_next_program_knows(wisdom: Wisdom, tmp_pat
     assert "known from" in repr(later.specialized(IMAGE, size=SIZE)) and len(log.results) == 2
 
 
+@in_turn
 def test_other_sizes_types_and_numbers_are_other_code(wisdom: Wisdom) -> None:
     function = jitted(size_hints=[(9, 9)], size=lambda image, weight: (image.shape[1] - 1, image.shape[0]))
     half = IMAGE[:, :20].astype(np.int32)
@@ -192,6 +194,7 @@ class Far:
         self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "data": (4096, False)}
 
 
+@in_turn
 def test_arrays_on_the_device_beside_data_of_the_function(wisdom: Wisdom) -> None:
     import pyopencl as cl
     import pyopencl.array as on_device
@@ -219,6 +222,7 @@ def test_arrays_on_the_device_beside_data_of_the_function(wisdom: Wisdom) -> Non
         summed(Far(fives))
 
 
+@in_turn
 @pytest.mark.parametrize(("call", "message"), [
     (lambda f: f(IMAGE.astype(">f4"), size=SIZE), "image must be an array of float32 .*, not one of >f4"),
     (lambda f: f(np.ma.masked_array(IMAGE), size=SIZE), "not one with a mask"),

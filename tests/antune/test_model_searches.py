@@ -12,7 +12,7 @@ from experiments.search.reproducing import reproduce_command
 from experiments.store import read_store
 from experiments.suites.image_pipelines import pipeline
 from tests.support.cli import Antune, antune_command
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 SCALE = """
 void scale(int n, double A[n], double B[n])
@@ -42,6 +42,7 @@ def asked(run: str) -> list[str]:
         return [row["plan"] for row in csv.DictReader(file)]
 
 
+@in_turn
 def test_a_model_as_the_explorer_says_why_and_a_resumed_run_goes_on_alike(
         run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--explorer", "polymage-dp", "--ants", 4)
@@ -55,6 +56,7 @@ def test_a_model_as_the_explorer_says_why_and_a_resumed_run_goes_on_alike(
     assert asked("parts") == asked("whole")
 
 
+@in_turn
 def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_antune(*tune_words("--models", "sioutas, polymage-dp", "--evaluations", 3, "--out", "taught")) == 0
     out = capsys.readouterr().out
@@ -65,6 +67,7 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
+@in_turn
 @pytest.mark.parametrize(("option", "model"), few([
     ("--foretell", "only:sioutas"), ("--foresee", "sioutas"), ("--foretell", "sioutas")], 1))
 def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, model: str, run_antune: Antune) -> None:
@@ -77,6 +80,7 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, m
         assert f"{option} {model}" in reproduce_command(store.info())
 
 
+@in_turn
 @pytest.mark.parametrize(("words", "message"), [
     (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),

@@ -24,7 +24,7 @@ from experiments.values.records import Result as Evaluated
 from generator.errors import InputError
 from tests.support.paths import ROOT
 from tests.support.runs import Log
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 TEXT = """
 static float a[64][64], b[64][64];
@@ -82,6 +82,7 @@ def test_a_pipeline_needs_no_file_and_goes_on_without_its_program(folder: Path) 
             "width", "height", "image", "sharpened"]
 
 
+@in_turn
 def test_a_function_gets_its_parameters() -> None:
     texts = []
     for weight in (2, 5):
@@ -147,6 +148,7 @@ def test_a_result_is_a_table_with_and_without_pandas_and_a_plot(monkeypatch: pyt
     assert "<table>" in result._repr_html_() and "default plan" in result._repr_html_()
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "fit"), few([("3 grün", "3_gr_n"), ("x" * 300, "x" * 200), ("a b/c", "a_b_c"),
                                                ("", "run")], 2))
 def test_any_name_makes_a_run_that_goes_on(name: str, fit: str, folder: Path) -> None:
@@ -239,6 +241,7 @@ def test_a_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not in_notebook() and isinstance(Notebook(), Notebook)
 
 
+@in_turn
 def test_the_pages_examples_of_sources_run(folder: Path) -> None:
     page = (ROOT / "docs" / "python.md").read_text().partition("## What can be tuned without a file")[2]
     blocks = page.partition("\n## ")[0].split("```python\n")[1:]

@@ -36,6 +36,7 @@ from generator.reading import read_program
 from runners.pool_runner import _own_folder
 from tests.support.programs import write_c
 from tests.support.runs import PROGRAM, Log, ToyRunner, toy_options, toy_parts, toy_source
+from tests.support.slow import in_turn
 
 HISTOGRAM = """
 #define N 64
@@ -185,6 +186,7 @@ def test_a_subscript_that_its_relation_does_not_tell_is_refused(run: Path) -> No
         go_on(run)
 
 
+@in_turn
 def test_text_of_the_source_stays_in_its_comment(histogram: Path, tmp_path: Path) -> None:
     made = tmp_path / "made"
     attack = f'x;\n}}\nasm(".globl antune_{made.name}");\nvoid f(void) {{ // \\'
@@ -195,6 +197,7 @@ def test_text_of_the_source_stays_in_its_comment(histogram: Path, tmp_path: Path
     assert [line for line in lines if "asm" in line and not line.startswith(("//", " *"))] == []
 
 
+@in_turn
 def test_what_data_decide_needs_trust_or_proof(histogram: Path, cache: Path) -> None:
     assert is_own(histogram)
     become_foreign(cache)
@@ -209,6 +212,7 @@ def test_what_data_decide_needs_trust_or_proof(histogram: Path, cache: Path) -> 
         export(store, Kind.opencl, None, histogram / "exported")
 
 
+@in_turn
 def test_a_program_that_may_leave_its_arrays_is_told(tmp_path: Path, cache: Path) -> None:
     told = {}
     for name, text in (
@@ -250,6 +254,7 @@ def test_a_foreign_cluster_is_not_asked(run: Path, cache: Path) -> None:
     go_on(run, trust=True)
 
 
+@in_turn
 def test_a_foreign_run_is_exported_without_its_text(histogram: Path, cache: Path, tmp_path: Path) -> None:
     mark, script = tmp_path / "ran", tmp_path / "script"
     script.write_text(f"echo > {mark}\n")

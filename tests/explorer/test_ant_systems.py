@@ -23,7 +23,7 @@ from explorer.pheromone import Bounds, Trails
 from graph.node import Node
 from graph.space import Decision
 from graph.walk import Walk
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import Kernels, plan_of, timed
 
 NODE = Node(Decision("d"), tuple(range(4)))
@@ -139,6 +139,7 @@ def test_ants_of_the_colony_system_wear_their_edges_down() -> None:
     assert max(colony.trails.level(colony.graph.nodes[Decision("fuse")])) < rewarded
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(ANT_SYSTEMS, ("as-hcf", "mmas-hcf")))
 def test_every_system_learns(name: str) -> None:
     """The mean cost of an ant falls from the first to the last iterations; plain MMAS takes its time, with rho 0.02."""

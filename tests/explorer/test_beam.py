@@ -16,6 +16,7 @@ from generator.plan import Plan
 from graph.guiding import Guide, Prefix
 from graph.space import Chooser, DeadEnd, Decision, Option
 from graph.states import State, start_of
+from tests.support.slow import in_turn
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, NoWayOut, chosen, plan_of, timed
 
 
@@ -76,6 +77,7 @@ def test_without_sampling_it_finds_what_is_best() -> None:
     assert options_of(found.end) == list(BEST)
 
 
+@in_turn
 def test_guides_compute_in_one_thread() -> None:
     guide = Threads(BEST)
     with threadpool_limits(2):

@@ -20,7 +20,7 @@ from graph.space import Chooser, Decision
 from metrics.outcome import Outcome
 from tests.support.recordings import recorded_space
 from tests.support.searches import mean_found
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, chosen, failed, options_of, plan_of, timed
 
 BOUNDS = Bounds(1.0, 0.1, 0.95, shared=True)
@@ -33,12 +33,14 @@ def pheromone(colony: Colony, decision: Decision) -> np.ndarray[tuple[int], np.d
     return colony.trails.level(node)
 
 
+@in_turn
 @pytest.mark.parametrize(("kernels", "budget"), few([(3, 50), (6, 50), (3, 200)], 1))
 def test_the_colony_beats_random_search_by_far(kernels: int, budget: int) -> None:
     space = Kernels(kernels)
     assert mean_found(Colony, space, budget) < 0.75 * mean_found(RandomWalk, space, budget)
 
 
+@in_turn
 def test_rewards_per_kernel_pay() -> None:
     space = Kernels(4)
     alone = published(MaxMinAntSystem())
@@ -178,6 +180,7 @@ def test_a_wide_decision_is_not_settled_by_one_reward() -> None:
     assert trails.branching([(node, 0)]) > 50
 
 
+@in_turn
 def test_dead_ends_do_not_stop_the_ants() -> None:
     colony = Colony(DeadEnds(30), 3)
     seen = set()

@@ -27,6 +27,7 @@ from graph.policies import uniform
 from graph.space import Chooser, Decision, Space
 from graph.walk import Walk
 from metrics.outcome import cost_ms
+from tests.support.slow import in_turn
 from tests.support.spaces import Kernels, kernel_ms
 
 BASE = Kernels(3)
@@ -79,6 +80,7 @@ def untold(evaluations: int, make: Callable[[Space, int], Explorer] = Colony) ->
     return mean_log_best(BASE, evaluations, make)
 
 
+@in_turn
 def test_a_colony_that_is_told_the_truth_needs_fewer_evaluations() -> None:
     assert mean_log_best(Told(BASE, truth), 20) < untold(20) - 0.05
 
@@ -94,6 +96,7 @@ def test_a_colony_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
     assert mean_log_best(lies, 100) < untold(20)
 
 
+@in_turn
 def test_evolution_that_is_told_the_truth_needs_fewer_evaluations() -> None:
     assert mean_log_best(Told(BASE, truth), 30, Genetic) < untold(30, Genetic) - 0.1
 
@@ -154,6 +157,7 @@ def test_who_says_nothing_changes_nothing() -> None:
     assert foresight_of(BASE) is None and foresight_of(silent) is not None
 
 
+@in_turn
 def test_what_ants_foresee_is_frozen_with_them() -> None:
     space = Told(BASE, truth, seen)
     explorer = Colony(space, 1)

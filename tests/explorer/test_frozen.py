@@ -18,7 +18,7 @@ from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome
 from tests.support.searches import DISTINCT, always_failed, by_digest, mostly_failed, plans
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, Staircase
 
 Judge = Callable[[Plan], Outcome]
@@ -58,6 +58,7 @@ def goes_on(name: str, space: Space, judge: Judge) -> None:
         assert following[0] == following[1] == following[2]
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(EXPLORERS, DISTINCT))
 @pytest.mark.parametrize("case", few([3, 0], 1))
 def test_a_frozen_explorer_goes_on_like_the_first(name: str, case: int) -> None:
@@ -71,6 +72,7 @@ def test_a_frozen_explorer_goes_on_in_other_spaces(name: str, case: int) -> None
     goes_on(name, *CASES[case])
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(EXPLORERS, DISTINCT))
 def test_plans_of_the_store_are_not_written_again(name: str) -> None:
     space, known = Kernels(3), dict[str, Plan]()

@@ -374,7 +374,7 @@ def test_without_stages_neighbours_are_fused_and_starts_are_templates() -> None:
 
 @pytest.mark.parametrize(("before", "after", "options"), few([
     ([10, 10], [8, 8, 3], HalideGaOptions(population=20, top=5, seeds=8)), ([10, 10, 50], [40, 40, 7], PUBLISHED),
-], 1), ids=["small", "published"])
+], 1, ["small", "published"]))
 def test_a_pipeline_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(before: list[int], after: list[int],
                                                                          options: HalideGaOptions) -> None:
     space = pipeline("harris")

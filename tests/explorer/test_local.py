@@ -17,7 +17,7 @@ from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision
 from graph.walk import Walk
 from tests.support.searches import best_found, mean_found
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, Staircase, failed, options_of, plan_of, timed
 
 
@@ -34,6 +34,7 @@ def test_local_search_beats_random_search_by_far(kernels: int, budget: int) -> N
     assert mean_found(Local, space, budget) < 0.85 * mean_found(RandomWalk, space, budget)
 
 
+@in_turn
 @pytest.mark.parametrize("sizes", few([[1, 50], [1, 7, 50]], 1), ids=str)
 def test_the_size_of_iterations_matters_little(sizes: list[int]) -> None:
     space = Kernels(3)

@@ -10,6 +10,7 @@ import pytest
 
 from explorer.small_algebra import FEW, city_block, normal_distribution, solve_triangular
 from tests.support.paths import ROOT
+from tests.support.slow import in_turn
 
 LEARNS = """
 import sys
@@ -47,6 +48,7 @@ def test_it_is_what_scipy_says(count: int) -> None:
     assert normal_distribution(values) == pytest.approx(ndtr(values), rel=1e-12, abs=1e-300)
 
 
+@in_turn
 @pytest.mark.parametrize(("count", "loaded"), [(0, "False"), (FEW, "False"), (FEW + 1, "True")])
 def test_a_search_that_has_learned_from_a_few_walks_has_not_loaded_scipy(count: int, loaded: str) -> None:
     done = subprocess.run([sys.executable, "-c", LEARNS, str(count)], capture_output=True, text=True, cwd=ROOT,

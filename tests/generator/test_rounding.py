@@ -20,6 +20,7 @@ from generator.problem import load_reference, save_reference
 from generator.reading import read_problem
 from generator.rounding import Bounds, relative_tolerance, rounding_note, rounding_tolerance, scale, undetermined
 from runners.check import compare
+from tests.support.slow import in_turn
 from tests.support.suite import SUITE
 
 ORTHOGONAL = """\
@@ -68,6 +69,7 @@ int main(void) {{
 """
 
 
+@in_turn
 @pytest.mark.parametrize("scop", [
     "for (int i = 0; i < 1000; i++) y[k[i]] += x[i];",
     "for (int i = 0; i < 1000; i++) if (x[i] == 3) k[i] = 7; else k[i] = (int)x[i];",
@@ -203,6 +205,7 @@ def test_the_reader_warns_once_about_outputs_only() -> None:
     assert "nrm" not in found.reference.rounding and "nrm" not in warning
 
 
+@in_turn
 def test_values_that_rounding_decides_must_still_be_numbers_of_that_size() -> None:
     found = read_problem(SUITE / "gramschmidt.c", Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
     outputs, rounding = found.reference.outputs, found.reference.rounding

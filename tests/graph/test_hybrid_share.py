@@ -24,7 +24,7 @@ from generator.target import LANGUAGES, Target
 from graph.pipeline import make_pipeline_space
 from graph.reaching import walk_to
 from tests.support.hybrids import hybrid_problem
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, in_turn
 from tests.support.suite import pipeline_program, polybench_program
 from tests.support.targets import HOPPER
 
@@ -43,6 +43,7 @@ def with_warps(program: Program, count: int) -> list[Plan]:
     return [plan for plan in plans if any(kernel.level == "sub-group" for kernel in plan.kernels)]
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "draws"), counted(("unsharp", "harris", "camera_pipe", "pyramid_blend"), 1, 40, 120))
 def test_a_search_meets_tiles_partly_in_registers(name: str, draws: int) -> None:
     """At least a tenth of the plans with tiles of warps, at sizes at which lanes have several points along x."""
@@ -60,6 +61,7 @@ STENCILS = {
 }
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "draws"), counted(STENCILS, ("jacobi-1d",), 30, 60))
 def test_a_search_meets_time_steps_partly_in_registers(name: str, draws: int) -> None:
     """All of these plans can be made, and walks lead back to them."""
@@ -100,6 +102,7 @@ DRAWN = [("harris", SMALL_ROOM, draws) for draws in (15, 20)]
 DRAWN += [(name, target, 300) for name in ("harris", "unsharp") for target in (SMALL_ROOM, HOPPER)]
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "target", "draws"), few(DRAWN, 1))
 def test_none_of_them_is_refused(name: str, target: Target, draws: int) -> None:
     """Of the plans with tiles of warps or threads, in registers and not, also where a block has little room."""

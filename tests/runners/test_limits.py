@@ -26,7 +26,7 @@ from runners.pool_runner import DeviceRunner
 from tests.support.hostile import hostile_plan, lower_hostile
 from tests.support.runners import needed_device, scale_problem
 from tests.support.runs import toy_options
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 MOST = Limits()
 SECONDS = st.floats(0.001, 1000)
@@ -116,6 +116,7 @@ def runner_of(device: DeviceInfo, workdir: Path, limits: Limits) -> DeviceRunner
     return DeviceRunner(scale_problem(), device, limits, workdir, workers=2, lower=lower_hostile)
 
 
+@in_turn
 def test_the_first_batch_does_not_wait_for_a_compiler_that_never_returns(
         pocl: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_runner, "timing_lock", lambda *_: tmp_path / "lock")
@@ -132,6 +133,7 @@ def test_the_first_batch_does_not_wait_for_a_compiler_that_never_returns(
     assert all(isinstance(outcome, Timed) for outcome in good)
 
 
+@in_turn
 @pytest.mark.parametrize("hold", few([shared, exclusive], 1))
 def test_limits_begin_when_the_lock_is_there(pocl: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                              hold: Callable[[Path], AbstractContextManager[None]]) -> None:

@@ -33,7 +33,7 @@ from runners.rating import static_ratings
 from runners.tasks import Rate
 from tests.support import runners as support
 from tests.support.runs import Log
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spoiled import rate_dying, rate_hanging, rate_others, rate_raising
 from tests.support.suite import ALL_NAMES, TARGET, polybench_program, problem
 
@@ -68,6 +68,7 @@ def check_ratings(name: str, count: int, target: Target) -> None:
 CPU = replace(TARGET, shares_host_cores=True)
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "target"), few(product(("gemm", "mvt", "jacobi-2d"), (TARGET, CPU)), (
     ("mvt", CPU), ("jacobi-2d", TARGET))))
 def test_ratings_are_of_the_kernels_that_run(name: str, target: Target) -> None:
@@ -110,6 +111,7 @@ def test_the_metrics_of_a_program_are_weighted_by_time() -> None:
     assert program_metrics(()) == ()
 
 
+@in_turn
 def test_measured_kernels_carry_the_metrics_of_the_static_model(tmp_path: Path) -> None:
     device, mvt = support.device_of("PoCL"), problem("mvt")
     if device is None:
@@ -145,6 +147,7 @@ def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> 
     assert len(warnings) == (0 if rate is rate_others else 1), "one for all plans"
 
 
+@in_turn
 def test_a_search_goes_on_without_the_model_and_says_so_once(tmp_path: Path) -> None:
     device, mvt = support.needed_device("PoCL"), problem("mvt")
 

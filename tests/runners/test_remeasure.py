@@ -34,6 +34,7 @@ from tests.support.runners import (
     scale_problem,
     worker_pids,
 )
+from tests.support.slow import in_turn
 
 SHORT = Sitting(1, 0, 0.1)
 
@@ -73,6 +74,7 @@ def samples(outcomes: list[Outcome]) -> list[tuple[float, ...]]:
     return found
 
 
+@in_turn
 def test_all_have_a_sample_of_every_round(runner: Runner) -> None:
     times = samples(sat(runner, GOOD, ALSO_GOOD, LOOP))
     assert len({len(row) for row in times}) == 1
@@ -94,6 +96,7 @@ def test_a_sitting_measures_anew_in_a_fresh_process(pocl: DeviceInfo, tmp_path: 
         assert len(processes - set(worker_pids(os.getpid()))) == 1
 
 
+@in_turn
 def test_faults_stay_with_their_owner(device: DeviceInfo, tmp_path: Path) -> None:
     with opened(device, tmp_path, workers=1) as runner:
         good, crashed, other, illegal, wrong, later = sat(runner, GOOD, CRASH_CHECK, ALSO_GOOD, ILLEGAL, WRONG, ONCE)
@@ -130,6 +133,7 @@ def test_what_a_runner_has_compiled_it_runs_without_compiling_again(pocl: Device
     assert seconds[0] == 0 < seconds[1]
 
 
+@in_turn
 def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
     with opened(pocl, tmp_path, replace(QUICK, run_s=2.0), 1) as runner:
         good, hung = sat(runner, GOOD, HANG_TIME)
@@ -137,6 +141,7 @@ def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
     assert isinstance(hung, TimedOut) and hung.phase == "time"
 
 
+@in_turn
 @pytest.mark.usefixtures("optimized")  # other code of PoCL's waits for arithmetic, not for data
 def test_with_flushed_caches_results_are_as_right_and_no_run_finds_its_data(device: DeviceInfo, tmp_path: Path) -> None:
     def is_slower() -> bool:

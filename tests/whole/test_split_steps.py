@@ -59,7 +59,7 @@ def test_intel_gets_every_element(name: str) -> None:
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
 
 
-@pytest.mark.parametrize("sizes", few([SEVERAL, ROWS], 1), ids=["several rows", "rows"])
+@pytest.mark.parametrize("sizes", few([SEVERAL, ROWS], 1, ["several rows", "rows"]))
 @pytest.mark.parametrize("name", few(STEPS, ("jacobi-1d",)))
 def test_warps_of_cuda_have_no_races(name: str, sizes: Sizes, watched_gpu: WatchedGpu) -> None:
     found, plan = found_plan(name, sizes, 5)

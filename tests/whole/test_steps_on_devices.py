@@ -68,7 +68,7 @@ def test_cuda_text_of_kernels_that_walk_becomes_device_code(name: str) -> None:
     assert translator(Nvrtc).translate(source, (9, 0))[0].startswith(ELF)
 
 
-@pytest.mark.parametrize("barrier", few([0, 1], 1), ids=["before a step's points", "after them"])
+@pytest.mark.parametrize("barrier", few([0, 1], 1, ["before a step's points", "after them"]))
 def test_steps_do_not_race(barrier: int) -> None:
     """Without either of its barriers, a step reads rows that are not there yet or are gone."""
     needed_device("Oclgrind")

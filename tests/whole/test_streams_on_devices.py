@@ -19,7 +19,7 @@ from tests.support.devices import check_plans
 from tests.support.programs import scop, write_c
 from tests.support.reading import problem_of, read_untimed
 from tests.support.runners import needed_device
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.streamed import DECLARED, MIXED, streaming
 from tests.support.suite import problem as polybench
 from tests.support.targets import HOPPER
@@ -53,6 +53,7 @@ def plans(found: Problem, *sizes: tuple[tuple[int, ...], tuple[int, ...]]) -> li
             for tile, block in sizes]
 
 
+@in_turn
 @pytest.mark.parametrize(
     ("platform", "width", "sizes"),
     few(
@@ -80,6 +81,7 @@ def test_sweeps_that_begin_inside_a_line(platform: str) -> None:
     check_plans(device, found, [Plan(ScheduleChoice(), kernels)])
 
 
+@in_turn
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_what_is_no_row_beside_rows(platform: str) -> None:
     """Guards, triangles, strides, rows backwards, arrays that are written again, names that the text would use."""
@@ -88,6 +90,7 @@ def test_what_is_no_row_beside_rows(platform: str) -> None:
     check_plans(device, found, [streaming(found.program), streaming(found.program, (1, 512))])
 
 
+@in_turn
 def test_single_elements_and_vectors_on_gpus(watched_gpu: WatchedGpu) -> None:
     """On the stand-in: runs of four, stored as vectors where there is such a store."""
     found = outputs(64)

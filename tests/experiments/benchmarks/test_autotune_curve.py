@@ -19,8 +19,10 @@ from explorer.beam_pass import BeamOptions
 from generator.errors import InputError
 from metrics.costs.learned.model import shipped_model
 from runners.deterministic import DEVICE
+from tests.support.slow import in_turn
 
 
+@in_turn
 def test_plans_of_each_round_are_measured_beside_the_fastest(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     quick = BeamOptions(beam=2, passes=1)

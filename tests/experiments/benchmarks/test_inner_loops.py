@@ -16,7 +16,7 @@ from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from runners.cuda.compiler import Nvrtc
 from tests.support.cuda_compiler import translator
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import polybench_program
 
 TEXT = """
@@ -71,6 +71,7 @@ def test_programs_are_read_without_running_them(name: str, monkeypatch: pytest.M
     assert inner_loops.read(name, "MINI") == right
 
 
+@in_turn
 def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
     """Eight by eight points per thread on sm_90: 128-bit loads from shared memory, and no others. The loop is that over
     tiles, with a whole tile unrolled, and with the copies of the next tile.

@@ -23,6 +23,7 @@ from metrics.outcome import KernelTime, Timed, program_metrics
 from runners.rating import static_ratings
 from runners.replay.reading import read_walks
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
+from tests.support.slow import in_turn
 
 SOURCE = """
 void scale(int n, int m, double A[n][m], double B[n][m])
@@ -93,6 +94,7 @@ def test_the_bytes_are_reproducible_and_the_first_walks_can_be_taken(run: Path, 
     assert recorded(run, tmp_path / "few.json.gz", 7)["rows"] == whole["rows"][:7]
 
 
+@in_turn
 def test_runs_without_metrics_get_those_of_the_static_model(run: Path, tmp_path: Path) -> None:
     with read_store(run) as store:
         info, results = store.info(), store.results()

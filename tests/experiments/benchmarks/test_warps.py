@@ -13,6 +13,7 @@ from experiments.benchmarks.warp_results import KINDS, Kind, Line, Results
 from experiments.benchmarks.warps import IN_BLOCKS, kind_of, measure, plans_of, row, table, tiled_stages
 from generator.lowering import lower
 from generator.schedules.time_tiles import TimeTiles
+from tests.support.slow import in_turn
 from tests.support.suite import pipeline_program, polybench_program
 from tests.support.targets import HOPPER
 
@@ -97,6 +98,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Results.read(tmp_path / "missing" / "times.jsonl").add(line("block", 1.0))
 
 
+@in_turn
 def test_a_second_run_measures_nothing_again(tmp_path: Path) -> None:
     """With the runner that draws times from a plan's digest."""
     results = Results.read(tmp_path / "times.jsonl")
@@ -107,6 +109,7 @@ def test_a_second_run_measures_nothing_again(tmp_path: Path) -> None:
     assert (tmp_path / "times.jsonl").read_text() == text
 
 
+@in_turn
 def test_other_code_is_measured_again(tmp_path: Path) -> None:
     """Lines of another code stay, also those of files that do not say which one it was."""
     file = tmp_path / "times.jsonl"

@@ -28,6 +28,7 @@ from runners.driver import BuildError
 from tests.support.cuda_compiler import translator
 from tests.support.cuda_double import UNUSABLE, pretended
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 from tests.support.targets import CPU, CUDA, HOPPER, RDNA
 
 ROWS = """
@@ -134,6 +135,7 @@ def test_what_is_reported_decides_about_registers(program: Program) -> None:
     assert registers(partly, alone) == registers(PolyMage(), alone) != [16 + 31]
 
 
+@in_turn
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 def test_a_calibration_has_times_and_registers_of_stages(
     program: Program, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

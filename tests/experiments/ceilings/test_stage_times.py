@@ -18,6 +18,7 @@ from metrics.costs.device import cost_device
 from metrics.costs.groups import Group
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
+from tests.support.slow import in_turn
 from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, CUDA
 
@@ -47,6 +48,7 @@ def test_a_probe_computes_the_stage_on_rows_of_shared_memory(program: Program) -
     assert "exp" in text(program, "dear") and "__shared__" in text(program, "dear", CUDA)
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 def test_what_an_element_takes_is_measured_once_and_tells_cheap_stages_from_dear_ones(
     platform: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

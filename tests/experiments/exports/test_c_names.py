@@ -10,6 +10,7 @@ from experiments.exports.host_program import python_name
 from experiments.exports.kinds import Kind
 from tests.support.exports import AGREES, checked, exported, ran, stored_run
 from tests.support.programs import write_c
+from tests.support.slow import in_turn
 
 HOSTILE = """
 static void antune(int n, double class, double *template, double antune[12], double stderr[12], double class_[12]) {
@@ -38,6 +39,7 @@ def test_names_that_an_export_cannot_use() -> None:
         "blur", "time_", "sinf_", "linux_", "main_scop", "_3mm", "new_", "norm_"]
 
 
+@in_turn
 def test_hostile_names(pocl: Mapping[str, str], tmp_path: Path) -> None:
     """In C, and the same header in C++; the sequential code keeps the names."""
     run = stored_run(tmp_path / "run", write_c(HOSTILE, tmp_path))

@@ -11,6 +11,7 @@ import pytest
 from experiments.exports.kinds import Kind
 from tests.support.exports import AGREES, checked, exported, ran, stored_run
 from tests.support.programs import write_c
+from tests.support.slow import in_turn
 
 LARGE = 2**62
 PROGRAM = f"""
@@ -43,6 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return stored_run(folder / "run", write_c(PROGRAM, folder))
 
 
+@in_turn
 def test_in_c(run: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     folder = exported(run, Kind.opencl, tmp_path / "opencl")
     assert AGREES in checked(folder, pocl)
@@ -57,6 +59,7 @@ def test_in_c(run: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
         assert f", {apart} apart" in done.stderr
 
 
+@in_turn
 def test_in_python(run: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     module = exported(run, Kind.python, tmp_path / "python") / "compare.py"
     right = module.read_text()

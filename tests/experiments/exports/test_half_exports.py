@@ -10,6 +10,7 @@ import pytest
 
 import antune
 from tests.support import exports as support
+from tests.support.slow import in_turn
 
 HALVES = """
 from antune import halide as hl
@@ -43,6 +44,7 @@ def test_the_opencl_export_agrees(result: antune.Result, tmp_path: Path,
     assert "selfcheck: ok" in made.stdout, made.stdout + made.stderr
 
 
+@in_turn
 def test_the_python_export_takes_float16(result: antune.Result, tmp_path: Path) -> None:
     result.export("python", str(tmp_path))
     assert "float16" in (tmp_path / "halves.py").read_text()

@@ -14,7 +14,7 @@ from generator.plan import Plan
 from tests.support import exports as support
 from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import AGREES, GPU, exported, placed, suite_run
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 HIP = replace(GPU, dialect="hip", sub_group=32, local_bytes=64 * 1024, architecture="gfx1030")
 
@@ -23,6 +23,7 @@ def without_shared(plan: Plan) -> Plan:
     return replace(plan, kernels=tuple(replace(k, shared=False) for k in plan.kernels))
 
 
+@in_turn
 @pytest.mark.parametrize(
     ("name", "change"),
     few([("jacobi-2d", without_shared), ("gemm", placed("texture", "A", "B")), ("gemm", placed("constant", "A", "B"))],

@@ -22,7 +22,7 @@ from runners.devices import find_device
 from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import AGREES, checked, exported, placed, ran, stored_run
 from tests.support.programs import write_c
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import SUITE
 
 # A size that is a macro, one that the program reads; two loops, of which one has the same kernel at all sizes of M.
@@ -121,6 +121,7 @@ int main(void) {
             "(ni = 16, nj = 24, nk = 8)") in done.stderr
 
 
+@in_turn
 def test_a_size_with_wrong_code_is_found_out(two_sizes: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     folder = shutil.copytree(two_sizes, tmp_path / "export")
     before, last, after = (folder / "kernels.cl").read_text().rpartition(" *= beta;")
@@ -130,6 +131,7 @@ def test_a_size_with_wrong_code_is_found_out(two_sizes: Path, pocl: Mapping[str,
     assert done.returncode and f"{AGREES} for ni = 20" in done.stdout and "selfcheck: FAILED" in done.stdout
 
 
+@in_turn
 def test_the_shapes_of_arrays_tell_a_python_function_the_size(gemm: Path, tmp_path: Path) -> None:
     folder = exported(gemm, Kind.python, tmp_path, 2, ["NI=16 NJ=24 NK=8"])
     (folder / "use.py").write_text("""
@@ -152,6 +154,7 @@ for ni, nj, nk in (20, 25, 30), (16, 24, 8), (20, 25, 30), (5, 6, 7):
                        "(ni = 20, nj = 25, nk = 30); (ni = 16, nj = 24, nk = 8)")
 
 
+@in_turn
 @pytest.mark.parametrize(("number", "namespaces"), few([(2, True), (1, False)], 1))
 def test_a_cuda_export_has_all_sizes(number: int, namespaces: bool, gemm: Path, tmp_path: Path) -> None:
     """Evaluation 2 has arrays in constant memory, whose names are the same at all sizes."""
@@ -175,6 +178,7 @@ def test_macros_and_variables_become_parameters(pocl: Mapping[str, str], tmp_pat
     assert (folder / "kernels.cl").read_text().count("__kernel") == 4
 
 
+@in_turn
 def test_a_plan_that_is_illegal_at_a_size_is_refused(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", write_c(SHIFTED, tmp_path), here=find_device(None))
     exported(run, Kind.c_header, tmp_path / "fine", None, ["N=50"])
@@ -184,6 +188,7 @@ def test_a_plan_that_is_illegal_at_a_size_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "export").exists()
 
 
+@in_turn
 def test_what_is_no_size_is_refused(gemm: Path, tmp_path: Path) -> None:
     for size, message in (
         ("", "is not a size"),

@@ -36,6 +36,7 @@ from tests.support.cuda_runtime import build_on_host
 from tests.support.devices import device_named
 from tests.support.exports import checked, need_compiler, ran
 from tests.support.runs import Log
+from tests.support.slow import in_turn
 
 ONCE = Limits(min_repeats=1, max_repeats=1, least_s=0.0)
 QUIET, N = replace(PARTS, picture=False), 1000
@@ -114,6 +115,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_of(blend(), tmp_path_factory.mktemp("template") / "run")
 
 
+@in_turn
 def test_an_opencl_export_is_the_text_with_its_values_and_checks_itself(run: Path, pocl: Mapping[str, str],
                                                                         tmp_path: Path) -> None:
     folder = exported(run, Kind.opencl, tmp_path, 2)
@@ -205,6 +207,7 @@ def test_a_cuda_export_has_names_of_its_own(tmp_path: Path) -> None:
     assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
 
 
+@in_turn
 def test_textures_are_images_on_a_device_and_in_exports(pocl: Mapping[str, str], tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         runner = DeviceRunner(shift().problem, device_named("pocl"), ONCE, Path(folder), workers=1)
@@ -225,6 +228,7 @@ def test_other_languages_and_sizes_are_refused(run: Path, tmp_path: Path) -> Non
             export(store, Kind.opencl, None, tmp_path, resizing=Resizing(("n=5",)))
 
 
+@in_turn
 def test_a_tuned_template_is_a_function(tmp_path: Path) -> None:
     device = device_named("pocl")
     made = blend()

@@ -17,8 +17,10 @@ from experiments.exports.opencl_here import bundled_libraries
 from tests.support import exports as support
 from tests.support.exports import AGREES, checked, exported, ran, stored_run, suite_run
 from tests.support.programs import write_c
+from tests.support.slow import in_turn
 
 
+@in_turn
 def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
     """Nothing of OpenCL is set or installed in the system, and the path has spaces; the loader alone is not enough."""
     bundled = bundled_libraries()
@@ -107,6 +109,7 @@ except ValueError as error:
 """
 
 
+@in_turn
 def test_a_python_function_makes_its_results(tmp_path: Path) -> None:
     """`out = mine(a, b)`: what is written as a whole need not be given; `count[0]` is kept, so `count` must be."""
     folder = exported(stored_run(tmp_path / "run", write_c(BLEND, tmp_path)), Kind.python, tmp_path / "a module")
@@ -126,6 +129,7 @@ def test_a_python_function_makes_its_results(tmp_path: Path) -> None:
     )
 
 
+@in_turn
 def test_a_python_module_finds_the_driver_of_pip_that_it_was_tuned_with(tmp_path: Path) -> None:
     if support.intel_library() is None:
         pytest.skip("the extra `intel` is not installed")

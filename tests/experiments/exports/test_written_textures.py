@@ -17,7 +17,7 @@ from tests.support import exports as support
 from tests.support.cuda_runtime import build_on_host
 from tests.support.devices import device_named
 from tests.support.exports import AGREES, GPU, checked, exported, ran, stored_run
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.written import SMALL, TURNED, small_textures, textured
 
 CUDA = replace(GPU, dialect="cuda", sub_group=32, local_bytes=227 * 1024, capability=(9, 0))
@@ -44,6 +44,7 @@ def environment_on(platform: str, memory: Placement, folder: Path) -> tuple[Devi
     return device, {**environment, "ANTUNE_OPENCL_DEVICE": device.name}
 
 
+@in_turn
 @pytest.mark.parametrize(("platform", "memory"), few(CASES, (CASES[0], CASES[3])))
 def test_opencl_and_python_exports_agree(platform: str, memory: Placement, tmp_path: Path) -> None:
     """The plan is for the real device, whose rows of two-dimensional images have units of their own."""
@@ -60,6 +61,7 @@ def test_opencl_and_python_exports_agree(platform: str, memory: Placement, tmp_p
     assert done.returncode == 0 and "selfcheck: ok" in done.stdout, done.stdout + done.stderr
 
 
+@in_turn
 @pytest.mark.parametrize("memory", few([None, *MEMORIES], MEMORIES[1:]))
 def test_a_cuda_export_agrees_on_a_pretended_device(memory: Placement | None, tmp_path: Path) -> None:
     """`None`: floats, in one dimension."""

@@ -39,7 +39,7 @@ from metrics.outcome import Timed
 from tests.support.browser import DRAWN, WIDER, Browser, browser
 from tests.support.cli import antune_command
 from tests.support.pages import made_run
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET, small_problem
 
 NEAR = 1e-6
@@ -168,6 +168,7 @@ def test_a_stage_stands_in_every_kernel_that_computes_it() -> None:
     ] == [2, 3]
 
 
+@in_turn
 def test_an_array_that_several_kernels_write_is_read_from_the_last() -> None:
     graph = pipeline_graph(program("histogram_equalize"), Stages())
     writers = [kernel for kernel in graph.kernels if "rows" in kernel.stored]
@@ -293,6 +294,7 @@ def facts_of(folder: Path) -> Facts:
         return gather(store)
 
 
+@in_turn
 @pytest.mark.parametrize(("width", "scheme"), few([(390, "dark"), (1280, "light")], 1))
 def test_the_page_shows_both_plans(finished: Path, width: int, scheme: str) -> None:
     with browser() as page:

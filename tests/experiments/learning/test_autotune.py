@@ -31,6 +31,7 @@ from metrics.outcome import Outcome
 from runners.base import Job, Limits
 from runners.deterministic import DEVICE, DeterministicRunner
 from tests.support.cli import antune_command
+from tests.support.slow import in_turn
 
 QUICK = BeamOptions(beam=2, passes=1)
 BLUR = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
@@ -201,6 +202,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "model-1.json").read_bytes() == before
 
 
+@in_turn
 def test_the_command_takes_the_model_that_it_is_given(tmp_path: Path, start: Trained, monkeypatch: pytest.MonkeyPatch,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     slow = Trained(start.training, tuple({**one, "scale": 1000.0 * one["scale"]} for one in start.members))

@@ -15,7 +15,7 @@ from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET
 
 KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images", "pixels")
@@ -52,6 +52,7 @@ def test_plans_of_banks_of_filters_keep_sums_in_registers() -> None:
     assert any(sums) and not all(sums)
 
 
+@in_turn
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", few(range(40), 1))
 def test_random_plans_of_random_pipelines_can_be_generated(kind: Programs, seed: int) -> None:

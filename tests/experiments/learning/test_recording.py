@@ -20,7 +20,7 @@ from experiments.learning.recording import Recording, by_device, gathered, read,
 from experiments.learning.series import Origin, Series, program_digest
 from generator.errors import InputError
 from generator.plan import Plan
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import failed, timed
 from tests.support.suite import TARGET
 
@@ -49,6 +49,7 @@ def stored(file: Path, origin: Origin, plans: Sequence[Plan], first_ms: float, d
     return file
 
 
+@in_turn
 def test_what_was_recorded_comes_back_and_can_be_added_to(tmp_path: Path) -> None:
     images, integers = plans_of(SMALL, 4), plans_of(NUMBERS, 3)
     first = stored(tmp_path / "first.db", SMALL, images[:3], 1.0)
@@ -116,6 +117,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         recorded([tmp_path / "empty.db"])
 
 
+@in_turn
 def test_our_recordings_belong_to_the_pipelines_that_are_here() -> None:
     """An edited pipeline would make its measured plans useless."""
     for file in RECORDINGS:

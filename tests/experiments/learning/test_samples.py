@@ -28,6 +28,7 @@ from graph.space import Space
 from metrics.costs.base import Cost
 from metrics.costs.learned.model import Learned, shipped_model
 from runners.deterministic import DEVICE
+from tests.support.slow import in_turn
 
 BLUR = Origin(str(pipeline("blur").file), (("height", 24), ("width", 40)))
 UNSHARP = Origin(str(pipeline("unsharp").file), (("height", 192), ("width", 256)))
@@ -76,6 +77,7 @@ def test_a_batch_for_one_plan_ends_early_and_keeps_what_the_beam_froze(monkeypat
     assert min(one.predicted_ms for one in found[1]) <= found[None][0].predicted_ms
 
 
+@in_turn
 def test_found_plans_are_measured_with_the_random_ones(tmp_path: Path) -> None:
     model = Learned(shipped_model().trained)
     space = space_of(program_at(BLUR), BLUR.source, DEVICE.target, model)

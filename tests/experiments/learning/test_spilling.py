@@ -35,6 +35,7 @@ from runners.pool_runner import DeviceRunner
 from tests.support.cli import antune_command
 from tests.support.cuda_compiler import translator
 from tests.support.cuda_double import UNUSABLE, pretended
+from tests.support.slow import in_turn
 
 BLUR = Origin(str(pipeline("blur").file), (("height", 512), ("width", 512)))
 INLINE = Stages((("blur_x", "inline"),))
@@ -98,6 +99,7 @@ def chosen(device: DeviceInfo, plans: Sequence[Plan], count: int) -> tuple[list[
     return [sample.plan for sample in found], said
 
 
+@in_turn
 def test_the_plans_spill_as_assumed(device: DeviceInfo) -> None:
     assert spills(device, PLAIN) == spills(device, OTHER) == 0
     assert 0 < spills(device, WIDE) * MOST < spills(device, WIDER)
@@ -205,6 +207,7 @@ def test_plans_that_are_measured_are_compiled_once(monkeypatch: pytest.MonkeyPat
     assert sorted(compiles) == sorted(plan.digest for plan in (WIDE, PLAIN, OTHER))
 
 
+@in_turn
 def test_the_command_says_why_it_takes_another_plan(device: DeviceInfo, opened: list[DeviceRunner], tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from experiments.learning.train import main
 from experiments.search.places import find_device
 from generator.errors import InputError
 from metrics.costs.learned.file import read_model
+from tests.support.slow import in_turn
 
 RECORDING = PROGRAMS.parent / "measured" / "pixels_intel.xz"
 
@@ -27,6 +28,7 @@ def recording(file: Path, device: str, pipelines: slice, plans: int = 15) -> Pat
     return file
 
 
+@in_turn
 def test_pipelines_that_are_held_out_are_so_on_all_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Four pipelines on PoCL, three of them also on the other device; the third in order is held out."""
     files = [recording(tmp_path / "a.xz", "pocl", slice(0, 4)),

@@ -29,7 +29,7 @@ from tests.support.cli import antune_command
 from tests.support.pages import made_run
 from tests.support.paths import ROOT
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 SECTIONS = ("overview", "finalists", "convergence", "failures", "importance", "effects", "coordinates", "tree", "graph",
             "kernels", "metrics", "roofline", "source", "code", "evaluations", "environment", "again")
@@ -126,6 +126,7 @@ def test_a_finished_run_is_drawn_whole(page: Browser, finished: Path, width: int
     assert page.run("document.querySelectorAll('#code pre .kt').length") > 3, "words of the code are coloured"
 
 
+@in_turn
 def test_the_time_axis_can_be_chosen(page: Browser, finished: Path) -> None:
     opened(page, finished / "run" / "report.html")
     title = "document.querySelector('#plot-convergence .xtitle').textContent"
@@ -136,6 +137,7 @@ def test_the_time_axis_can_be_chosen(page: Browser, finished: Path) -> None:
     assert page.errors == []
 
 
+@in_turn
 def test_a_dark_page_has_dark_plots_and_follows_the_reader(page: Browser, finished: Path) -> None:
     opened(page, finished / "run" / "report.html", scheme="dark")
     assert brightness(page) < (60, 60)
@@ -159,6 +161,7 @@ def ink(page: Browser) -> int:
     return int(page.run(INK))
 
 
+@in_turn
 def test_it_prints_whole_and_on_white(page: Browser, finished: Path, tmp_path: Path) -> None:
     """Also from a dark phone: the paper is white, plots fit it, what only a screen can do is gone."""
     opened(page, finished / "run" / "report.html", 390, "dark")
@@ -176,6 +179,7 @@ def test_it_prints_whole_and_on_white(page: Browser, finished: Path, tmp_path: P
     page.look(1280)
 
 
+@in_turn
 def test_a_run_in_which_everything_failed_says_so(page: Browser, tmp_path: Path) -> None:
     report = toy_report(tmp_path, 25, ToyRunner(answer=lambda _plan: CompileFailed("</script><b>no</b>", Durations())))
     opened(page, report, 390)
@@ -196,6 +200,7 @@ def test_a_run_of_one_evaluation_is_a_page(page: Browser, tmp_path: Path) -> Non
     assert "A tree needs 8 timed walks" in page.run("document.querySelector('#tree').innerText")
 
 
+@in_turn
 def test_a_run_with_the_default_plan_only_is_a_page(page: Browser, tmp_path: Path) -> None:
     def stop(job: object) -> None:
         if runner.evaluated:
@@ -208,6 +213,7 @@ def test_a_run_with_the_default_plan_only_is_a_page(page: Browser, tmp_path: Pat
     assert "nothing but the default plan was evaluated" in page.run("document.querySelector('#graph').innerText")
 
 
+@in_turn
 def test_code_and_command_can_be_copied(page: Browser, finished: Path) -> None:
     opened(page, finished / "run" / "report.html")
     page.call("Browser.grantPermissions", permissions=["clipboardReadWrite"])
@@ -359,6 +365,7 @@ def asked(port: int, host: str, token: str) -> str:
         return connection.recv(100).decode()
 
 
+@in_turn
 def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "mv.c").write_text(GENERATOR)
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -20,6 +20,7 @@ from metrics.outcome import CompileFailed, Durations
 from tests.support.browser import Browser, browser
 from tests.support.pages import made_run, result, timed, walks
 from tests.support.runs import toy_info
+from tests.support.slow import in_turn
 
 
 def measured(count: int) -> list[Result]:
@@ -165,6 +166,7 @@ ROWS = (
 )
 
 
+@in_turn
 def test_evaluations_can_be_sorted_and_filtered(page: Browser, run: Store, tmp_path: Path) -> None:
     from experiments.report.page import write_report
 

@@ -18,6 +18,7 @@ from experiments.report.live import LiveReport
 from experiments.report.live_view import live_view
 from runners.locks import cores_lock, exclusive
 from tests.support.pages import made_run
+from tests.support.slow import in_turn
 
 LIMIT_S = 600.0
 BUSY_S = 40.0
@@ -47,6 +48,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+@in_turn
 def test_the_page_comes_on_a_busy_core(other: subprocess.Popen[bytes], tmp_path: Path) -> None:
     """A process that runs only while a core is idle would wait until the other one has ended."""
     run = tmp_path / "a run"

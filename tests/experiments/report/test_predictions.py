@@ -21,6 +21,7 @@ from metrics.costs.constants import Calibration
 from metrics.outcome import Timed
 from tests.support.pages import made_run
 from tests.support.runs import Log
+from tests.support.slow import in_turn
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
         yield gather(store)
 
 
+@in_turn
 def test_every_timed_plan_is_judged_or_counted(facts: Facts) -> None:
     timed = [one for one in facts.results if isinstance(one.outcome, Timed)]
     for found in predictions.predictions(facts):

@@ -32,6 +32,7 @@ from metrics.outcome import CompileFailed, Durations, TimedOut
 from metrics.roofline import Bandwidth, Ceilings
 from tests.support.pages import made_run, result, timed, walks
 from tests.support.runs import DEFAULT, Log
+from tests.support.slow import in_turn
 
 PROGRAM = """
 #define N 40
@@ -206,6 +207,7 @@ def test_kernels_of_both_plans_stand_beside_each_other(tmp_path: Path) -> None:
     assert rows[0].default == facts.summary.default_ms and rows[0].best == facts.summary.best_ms
 
 
+@in_turn
 def test_the_roofline_needs_ceilings_and_then_shows_the_plans(tmp_path: Path) -> None:
     (tmp_path / "mv.c").write_text(PROGRAM)
     options = RunOptions(str(tmp_path / "mv.c"), Compilation(), Budget(evaluations=6), device="deterministic")

@@ -30,7 +30,7 @@ from generator.target import LANGUAGES, Target
 from runners.cuda.compiler import Nvrtc
 from runners.cuda.headers import header_folders
 from tests.support.cuda_compiler import translator
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import random_plans
 from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, HOPPER, RDNA
@@ -101,6 +101,7 @@ def test_a_run_says_what_it_means(name: str, words: str) -> None:
     assert not list(product_notes(program, default_plan(program, HOPPER), HOPPER, replace(options, products="full")))
 
 
+@in_turn
 def test_a_search_gets_only_what_the_run_allows() -> None:
     program = gemm()
     assert not lowered_of(random_plans(program, HOPPER, "o1", 40, 3))
@@ -121,6 +122,7 @@ def test_it_begins_with_tensor_cores_too(level: str) -> None:
     assert not lowered_of([walk.plan for walk in PARTS.starts(gemm(), HOPPER, replace(options, products="full"))])
 
 
+@in_turn
 def test_so_do_pipelines() -> None:
     options, program = replace(OPTIONS, space="pipeline"), pipeline_program("conv_layer")
     found = lowered_of([walk.plan for walk in PARTS.starts(program, HOPPER, options)])

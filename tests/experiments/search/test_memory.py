@@ -20,6 +20,7 @@ from experiments.run import tune
 from experiments.values.records import Result
 from tests.support.paths import ROOT, SUITES
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
+from tests.support.slow import in_turn
 from tests.support.spaces import large_space
 
 LONG, MOST_MB = 10_000, 300
@@ -79,6 +80,7 @@ class Weighs(Log):
             self.used.append(tracemalloc.get_traced_memory()[0])
 
 
+@in_turn
 def test_an_evaluation_leaves_little_behind(tmp_path: Path) -> None:
     weighs, parts = Weighs(), replace(toy_parts(ToyRunner()), make_space=large_space)
     tracemalloc.start()

@@ -42,7 +42,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import FORESEEN
 from tests.support.stages import SMALL, case
 from tests.support.suite import pipeline_program
@@ -152,6 +152,7 @@ def test_plans_that_cannot_be_lowered_are_not_announced(monkeypatch: pytest.Monk
     assert found.reasons[-1] == "1 of the best plans left out: not today"
 
 
+@in_turn
 def test_stages_in_the_loop_over_rows_are_a_plan_of_the_space_with_right_results() -> None:
     """Rows of t are shared along j only: blocks walk, and keep the rows of a step, as the model says."""
     program = expand(program_of(

@@ -34,7 +34,7 @@ from generator.plan import Plan
 from metrics.outcome import Illegal, KernelTime, Outcome, Timed
 from tests.support.paths import ROOT
 from tests.support.runs import DEFAULT, PROGRAM, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.templates import SUM, small_sum
 
 SLOW = Objective("10 / time")
@@ -100,6 +100,7 @@ def test_a_search_finds_what_it_goes_after(tmp_path: Path) -> None:
     assert slow.summary.best_ms > 8 and fast.summary.best_ms < 2.5  # of 2.1 to 9.2 ms
 
 
+@in_turn
 def test_the_path_of_a_search_does_not_depend_on_the_unit(tmp_path: Path) -> None:
     paths = []
     for place, text in enumerate(("1 / time", "1e15 / time")):

@@ -26,6 +26,7 @@ from metrics.device_model import device_model
 from metrics.static_model import shared_efficiency
 from tests.support.programs import program_of as program_in
 from tests.support.programs import scop
+from tests.support.slow import in_turn
 from tests.support.suite import polybench_program
 from tests.support.targets import CPU, HOPPER
 
@@ -49,6 +50,7 @@ def swizzled(plan: Plan, arrays: tuple[str, ...]) -> Plan:
     return replace(plan, kernels=tuple(replace(one, padding=0, swizzled=arrays) for one in plan.kernels))
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "arrays"), [("syrk", ("A",)), ("gemm", ("A", "B"))])
 def test_no_choice_on_offer_has_much_fewer_conflicts(name: str, arrays: tuple[str, ...]) -> None:
     program = program_of(name)

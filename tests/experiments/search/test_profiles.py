@@ -17,7 +17,7 @@ from generator.errors import InputError
 from metrics.outcome import NoProfile, Profile, Timed
 from runners.base import Job
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 
 @dataclass
@@ -70,6 +70,7 @@ def test_a_stopped_run_goes_on_with_the_same_walks(source: Path, tmp_path: Path)
         assert len(again.counted) == len(other.profiles.all()) - 4  # what was counted once is not counted again
 
 
+@in_turn
 def test_the_search_learns_from_what_was_counted(source: Path, tmp_path: Path) -> None:
     tune(toy_options(source, 90, profile=6), tmp_path / "counted", Log(), toy_parts(CountingRunner()))
     tune(toy_options(source, 90), tmp_path / "plain", Log(), toy_parts(CountingRunner()))
@@ -102,6 +103,7 @@ def forget_checkpoints(directory: Path) -> None:
         file.unlink()
 
 
+@in_turn
 def test_what_was_counted_later_does_not_change_how_a_run_goes_on(source: Path, tmp_path: Path) -> None:
     counted, plain = tmp_path / "counted", tmp_path / "plain"
     for directory in (counted, plain):

@@ -25,6 +25,7 @@ from runners.deterministic import DEVICE
 from tests.support.cli import antune_command
 from tests.support.programs import SUMS_OF_ROWS, program_of
 from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts, toy_source
+from tests.support.slow import in_turn
 from tests.support.templates import small_sum
 
 
@@ -92,6 +93,7 @@ def test_a_plan_that_multiplies_in_a_lower_precision_is_not_kept(wisdom: Wisdom,
         assert len(wisdom.entries()) == count
 
 
+@in_turn
 def test_a_run_goes_on_with_the_plans_that_it_began_with(wisdom: Wisdom) -> None:
     entry = remember(search(64, "small", wisdom=False), wisdom, 7)
     log = Log()
@@ -137,6 +139,7 @@ def test_plans_of_other_programs_are_fitted_or_left_out(wisdom: Wisdom, tmp_path
     assert 1 <= len(found) <= 2, "only those of this program's statements and loops"
 
 
+@in_turn
 def test_only_plans_that_are_taken_are_named(wisdom: Wisdom) -> None:
     entry = remember(search(64, "small", wisdom=False), wisdom, 7)
     near = replace(entry.subject, identity="0" * 16, extents=tuple(96 for _ in entry.subject.extents))

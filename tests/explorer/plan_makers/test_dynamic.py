@@ -16,7 +16,7 @@ from metrics.costs.groups import Group
 from metrics.costs.polymage import PolyMage, refusal
 from tests.support.costs import CPU, GTX_1080_TI
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import pipeline_program
 
 SECONDS = {
@@ -34,6 +34,7 @@ table.
 """
 
 
+@in_turn
 @pytest.mark.parametrize("name", few([*SECONDS], ("unsharp", "harris", "bilateral_grid")))
 def test_grouping_takes_about_as_long_as_in_the_paper(name: str) -> None:
     flow = dataflow(pipeline_program(name))
@@ -47,6 +48,7 @@ def test_grouping_takes_about_as_long_as_in_the_paper(name: str) -> None:
     assert any(one.group.members for one in made.groupings[0].kernels)
 
 
+@in_turn
 def test_groups_are_what_the_model_can_judge_and_the_device_can_run() -> None:
     for device in (GTX_1080_TI, CPU):
         made = dynamic_plans(dataflow(pipeline_program("camera_pipe")), device, PolyMage(), 5)

@@ -56,7 +56,7 @@ def reference(folder: Path, text: str, *cflags: str) -> Reference:
     return read_problem(file, Compilation(cflags=cflags), None, None, {}, 0).reference
 
 
-@pytest.mark.parametrize("scop", few([ABOVE, INSIDE], 1), ids=["above", "inside"])
+@pytest.mark.parametrize("scop", few([ABOVE, INSIDE], 1, ["above", "inside"]))
 def test_a_file_with_openmp_is_timed_in_three_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scop: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation, Invocation
 from tests.support.captures import run
+from tests.support.slow import in_turn
 
 GEMM = """\
 static void gemm(int n, int m, double alpha, double C[n][m], double A[n][n], double B[n][m]) {
@@ -179,6 +180,7 @@ int main(void) { double a[1][1] = {{missing_value()}}; gemm(1, 1, 1, a, a, a); r
     assert "could not be run" in warning and "undefined reference to `missing_value'" in warning
 
 
+@in_turn
 @pytest.mark.parametrize(("body", "reason"), [
     ("*(volatile int *)8 = 1;", "Segmentation fault"),
     ("abort();", "Aborted"),

@@ -13,7 +13,7 @@ from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from tests.support.captures import AXPY, run
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 
 def test_global_arrays_and_scalars_of_the_first_arrival(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -123,6 +123,7 @@ int main(void) {
     assert not reference.outputs["A"].any()
 
 
+@in_turn
 @pytest.mark.parametrize(("c_type", "dtype"), few([
     ("char", "int8"), ("unsigned short", "uint16"), ("unsigned", "uint32"), ("long", "int64"), ("float", "float32"),
     ("unsigned char", "uint8"), ("short", "int16"), ("int", "int32"), ("unsigned long", "uint64"),

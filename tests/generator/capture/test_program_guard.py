@@ -18,7 +18,7 @@ from generator.reading import read_problem
 from tests.support.cluster import wait_until
 from tests.support.paths import ROOT
 from tests.support.programs import write_c
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@in_turn
 @pytest.mark.parametrize("how", few([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 1))
 def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch = tmp_path / "told", tmp_path / "scratch"
@@ -86,6 +87,7 @@ exec cc "$@"
 """
 
 
+@in_turn
 @pytest.mark.parametrize("how", few([signal.SIGTERM, signal.SIGHUP], 1))
 def test_nothing_is_left_when_antune_ends_before_it_begins(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch, slow = tmp_path / "told", tmp_path / "scratch", tmp_path / "slow-cc"
@@ -116,6 +118,7 @@ def test_it_may_take_so_long(tmp_path: Path) -> None:
     assert time.monotonic() - begun_s < 20
 
 
+@in_turn
 def test_what_it_prints_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"it took more than 2 s \(noise noise"):
         read('  for (;;) printf("noise noise noise\\n");', tmp_path, 2.0)

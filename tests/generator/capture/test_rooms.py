@@ -13,7 +13,7 @@ from generator.frontend_c.source import Compilation
 from generator.problem import Problem
 from generator.reading import read_problem
 from tests.support.programs import write_c
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#define _POSIX_C_SOURCE 200112L
 #include <stdio.h>
@@ -56,6 +56,7 @@ def read(data: str, folder: Path) -> Problem:
     return read_problem(write_c(PROGRAM.replace("DATA", data), folder), Compilation(("-std=gnu11",)), None, None, {}, 0)
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(
     ROOMS, ("calloc", "aligned", "inside a global array")))
 def test_all_that_lies_there_counts(name: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from runners.cuda.compiler import Capability, Nvrtc
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import UNUSABLE, found_in, measured, pretended
 from tests.support.devices import device_named
+from tests.support.slow import in_turn
 from tests.support.suite import ODD_SIZES, problem
 
 TYPES = ("int", "unsigned int", "long", "unsigned long", "float", "double")
@@ -42,6 +43,7 @@ def test_nvrtc_takes_all_of_them(capability: Capability) -> None:
     assert binary.startswith(ELF) and "warning" not in log
 
 
+@in_turn
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 def test_split_sums_on_the_pretended_gpu(calls: Path, tmp_path: Path) -> None:
     """Rows by shuffles, columns by groups of threads, in floats and doubles."""

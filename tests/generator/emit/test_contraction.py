@@ -17,6 +17,7 @@ from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
+from tests.support.slow import in_turn
 from tests.support.suite import TARGET
 
 PROGRAM = """#include <stdio.h>
@@ -44,6 +45,7 @@ def planned(found: Problem, shared: bool) -> Plan:
     return Plan(ScheduleChoice(), (KernelPlan(shape.statements, (4, 4, 16), (4, 2, 16), shared=shared),))
 
 
+@in_turn
 @pytest.mark.parametrize(("value", "shared", "there"), [
     (CONVERTED, True, True), ("A[j][k] * (float)(i + 1) + A[j][k]", True, True),
     (CONVERTED, False, False), ("A[j][k] * alpha + A[j][k]", True, False),
@@ -58,6 +60,7 @@ def test_only_kernels_with_barriers_and_converted_indices(
     assert (PRAGMA in source) == there
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 @pytest.mark.parametrize("value", [CONVERTED, f"{CONVERTED} > 3 ? 1 : 2"])
 def test_a_converted_thread_index_is_right_on_intel(value: str, tmp_path: Path) -> None:

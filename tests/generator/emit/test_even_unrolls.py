@@ -22,7 +22,7 @@ from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
@@ -60,6 +60,7 @@ def test_even_loops_and_vectors_stay() -> None:
     assert with_even_unrolls(body) == body
 
 
+@in_turn
 @pytest.mark.parametrize(("program", "rows"), few([("atax", 32), ("gesummv", 16)], 1))
 def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, tmp_path: Path) -> None:
     found = read_untimed(program_file(program), Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
@@ -70,6 +71,7 @@ def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, t
     assert isinstance(outcome, Timed), outcome.message
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_loops_with_a_rest_are_right_in_blocks_of_several_threads_on_intel() -> None:
     """Unrolled by 8, the loop over the columns of `ratio_here` gives wrong values almost everywhere."""
@@ -95,6 +97,7 @@ def test_steps_with_rings_are_even_even_if_the_thread_is_alone() -> None:
     assert for_compiler((loop(Name("n")),), INTEL, (1,)) == (loop(Name("n")),)
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_steps_of_a_thread_that_is_alone_are_right_on_intel() -> None:
     """With an unroll factor of 8 for the columns that are new in a step, nearly all results are wrong."""

@@ -24,7 +24,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.cuda_double import measured, pretended
 from tests.support.devices import device_named
 from tests.support.reading import problem_of
-from tests.support.slow import counted
+from tests.support.slow import counted, in_turn
 from tests.support.stages import offered_plans
 from tests.support.targets import HOPPER
 
@@ -84,6 +84,7 @@ int main(void) {{
     assert np.array_equal(np.signbit(found), np.signbit(wanted)) and np.array_equal(found, wanted, equal_nan=True)
 
 
+@in_turn
 @pytest.mark.parametrize(("device", "count"), counted(["pocl", "intel"], 1, 1, 4))
 def test_random_plans_of_a_pipeline_of_halves(device: str, count: int) -> None:
     found, info = halves_problem(), device_named(device)

@@ -17,6 +17,7 @@ from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
+from tests.support.slow import in_turn
 from tests.support.targets import CPU
 
 Y, X = Name("y"), Name("x")
@@ -40,6 +41,7 @@ def test_only_loops_that_write_and_read_a_ring_stay_in_order() -> None:
         assert with_steps_in_order(body) == body
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_rows_that_stay_are_those_of_their_step_on_intel() -> None:
     """The last kernel has eight steps at once without the word, and most results are wrong."""

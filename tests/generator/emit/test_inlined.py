@@ -20,7 +20,7 @@ from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import problem_of, read_untimed
 from tests.support.runners import needed_device
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET
 
 SIZE = 70
@@ -100,6 +100,7 @@ def check_blocks(problem: Problem, platform: str) -> None:
     check_plans(needed_device(platform), problem, [with_blocks(problem.program, 32, block) for block in (1, 16)])
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize(("kind", "suffix"), few([("float", "f"), ("double", "")], 1))
 def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -> None:
@@ -117,6 +118,7 @@ def test_exponentials_and_logarithms(platform: str, tmp_path: Path) -> None:
     check_blocks(problem, platform)
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize(
     "kind", few([hl.UInt(32), hl.Int(64), hl.Float(32), hl.Int(32), hl.UInt(64), hl.Int(16)], 1), ids=str

@@ -16,6 +16,7 @@ from generator.target import Target
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
+from tests.support.slow import in_turn
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
@@ -29,6 +30,7 @@ def mosaic(program: Program, target: Target) -> Plan:
                                        for kernel in plan.kernels))
 
 
+@in_turn
 def test_only_where_a_thread_of_intels_runtime_is_alone() -> None:
     program, intel = small_problem(pipeline("camera_pipe"))[0].program, replace(CPU, intel_cpu=True)
     plan = mosaic(program, intel)
@@ -36,6 +38,7 @@ def test_only_where_a_thread_of_intels_runtime_is_alone() -> None:
     assert PAIRS not in lower(program, plan, CPU).source
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_mosaics_are_right_on_intel() -> None:
     found, device = small_problem(pipeline("camera_pipe"))[0], device_named("intel")

@@ -27,7 +27,7 @@ from tests.support.devices import check_plans, device_named
 from tests.support.plans import random_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.targets import CUDA
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
@@ -83,6 +83,7 @@ def plans_of(program: Program, count: int) -> list[Plan]:
     return plans
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(PROGRAMS, 1))
 def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
@@ -91,6 +92,7 @@ def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     check_plans(device, found, [default_plan(found.program, device.target), *plans_of(found.program, 2)[1:]])
 
 
+@in_turn
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize("name", few(PROGRAMS, ["cuda"]))
 def test_nvcc_accepts_them(name: str, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
+from tests.support.slow import in_turn
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
 
@@ -129,6 +130,7 @@ def test_only_where_a_thread_of_intels_runtime_is_alone() -> None:
     assert PAIR not in lower(program, alone, CPU).source + lower(program, together, INTEL).source
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_grids_are_interpolated_rightly_on_intel() -> None:
     found = small_problem(pipeline("bilateral_grid"))[0]

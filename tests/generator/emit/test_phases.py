@@ -13,6 +13,7 @@ from generator.emit.phases import LEAST_TRIPS, in_phases
 from generator.expr import Binary, Expr, Int, Load, Name, Select, evaluate, map_children, names_of, parts
 from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Declare, For, If, Node, Note, expressions, walk
+from tests.support.slow import in_turn
 
 X, Y, B = Name("x"), Name("y"), Name("b0")
 ZERO, TWO, END = Int(0), Int(2), Int(63)
@@ -196,6 +197,7 @@ def values(draw: st.DrawFn, depth: int = 2) -> Expr:
     return Select(test, draw(values(depth - 1)), draw(values(depth - 1)))
 
 
+@in_turn
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_all_loops_do_what_they_did(data: st.DataObject) -> None:

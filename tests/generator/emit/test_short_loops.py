@@ -23,6 +23,7 @@ from generator.schedules.time_tiles import TimeTiles
 from metrics.outcome import Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named, has_intel
+from tests.support.slow import in_turn
 from tests.support.suite import ODD_SIZES, problem, small_problem
 from tests.support.targets import CPU
 
@@ -121,6 +122,7 @@ def test_many_nests_run_the_same_instances_in_the_same_order(nodes: tuple[Node, 
     check_order(nodes)
 
 
+@in_turn
 @settings(max_examples=50)
 @given(nests())
 def test_the_same_instances_run_in_the_same_order(nodes: tuple[Node, ...]) -> None:
@@ -198,6 +200,7 @@ def test_variables_of_one_iteration_are_not_mixed_up_with_those_of_another() -> 
     assert without_short_loops(kernel(loops[0]))[0] == Declare("v", "int", ())
 
 
+@in_turn
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 def test_columns_of_16_bit_elements_by_one_thread_are_right_on_intel() -> None:
     """With loops in place of the conditions, nearly all results of the fifth kernel are wrong."""

@@ -10,6 +10,7 @@ from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from tests.support.programs import program_of, scop, write_c
+from tests.support.slow import in_turn
 
 FOR = "for (i = 0; i < n; i++) "
 LOOP = FOR + "\n  "  # what follows stands on line 6
@@ -190,6 +191,7 @@ long double ld;
 struct point { int a; float b; } p, *ps;"""
 
 
+@in_turn
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
     body, line, essence = REFUSED[name]
@@ -309,6 +311,7 @@ def test_no_c_at_all(tmp_path: Path, text: str) -> None:
     assert refusal(write_c(text, tmp_path))
 
 
+@in_turn
 def test_long_expressions() -> None:
     def total(terms: int) -> str:
         return scop("s = " + " + ".join(f"x[{k % 64}]" for k in range(terms)) + ";")

@@ -14,7 +14,7 @@ from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 N = 16
 HEAD = f"""#include <stdio.h>
@@ -116,12 +116,14 @@ def program(functions: str, body: str) -> str:
     return HEAD + functions + MAIN.replace("BODY", body)
 
 
+@in_turn
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
     text = program(*PROGRAMS[name])
     assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
+@in_turn
 @pytest.mark.parametrize(
     "name",
     few(

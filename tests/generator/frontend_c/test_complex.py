@@ -18,7 +18,7 @@ from tests.support.devices import check_default_plan
 from tests.support.exports import stored_run
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#include <complex.h>
 #include <math.h>
@@ -79,6 +79,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(ACCEPTED, ("square and add",)))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = captured(ACCEPTED[name], tmp_path)
@@ -94,6 +95,7 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert "input.c:18: " in str(caught.value)
 
 
+@in_turn
 def test_a_python_export_checks_itself(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", ACCEPTED["local variable"]), tmp_path))
     with read_store(run) as store:

@@ -24,6 +24,7 @@ from tests.support.interpreter import Device, Memory, assign, evaluate
 from tests.support.plans import lowered_kernels
 from tests.support.programs import instances, original_order, pairs, program_of, scop
 from tests.support.random_nests import lowered_plan, random_choice
+from tests.support.slow import in_turn
 from tests.support.suite import TARGET
 
 GARBAGE = 999_983
@@ -355,6 +356,7 @@ def run_plan(program: Program, before: Values, after: Values, rng: np.random.Gen
     assert found == {e: v for e, v in after.items() if e in found}, plan.to_json()
 
 
+@in_turn
 def test_random_programs() -> None:
     rng = np.random.default_rng(7)
     counts = Counter(compare(seed, rng, int(seed % 3 == 0)) for seed in range(9))

@@ -15,7 +15,7 @@ from tests.support.bench import outcomes_of
 from tests.support.devices import device_named
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import failures
 
 PROGRAM = """#include <stdio.h>
@@ -100,6 +100,7 @@ def outcome_of(found: Problem, **changes: bool) -> Outcome:
     return outcomes_of(device, found, [replace(plan, kernels=kernels)])[0]
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(QUICK, 2))
 def test_default_plans_on_pocl(name: str, tmp_path: Path) -> None:
     outcome = outcome_of(captured(name, tmp_path))

@@ -21,6 +21,7 @@ from tests.support.cli import Antune, antune_command
 from tests.support.programs import access_pairs, program_of
 from tests.support.reading import read_untimed
 from tests.support.runners import needed_device
+from tests.support.slow import in_turn
 
 MATMUL = """
 #define N 40
@@ -51,6 +52,7 @@ def read(tmp_path: Path, text: str) -> Program:
     return read_untimed(tmp_path / "program.c", Compilation(), None, None, {}, 0).program
 
 
+@in_turn
 @pytest.mark.parametrize("way", WAYS)
 def test_however_it_is_written_it_is_the_matrix_that_it_means(way: str, tmp_path: Path) -> None:
     a, b, c = WAYS[way]
@@ -125,6 +127,7 @@ SUBSCRIPT = st.tuples(
 )
 
 
+@in_turn
 @settings(max_examples=60, derandomize=True, database=None)
 @given(
     st.integers(2, 9), st.lists(SUBSCRIPT, min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.booleans()
@@ -178,6 +181,7 @@ int main(void) {
 """
 
 
+@in_turn
 def test_exports_take_the_flat_array_also_where_its_last_row_is_not_complete(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     needed_device("PoCL")

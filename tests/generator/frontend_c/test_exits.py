@@ -14,7 +14,7 @@ from generator.problem import Problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#include <stdio.h>
 #define N 24
@@ -71,6 +71,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(BODIES, ("search", "inner loops")))
 def test_results_are_those_of_c(name: str, tmp_path: Path) -> None:
     found = captured(BODIES[name], tmp_path)

@@ -11,7 +11,7 @@ from generator.frontend_c.source import Compilation
 from tests.support.devices import check_default_plan
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 KINDS = (
     "_Bool",
@@ -112,6 +112,7 @@ def check(seed: int, folder: Path) -> None:
     check_default_plan(found)
 
 
+@in_turn
 @pytest.mark.parametrize("seed", few(range(2), 1))
 def test_random_expressions(seed: int, tmp_path: Path) -> None:
     check(seed, tmp_path)

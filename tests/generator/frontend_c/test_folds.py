@@ -21,6 +21,7 @@ from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
+from tests.support.slow import in_turn
 from tests.support.space_plans import failures
 from tests.support.suite import TARGET
 
@@ -174,6 +175,7 @@ def captured(body: str, folder: Path) -> Problem:
     )
 
 
+@in_turn
 def test_default_plans_on_pocl(tmp_path: Path) -> None:
     """One of three, in a program together; `-m slow` checks each of them alone."""
     found = captured("\n".join(list(BODIES.values())[::3]), tmp_path)

@@ -16,6 +16,7 @@ from generator.frontend_c.source import Compilation
 from tests.support.cli import antune_command
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
+from tests.support.slow import in_turn
 
 PROGRAM = """#include <stdio.h>
 double a[300][300], b[300][300], row[300];
@@ -108,6 +109,7 @@ def test_the_program_says_where_its_time_goes(tmp_path: Path) -> None:
     assert sum(choice.watched.nests_s) <= choice.watched.program_s
 
 
+@in_turn
 def test_a_nest_is_captured_as_if_pragmas_stood_around_it(tmp_path: Path) -> None:
     bare = read_untimed(write_c(PROGRAM, tmp_path), Compilation(), None, None, {}, 0)
     lines = PROGRAM.splitlines()
@@ -203,6 +205,7 @@ def test_a_loop_behind_other_text_is_not_marked() -> None:
     assert marks_of("for (;;) { x = 1;\n", 1, 1) is None
 
 
+@in_turn
 def test_find_and_check_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                               capsys: pytest.CaptureFixture[str]) -> None:
     run = antune_command(monkeypatch)
@@ -217,6 +220,7 @@ def test_find_and_check_from_the_command_line(tmp_path: Path, monkeypatch: pytes
     assert "taking loop nest 2, lines 8 to 17 in heavy (as --scop says)" in shown and ": right" in shown
 
 
+@in_turn
 def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                  capsys: pytest.CaptureFixture[str]) -> None:
     run = antune_command(monkeypatch)
@@ -232,6 +236,7 @@ def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: py
     assert "b[i][j] += a[i][k] * a[k][j]" in "".join(f.read_text() for f in (tmp_path / "export").glob("*.[ch]"))
 
 
+@in_turn
 def test_it_is_told_when_the_time_is_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

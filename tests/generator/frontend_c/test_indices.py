@@ -14,7 +14,7 @@ from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#include <stddef.h>
 #include <math.h>
@@ -80,6 +80,7 @@ def captured(body: str) -> Program:
         return read_untimed(write_c(program(body), Path(folder)), Compilation(), None, None, {}, 0).program
 
 
+@in_turn
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_the_index_that_it_means(way: str) -> None:
     found, meant = captured(WAYS[way]), captured(MEANT)
@@ -96,12 +97,14 @@ def test_bounds_and_pointers_may_be_computed_from_it(tmp_path: Path) -> None:
     assert [access.kind for access in statement.accesses] == ["read", "write"]
 
 
+@in_turn
 @pytest.mark.parametrize("name", few([*WAYS, *KEPT], ["assigned twice", "shifts", *list(KEPT)[:-2]]))
 def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
     text = program((WAYS | KEPT)[name])
     assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
+@in_turn
 @pytest.mark.parametrize(
     "name", few(["the lowest bits", "infinity", "shifts", "clamped", "read afterwards", "without a sign", "narrow"], 2)
 )

@@ -15,6 +15,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 from tests.support.suite import TARGET
 
 # With `continue`, and what it means.
@@ -39,6 +40,7 @@ def made(body: str) -> Program:
     return expand(program_of(scop(f"for (i = 0; i < 9; i++) {{ {body} }}")))
 
 
+@in_turn
 @pytest.mark.parametrize("name", PAIRS)
 def test_continue_skips_the_rest_of_the_body(name: str) -> None:
     jumping, structured = (made(body) for body in PAIRS[name])
@@ -91,6 +93,7 @@ STOPS = {
 }
 
 
+@in_turn
 @pytest.mark.parametrize("name", STOPS)
 def test_break_skips_the_iterations_that_follow(name: str) -> None:
     body, meant = STOPS[name]

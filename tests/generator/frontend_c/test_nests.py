@@ -13,6 +13,7 @@ from generator.polyhedral.dependences.model import model
 from generator.program import Program
 from tests.support.nests import Event, nest_texts, run_logged
 from tests.support.programs import Instance, Pair, access_pairs, instances, original_order, pairs, program_of
+from tests.support.slow import in_turn
 
 QUICK = settings(max_examples=5, derandomize=True, database=None,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -101,6 +102,7 @@ def points(low: tuple[int, ...], high: tuple[int, ...]) -> Iterator[tuple[int, .
         yield from ((first, *rest) for rest in points(low[1:], high[1:]))
 
 
+@in_turn
 @QUICK
 @given(SEEDS)
 @example(114)  # isl's own flow analysis fails on its subscripts with divisions

@@ -14,6 +14,7 @@ from generator.problem import Problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
+from tests.support.slow import in_turn
 
 PROGRAM = """#include <math.h>
 #include <stdbool.h>
@@ -84,6 +85,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
+@in_turn
 def test_results_are_those_of_c(tmp_path: Path) -> None:
     found = captured("\n".join(BODIES.values()), tmp_path)
     check_default_plan(found)

@@ -18,7 +18,7 @@ from tests.support.devices import check_default_plan
 from tests.support.exports import stored_run
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 PROGRAM = """#include <stdio.h>
 #define N 24
@@ -152,6 +152,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_untimed(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(ACCEPTED, 1))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     body, extents = ACCEPTED[name]
@@ -176,6 +177,7 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert f"input.c:{line}: " in str(caught.value)
 
 
+@in_turn
 def test_exports_take_structures(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", ACCEPTED["whole structures"][0]), tmp_path))
     with read_store(run) as store:
@@ -193,6 +195,7 @@ def test_exports_take_structures(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@in_turn
 def test_exports_take_members_of_different_types_as_arrays(tmp_path: Path) -> None:
     body = ACCEPTED["different types through a pointer"][0] + ACCEPTED["members of all kinds"][0]
     run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", body), tmp_path))
@@ -261,6 +264,7 @@ int main(void) {
 """
 
 
+@in_turn
 @pytest.mark.parametrize(
     ("function", "arrays", "sizes"),
     [

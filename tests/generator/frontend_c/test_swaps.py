@@ -13,7 +13,7 @@ from generator.problem import Problem
 from tests.support.interpreter import Memory, assign
 from tests.support.programs import original_order, program_of
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 TEXT = """
 #include <stdlib.h>
@@ -61,6 +61,7 @@ def expected(two: bool, first: int, end: int) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in buffers.items()}
 
 
+@in_turn
 @pytest.mark.parametrize("steps", few([0, 1, 6, 2, 5], (1, 6)))
 @pytest.mark.parametrize(("swaps", "test", "first"), [(ONE, "<", 0), (TWO, "<=", 1), (TWO, "<", 2)])
 def test_every_buffer_ends_as_in_the_original(swaps: str, test: str, first: int, steps: int, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from antune import halide as hl
 from generator.errors import InputError
 from generator.frontend_py.problem import read_pipeline
+from tests.support.slow import in_turn
 
 SOURCE = """
 from antune import halide as hl
@@ -75,6 +76,7 @@ def test_a_generator_is_built_with_parameters_and_scalars_of_the_command(tmp_pat
     assert np.array_equal(shifted, image[:, 2:].astype(np.int32) + 40)
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "step"), [("Plain", 1), ("plain_shift", 1), ("far", 3)])
 def test_a_generator_is_found_by_its_class_its_name_and_its_aliases(name: str, step: int, tmp_path: Path) -> None:
     problem = read_pipeline(file(tmp_path), name, {"width": 5, "height": 3}, 0)

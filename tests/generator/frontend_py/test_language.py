@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from antune import halide as hl
 from generator.frontend_py.realize import bounds_of
 from tests.support.reading import problem_of
+from tests.support.slow import in_turn
 
 x, y = hl.Var("x"), hl.Var("y")
 RANDOM = np.random.default_rng(3)
@@ -175,6 +176,7 @@ def test_tuples_are_stored_together() -> None:
     assert computed(out, [10, 2]).tolist() == [[1, 1, 2, 3, 5, 8, 13, 21, 34, 55], [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]]
 
 
+@in_turn
 @pytest.mark.parametrize(
     ("name", "mode"),
     [

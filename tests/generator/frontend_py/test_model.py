@@ -29,7 +29,7 @@ from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import device_named
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import random_plans
 from tests.support.suite import TARGET, small_problem
 from tests.support.targets import HOPPER
@@ -128,6 +128,7 @@ def wrong_plans(program: Pipeline, count: int) -> list[str]:
             if not isinstance(o, Timed) and (n == 0 or "barrier would stand" not in o.message)]
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(QUICK, ("matmul", "conv_layer")))
 def test_plans_of_pipelines_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     assert wrong_plans(pipeline(name), QUICK[name]) == []

@@ -21,7 +21,7 @@ from generator.frontend_py.sizes import Sizes
 from generator.frontend_py.types import Type, promoted
 from generator.frontend_py.wide_integers import rounding_shift_right
 from generator.sequential.pipeline import run_sequential
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 INTEGERS = [hl.Int(b) for b in (8, 16, 32)] + [hl.UInt(b) for b in (8, 16, 32)]
 TYPES = [*INTEGERS, hl.Int(64), hl.UInt(64), hl.Float(32), hl.Float(64)]
@@ -188,6 +188,7 @@ def test_shifts_follow_halide() -> None:
         assert found.tolist() == [[16, 32, 64, 128], [256, 128, 64, 32], [128, 0, 128, 128], [24, 16, 248, 8]]
 
 
+@in_turn
 def test_integers_of_64_bits_and_constants_at_the_edges() -> None:
     a, b = hl.ImageParam(hl.Int(64), 1, "a"), hl.ImageParam(hl.UInt(64), 1, "b")
     signed, unsigned = [-2**63 + 1, 2**63 - 1, -7, 5], [2**64 - 1, 2**63, 7, 5]
@@ -315,6 +316,7 @@ def built(tree: Any, a: Any, b: Any) -> Any:
     return hl.i16(applied(name, one, other))
 
 
+@in_turn
 @settings(max_examples=3)
 @given(st.lists(trees, min_size=8, max_size=8), st.integers(0, 99))
 def test_random_expressions_mean_the_same_in_c(picked: list[Any], seed: int) -> None:

@@ -18,6 +18,7 @@ from generator.rounding import Bounds, from_other_answers, relative_tolerance, w
 from generator.sequential import pipeline as sequential
 from generator.sequential.pipeline import run_sequential
 from runners.check import compare
+from tests.support.slow import in_turn
 from tests.support.undecided import MACHINES, contracted, elsewhere, image_of, read, sign_of, undecided_signs
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -197,6 +198,7 @@ def test_conditions_of_reductions(monkeypatch: pytest.MonkeyPatch) -> None:
                    ran.rounding) is None
 
 
+@in_turn
 @pytest.mark.parametrize("bits", [lambda value: hl.reinterpret(hl.UInt(32), value) & 255,
                                   lambda value: hl.reinterpret(hl.UInt(16), hl.cast(hl.Float(16), value)) & 3])
 def test_the_last_bits_of_inexact_numbers(bits: Any, monkeypatch: pytest.MonkeyPatch) -> None:

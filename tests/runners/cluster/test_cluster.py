@@ -50,6 +50,7 @@ from tests.support.runners import (
     worker_pids,
 )
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts, toy_source
+from tests.support.slow import in_turn
 
 PAUSED = "deterministic:0.05"
 
@@ -141,6 +142,7 @@ def test_without_workers_a_run_ends_and_can_be_resumed_elsewhere(source: Path, t
     assert history(directory) == expected
 
 
+@in_turn
 def test_every_kind_of_outcome_comes_back_and_the_data_travel_once(cluster: TestCluster, tmp_path: Path,
                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
@@ -170,6 +172,7 @@ def test_every_kind_of_outcome_comes_back_and_the_data_travel_once(cluster: Test
     assert len(sizes) > len(kinds) and max(sizes) < 200_000  # the arrays have 3 MB
 
 
+@in_turn
 def test_workers_of_a_cluster_begin_with_announced_jobs(cluster: TestCluster, tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """PoCL stands for a device with cores of its own."""
@@ -200,6 +203,7 @@ def test_workers_of_a_cluster_begin_with_announced_jobs(cluster: TestCluster, tm
         runner.close()
 
 
+@in_turn
 def test_stopping_early_ends_what_runs(cluster: TestCluster, tmp_path: Path) -> None:
     runner = open_cluster(scale_problem(), Place(("deterministic:2",), cluster.file), Limits(), tmp_path)
     try:
@@ -221,6 +225,7 @@ def test_devices_of_several_models_are_refused(cluster: TestCluster, tmp_path: P
         open_cluster(scale_problem(), Place(("h200",), cluster.file), Limits(), tmp_path)
 
 
+@in_turn
 def test_a_cluster_without_workers_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "FIRST_WAIT_S", 0.2)
     with cluster_of(tmp_path, []) as empty:

@@ -36,7 +36,7 @@ from tests.support.edits import edited, replaced
 from tests.support.paths import ROOT, SUITES
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import pipeline_program, polybench_program, small_problem
 from tests.support.targets import HOPPER
 from tests.support.tensor_cores import (
@@ -66,6 +66,7 @@ def test_programs_are_right_without_races(name: str, precision: Precision, numbe
     watched_gpu.check(found, [tensor_plan(found.program, watched_gpu.target, precision, number, way)])
 
 
+@in_turn
 @pytest.mark.parametrize("number", few(range(len(TILES)), 1))
 def test_a_layer_of_convolutions(number: int, watched_gpu: WatchedGpu) -> None:
     """Four parallel loops, three that are summed over."""
@@ -85,6 +86,7 @@ def check_exactly(text: str, number: int, gpu: WatchedGpu) -> None:
     gpu.check(found, [plan], lower_for_whole_numbers)
 
 
+@in_turn
 @pytest.mark.parametrize("seed", few([1, 3], 1))
 def test_each_product_is_added_once(seed: int, watched_gpu: WatchedGpu) -> None:
     check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu)
@@ -116,6 +118,7 @@ def test_each_product_of_many_forms_is_added_once(seed: int, watched_gpu: Watche
     check_exactly(sum_of_products(np.random.default_rng(seed)), seed, watched_gpu)
 
 
+@in_turn
 @pytest.mark.parametrize(("way", "old", "new", "number", "expected"), few([
     ("later", "__syncthreads();", "", 0, "race in shared memory"),
     ("later", "antune_left[i].x[e] = antune_to_tf32(antune_left[i].x[e]);", ";", 0, "is not rounded to tf32"),
@@ -149,6 +152,7 @@ def headers(nvrtc: Translator) -> None:
         pytest.skip("the headers of CUDA are not installed")
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "precision", "capability"), few([
     (name, precision, capability)
     for capability in ((7, 5), (8, 0), (9, 0)) for precision, least in LEAST_CAPABILITY.items() if capability >= least
@@ -166,6 +170,7 @@ def test_nvrtc_compiles_without_warnings(name: str, precision: Precision, capabi
                 if line.strip() and not line.startswith("ptxas info") and "bytes stack frame" not in line], log
 
 
+@in_turn
 @pytest.mark.parametrize(("precision", "instruction"), few([
     ("fp16", r"HMMA\.168(16)\.F32 "), ("tf32", r"HMMA\.168([48])\.F32\.TF32 "),
     ("bf16", r"HMMA\.168(16)\.F32\.BF16 ")], 2))

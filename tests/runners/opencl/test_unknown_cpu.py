@@ -28,6 +28,7 @@ from tests.support.cli import Antune, antune_command
 from tests.support.cpu import BEYOND_REPAIR, CRASH, UNKNOWN, spoiled
 from tests.support.exports import need_compiler, pocl_environment, suite_run
 from tests.support.runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts, toy_source
+from tests.support.slow import in_turn
 
 SMALL = """
 static float A[64], B[64];
@@ -108,6 +109,7 @@ def test_a_run_and_its_python_export_work_on_an_unknown_cpu(cpu: Spoiler, run_an
     assert failed.stderr.startswith("selfcheck: ") and "Traceback" not in failed.stderr
 
 
+@in_turn
 def test_a_device_that_cannot_be_repaired_is_named_with_its_reason_and_not_chosen(
         cpu: Spoiler, run_antune: Antune, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
         tmp_path: Path) -> None:
@@ -133,6 +135,7 @@ def test_a_device_that_cannot_be_repaired_is_named_with_its_reason_and_not_chose
         find_device(None)
 
 
+@in_turn
 def test_a_driver_that_crashes_at_every_build_costs_its_own_device_only(cpu: Spoiler) -> None:
     cpu(CRASH)
     working, broken = platforms(seen := survey())
@@ -142,6 +145,7 @@ def test_a_driver_that_crashes_at_every_build_costs_its_own_device_only(cpu: Spo
         choose(seen.devices, "pocl:all", seen.broken)
 
 
+@in_turn
 def test_who_has_passed_is_not_tried_again_and_who_failed_is(cpu: Spoiler) -> None:
     assert "PoCL" in platforms(survey())[0]
     cpu(CRASH)
@@ -149,6 +153,7 @@ def test_who_has_passed_is_not_tried_again_and_who_failed_is(cpu: Spoiler) -> No
     assert "PoCL" in platforms(survey(anew=True))[1]
 
 
+@in_turn
 def test_a_run_stops_where_the_driver_refuses_everything_and_goes_on_when_that_is_mended(
         cpu: Spoiler, run_antune: Antune, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "PoCL" in platforms(survey())[0]  # the driver goes bad after that
@@ -291,6 +296,7 @@ void *dlsym(void *library, const char *name) {
 """
 
 
+@in_turn
 def test_the_self_check_of_a_c_export_says_that_pocl_does_not_know_the_cpu(tmp_path: Path) -> None:
     need_compiler()
     environment = pocl_environment(tmp_path)

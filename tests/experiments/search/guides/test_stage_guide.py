@@ -39,7 +39,7 @@ from metrics.costs.base import Cost
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.layout import Layout
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.spaces import timed
 
 CPU = Target("CPU", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 2, True, True)
@@ -70,6 +70,7 @@ def cost(name: str, target: Target, end: Prefix) -> float:
     return found.number
 
 
+@in_turn
 def test_rows_of_a_fourth_dimension_are_innermost_on_cpus() -> None:
     """In plans of the beam and in random ones, which train the model."""
     space, guide = guided("bilateral_grid", CPU)

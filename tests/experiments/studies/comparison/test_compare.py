@@ -25,6 +25,7 @@ from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed
 from tests.support.cli import Antune, antune_command
 from tests.support.runs import DEFAULT, REFERENCE, toy_info
+from tests.support.slow import in_turn
 
 INFO = toy_info()
 FAILED = CompileFailed("no", Durations())
@@ -216,6 +217,7 @@ def test_curves_hold_what_was_known_at_each_moment(tmp_path: Path) -> None:
     assert (best[0, 0], best[0, -1], best[1, 0], best[1, -1]) == (10.0, 5.0, np.inf, 4.0)
 
 
+@in_turn
 def test_the_command_prints_and_writes(
     runs: Path, tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]
 ) -> None:

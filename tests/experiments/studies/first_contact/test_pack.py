@@ -10,8 +10,10 @@ import pytest
 
 from experiments.studies.first_contact.pack import BEGIN, sources
 from experiments.studies.first_contact.steps import ROOT, TESTS
+from tests.support.slow import in_turn
 
 
+@in_turn
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
 def test_the_sources_come_with_the_tests_of_a_gpu(tmp_path: Path) -> None:
     sources(ROOT, tmp_path / "antune.tar.gz")

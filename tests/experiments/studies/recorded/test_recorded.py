@@ -35,6 +35,7 @@ from runners.replay.walks_file import write_walks
 from tests.support.cli import Antune, antune_command
 from tests.support.paths import ROOT
 from tests.support.recordings import all_plans, cache, recorded_space, t1, t4, write
+from tests.support.slow import in_turn
 
 
 @pytest.fixture
@@ -147,6 +148,7 @@ def test_files_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert [source.name for source in sources] == ["conv/A100 (1)", "dedisp/A100", "conv/A100 (2)"]
 
 
+@in_turn
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     write(tmp_path / "toy.json.gz", cache())
     command = [sys.executable, "-m", "antune.cli", "suite", "recorded", "toy.json.gz", "--seeds", "5000", "--explorers",
@@ -188,6 +190,7 @@ def as_trace(order: list[int], ms: list[float], seconds: float = 1.0) -> Trace:
 TIMES = [1.0 + math.log1p(i) for i in range(1000)]
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "evaluations", "ratio"), [("convolution_A100", 1050, 0.896),
                                                             ("convolution_W7800", 40, 0.745)])
 def test_the_window_is_that_of_the_methodology(name: str, evaluations: int, ratio: float) -> None:
@@ -247,6 +250,7 @@ def test_a_search_ends_with_the_space(tmp_path: Path) -> None:
     assert trace.best_at(16) == trace.best_at(50) == 1.0
 
 
+@in_turn
 def test_a_random_search_is_quick() -> None:
     arena = open_arena(Source(recorded_space("dedispersion_W6600.json.gz"), "dedispersion_W6600"))
     started_s = time.process_time()

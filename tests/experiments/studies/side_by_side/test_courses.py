@@ -16,10 +16,12 @@ from experiments.studies.side_by_side.table import courses, markdown, mean_after
 from experiments.studies.side_by_side.wanted import SuiteOptions
 from tests.support.runs import ToyRunner
 from tests.support.side_by_side import suite
+from tests.support.slow import in_turn
 
 WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8, seeds=2)
 
 
+@in_turn
 def test_the_whole_search_counts_as_in_the_tables_and_its_parts_as_in_its_runs(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, replace(WANTED, seeds=1))
     for entry in section.entries:

@@ -18,6 +18,7 @@ from generator.errors import InputError
 from tests.support.cli import Antune, antune_command
 from tests.support.runs import ToyRunner
 from tests.support.side_by_side import suite
+from tests.support.slow import in_turn
 
 WANTED = SuiteOptions(("gemm",), PolyBench("MINI"), ("random", "colony@o1", "colony", "colony@o3"), evaluations=6)
 
@@ -28,6 +29,7 @@ def antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch, "suite", "polybench")
 
 
+@in_turn
 def test_levels_are_ways_that_are_added_to_what_is_there(
     tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +71,7 @@ def test_levels_are_ways_that_are_added_to_what_is_there(
     assert "level o2 (and ways at o1, o3), 8 evaluations" in text and "colony@" not in text and "| colony o3 |" in text
 
 
+@in_turn
 def test_who_is_compared_with_whom(tmp_path: Path) -> None:
     wanted = replace(WANTED, explorers=(*WANTED.explorers, "random@o3"))
     (section,), _ = suite(tmp_path, wanted)

@@ -31,6 +31,7 @@ from runners.base import Sitting
 from tests.support.cli import Antune, antune_command
 from tests.support.runs import DEFAULT, TARGET, ToyRunner, toy_outcome, toy_parts
 from tests.support.side_by_side import figures, suite
+from tests.support.slow import in_turn
 
 RIVAL = Plan(ScheduleChoice(), (KernelPlan(("S0",), (64,), (8,)),))
 WANTED = SuiteOptions(("blur",), Pipelines("small"), ("colony", "genetic", "random"), evaluations=8)
@@ -88,6 +89,7 @@ def test_the_rival_may_be_the_default_plan(tmp_path: Path) -> None:
     assert inlined.over_default and inlined.over_default.middle == 1
 
 
+@in_turn
 def test_a_rival_that_fails_is_said(tmp_path: Path) -> None:
     def answer(plan: Plan) -> Outcome:
         return (
@@ -110,6 +112,7 @@ def test_a_rival_that_fails_is_said(tmp_path: Path) -> None:
     assert "| nothing valid |" in (tmp_path / "illegal" / "table.md").read_text() and section.entries[0].way(BEST)
 
 
+@in_turn
 def test_the_best_of_all_is_that_of_each_seed(tmp_path: Path) -> None:
     wanted = replace(WANTED, explorers=("colony", "random"), seeds=3)
     (section,), _ = suite(tmp_path, wanted, parts=parts(ToyRunner()))
@@ -120,6 +123,7 @@ def test_the_best_of_all_is_that_of_each_seed(tmp_path: Path) -> None:
     assert len(list((tmp_path / "toy" / "blur-small").glob("*-[012]"))) == 6
 
 
+@in_turn
 def test_more_is_added_and_the_rest_is_kept(tmp_path: Path) -> None:
     first = replace(WANTED, explorers=("random",))
     before, _ = suite(tmp_path, first, parts=parts(ToyRunner()))
@@ -150,6 +154,7 @@ def test_programs_and_sizes() -> None:
         replace(WANTED, explorers=("colony", "inlined"))
 
 
+@in_turn
 @pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
 def test_every_size_is_one_that_the_program_takes(program: Pipeline) -> None:
     pixels = []

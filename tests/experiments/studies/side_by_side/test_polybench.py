@@ -32,6 +32,7 @@ from runners.base import Job
 from tests.support.cli import Antune, antune_command
 from tests.support.runs import PROGRAM, REFERENCE, ToyRunner, toy_parts
 from tests.support.side_by_side import figures, suite
+from tests.support.slow import in_turn
 
 WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8)
 
@@ -41,6 +42,7 @@ def antune(monkeypatch: pytest.MonkeyPatch) -> Antune:
     return antune_command(monkeypatch, "suite", "polybench")
 
 
+@in_turn
 def test_every_way_is_measured_and_compared(tmp_path: Path) -> None:
     (section,), shown = suite(tmp_path, WANTED)
     gemm, mvt = section.entries
@@ -58,6 +60,7 @@ def test_every_way_is_measured_and_compared(tmp_path: Path) -> None:
     assert "MINI_DATASET, float, level o2, 8 evaluations" in (tmp_path / "table.md").read_text()
 
 
+@in_turn
 def test_a_finished_suite_has_nothing_to_do(tmp_path: Path) -> None:
     wanted, runner = replace(WANTED, programs=("gemm",)), ToyRunner()
     before, _ = suite(tmp_path, wanted)
@@ -66,6 +69,7 @@ def test_a_finished_suite_has_nothing_to_do(tmp_path: Path) -> None:
     assert shown.steps[0] == (23, 23)
 
 
+@in_turn
 def test_a_suite_that_is_cut_anywhere_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     wanted = replace(WANTED, programs=("gemm",))
     (expected,), _ = suite(tmp_path / "whole", wanted)

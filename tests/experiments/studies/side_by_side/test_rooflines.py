@@ -23,6 +23,7 @@ from tests.support.cli import antune_command
 from tests.support.runs import DEFAULT, DEVICE, PROGRAM, REFERENCE, ToyRunner, toy_parts
 from tests.support.side_by_side import Shown
 from tests.support.side_by_side import suite as toy_suite
+from tests.support.slow import in_turn
 
 WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8)
 RATES = (("double", 1e5),)
@@ -42,6 +43,7 @@ def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None) -
     return toy_suite(folder, wanted, parts=replace(parts, inlined_plan=lambda _program, _target: DEFAULT))
 
 
+@in_turn
 def test_every_way_is_placed_below_the_roofline(tmp_path: Path) -> None:
     keep_ceilings(CEILINGS)
     expected = program_roof(PROGRAM, CEILINGS)
@@ -100,6 +102,7 @@ def test_pipelines_are_placed_too(tmp_path: Path) -> None:
     assert best and cells[4] == f"{100 * best:.{0 if best >= 0.1 else 1}f} %"
 
 
+@in_turn
 def test_the_deterministic_device_has_no_ceilings_and_none_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

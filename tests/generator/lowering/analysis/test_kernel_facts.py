@@ -23,6 +23,7 @@ from generator.target import Dialect
 from generator.variant import HostLoop, Launch
 from runners.rating import static_ratings
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 from tests.support.suite import TARGET, polybench_program
 
 NESTS = {
@@ -37,6 +38,7 @@ NESTS = {
 }
 
 
+@in_turn
 @pytest.mark.parametrize("name", NESTS)
 def test_executions_of_triangular_nests(name: str) -> None:
     text, instances = NESTS[name]

@@ -33,7 +33,7 @@ from generator.variant import HostLoop, HostOp, Launch
 from graph.o1 import make_o1_space
 from metrics.transactions import traffic
 from tests.support.plans import lowered_kernels
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, in_turn
 from tests.support.suite import TARGET, polybench_program
 
 WARP, SECTOR = 32, 32
@@ -142,6 +142,7 @@ def plans_of(program: Program, count: int, seed: int) -> list[Plan]:
     return [default_plan(program, TARGET), *(w.plan for w in make_explorer("random", space, seed).ask(count))]
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(SMALL, 1, 1, 2))
 def test_random_plans_against_every_lane(name: str, count: int) -> None:
     program = polybench_program(name, SMALL[name])

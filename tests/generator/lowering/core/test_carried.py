@@ -18,7 +18,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_plan, run_plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET, pipeline_program
 from tests.support.targets import CPU, HOPPER
 
@@ -69,6 +69,7 @@ def test_what_is_not_certain_stays_in_memory(name: str) -> None:
     assert carried(program(KEPT[name])) == (0, 0)
 
 
+@in_turn
 @pytest.mark.parametrize("seed", few(range(240), 12))
 def test_random_plans_compute_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)

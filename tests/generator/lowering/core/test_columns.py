@@ -17,6 +17,7 @@ from generator.variant import HostBranch, HostLoop, HostOp, Launch
 from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
+from tests.support.slow import in_turn
 from tests.support.suite import TARGET, polybench_program, problem
 
 GEMM = ("NI=21", "NJ=37", "NK=9")
@@ -76,6 +77,7 @@ def test_one_dimension_has_no_columns() -> None:
     assert rows.source == columns.source and grids(rows.host) == grids(columns.host) == [(5,)]
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 def test_devices_compute_what_c_does(platform: str, tmp_path: Path) -> None:
     """Kernels with several blocks in both directions, in registers and in shared memory."""
@@ -90,6 +92,7 @@ def test_devices_compute_what_c_does(platform: str, tmp_path: Path) -> None:
     check_plans(device, found, [Plan(ScheduleChoice(), (one,)) for one in kernels])
 
 
+@in_turn
 def test_time_steps_have_columns_too(tmp_path: Path) -> None:
     device, found = needed_device("PoCL"), problem("jacobi-2d", ("N=30", "TSTEPS=7"))
     kernel = KernelPlan(tuple(sorted(s.name for s in found.program.statements)), (4, 8), (1, 1), columns=True)

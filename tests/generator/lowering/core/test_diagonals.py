@@ -30,7 +30,7 @@ from tests.support.edits import edited, replaced
 from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_walk_plan
 from tests.support.plans import lowered_kernels
 from tests.support.runners import device_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CPU, CUDA
 from tests.support.watched_gpu import WatchedGpu
@@ -178,6 +178,7 @@ def test_spaces_offer_inner_tiles_where_each_thread_of_a_warp_has_one() -> None:
         assert (offered == wanted) == (block == (2, 16)), (offered, wanted)
 
 
+@in_turn
 @pytest.mark.parametrize(("device", "inner"), few([("pocl", 2), ("pocl", 1), ("intel", 1), ("intel", 2)], 1))
 def test_on_devices(device: str, inner: int) -> None:
     plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8), inner_tile=inner, shared=inner > 1))
@@ -204,6 +205,7 @@ def test_oclgrind_finds_no_race_but_without_the_barrier() -> None:
     assert {finding.kind for finding in check_races(found, seidel(), TARGET, LIMITS, change).findings} == {"data race"}
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(NAMES, 1))
 def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found = problem(name, ODD_SIZES[name])

@@ -15,6 +15,7 @@ from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.stages import Stages
+from tests.support.slow import in_turn
 from tests.support.space_plans import random_plans
 from tests.support.suite import large_program
 from tests.support.targets import CPU
@@ -35,6 +36,7 @@ def test_tiles_along_wavefronts_are_checked_quickly(name: str, number: int) -> N
     assert seconds(large_program(name), plan) < 2.5
 
 
+@in_turn
 def test_boxes_behind_chains_of_inline_stages_are_found_quickly() -> None:
     """What a tile reads by way of them has thousands of parts, one for each way through clamps and steps of 2^k."""
     program = read_pipeline(pipeline("max_filter").file, None, {"width": 60, "height": 50, "channels": 3}, 7).program

@@ -46,8 +46,8 @@ def jammed(tile: tuple[int, int], block: tuple[int, int], walk: int = 0, level: 
 @pytest.mark.parametrize(
     ("tile", "block", "walk", "level"),
     few([((4, 64), (1, 1), 0, "block"), ((8, 64), (1, 1), 4, "block"), ((8, 32), (1, 4), 2, "block"),
-     ((8, 64), (2, 32), 4, "block"), ((4, 8), (1, 4), 2, "thread")], 3),
-    ids=["whole tile", "steps", "threads along x", "threads along both", "tiles of threads"],
+     ((8, 64), (2, 32), 4, "block"), ((4, 8), (1, 4), 2, "thread")], 3,
+        ["whole tile", "steps", "threads along x", "threads along both", "tiles of threads"]),
 )
 def test_results_stay(tile: tuple[int, int], block: tuple[int, int], walk: int, level: Level) -> None:
     """70 x 9 points: the last tile along both dimensions is partial."""

@@ -27,7 +27,7 @@ from tests.support.cuda_double import found_in
 from tests.support.gpu_plans import gpu_plans
 from tests.support.plans import check_plan, lowered_kernels
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CUDA, HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -84,6 +84,7 @@ def test_nvrtc_makes_asynchronous_copies(capability: tuple[int, int]) -> None:
     assert cubin.startswith(ELF)
 
 
+@in_turn
 def test_machine_code_has_them() -> None:
     """LDGSTS: from global to shared memory, past the registers; 128 bits each."""
     translator(Nvrtc)

@@ -41,7 +41,7 @@ from tests.support.cuda import run_on_host
 from tests.support.devices import device_named, has_intel
 from tests.support.mixed import mixed
 from tests.support.runners import device_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import random_plans
 from tests.support.suite import ODD_SIZES, TARGET, problem
 
@@ -166,6 +166,7 @@ def with_and_without_shared(program: Program, target: Target, placement: Sequenc
     return [plan, replace(plan, kernels=tuple(replace(k, shared=False, inner_tile=1, unroll=2) for k in plan.kernels))]
 
 
+@in_turn
 @pytest.mark.parametrize("platform", DEVICES)
 @pytest.mark.parametrize("limits", [{}, {"image_2d": (8, 8)}], ids=["two dimensions", "one dimension"])
 def test_results_of_all_types(platform: str, limits: dict[str, object], tmp_path: Path) -> None:
@@ -280,8 +281,9 @@ def compiled(text: str, folder: Path, *options: str) -> str:
     return result.read_text(errors="replace")
 
 
+@in_turn
 @needs_nvcc
-@pytest.mark.parametrize("limits", few([{}, {"image_2d": (8, 8)}], 1), ids=["two dimensions", "one dimension"])
+@pytest.mark.parametrize("limits", few([{}, {"image_2d": (8, 8)}], 1, ["two dimensions", "one dimension"]))
 def test_nvcc_reads_textures_and_constants(limits: dict[str, object], tmp_path: Path) -> None:
     target = replace(CUDA, **limits)  # type: ignore[arg-type]  # names of fields
     program = mixed().program

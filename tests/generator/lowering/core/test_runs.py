@@ -11,6 +11,7 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.time_tiles import TimeTiles
+from tests.support.slow import in_turn
 from tests.support.space_plans import random_plans
 from tests.support.suite import polybench_program
 from tests.support.targets import HOPPER
@@ -58,6 +59,7 @@ def test_runs_divide_the_points(run: int) -> None:
         text(("MINI_DATASET",), replace(OUTER, run=run))
 
 
+@in_turn
 def test_kernels_of_several_time_steps_are_offered_neither_runs_nor_vectors() -> None:
     program = polybench_program("jacobi-1d", ("N=3000", "TSTEPS=20"))
     plans = [plan for plan in random_plans(program, HOPPER, "o1", 40, 3) if isinstance(plan.schedule, TimeTiles)]

@@ -26,7 +26,7 @@ from tests.support.lanes import with_tenths
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import polybench_program
 from tests.support.sweeps import split_steps_plan, sweeps_text
 from tests.support.targets import HOPPER
@@ -44,6 +44,7 @@ def wrong_in(program: Program, plan: Plan, kernels: tuple[LoweredKernel, ...], s
     return list(map(str, differences(program, device.memory, run_original(program))))
 
 
+@in_turn
 @pytest.mark.parametrize("seed", few(range(COUNT), (40,)))
 def test_random_sweeps_are_right(seed: int) -> None:
     """Warps of 32, 16 and 8 lanes along x, sides, shifted sweeps, arrays of other sizes, elements nobody writes."""
@@ -106,6 +107,7 @@ def test_the_right_part_is_in_named_variables() -> None:
     assert "__shfl_sync(0xffffffffu, A_s0_k2, (t0 + 30) % 32)" in cuda and "__syncthreads" not in cuda
 
 
+@in_turn
 def test_a_search_knows_what_they_take() -> None:
     found, plan = time_problem("jacobi-2d", "sub-group", (2, 64), (1, 32))
     for tenths, padding in ((5, 0), (10, 0), (5, 3)):

@@ -30,7 +30,7 @@ from tests.support.interpreter import Device, run_original
 from tests.support.lanes import random_chain, row_chain, split_plan, three_stages, with_tenths
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET
 from tests.support.targets import HOPPER
 from tests.support.teams import chain, chain_plan
@@ -307,6 +307,7 @@ def test_plans_are_stored() -> None:
             plan_from_json(plan.to_json().replace('"in_registers":5', f'"in_registers":{bad}'))
 
 
+@in_turn
 def test_order_padding_and_exchange_go_with_it() -> None:
     program = three_stages(150, 9).program
     plan = split_plan(program, (1, 32), (2, 3), 5)

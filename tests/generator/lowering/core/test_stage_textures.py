@@ -31,7 +31,7 @@ from tests.support.bench import LIMITS, outcomes_of
 from tests.support.cuda_double import found_in
 from tests.support.devices import device_named, has_intel
 from tests.support.runners import device_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program, small_problem
 from tests.support.watched_gpu import WatchedGpu
@@ -193,6 +193,7 @@ def test_what_is_offered() -> None:
         assert not plan.placement
 
 
+@in_turn
 def test_what_a_tuple_computes_with_its_array_is_no_reader() -> None:
     x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 5)])
     image, best, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("best"), hl.Func("out")
@@ -266,6 +267,7 @@ def all_types(folder: Path, target: Target, memory: Placement) -> tuple[Problem,
     return found, plan
 
 
+@in_turn
 @pytest.mark.parametrize("platform", DEVICES)
 @pytest.mark.parametrize("memory", ["texture", "texture2d"])
 @pytest.mark.parametrize("shared", few([True, False], 1))

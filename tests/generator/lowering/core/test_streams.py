@@ -33,7 +33,7 @@ from generator.target import LANGUAGES
 from tests.support.interpreter import Device, run_original
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.streamed import DECLARED as MIXED_DECLARED
 from tests.support.streamed import MIXED, streaming, writers
 from tests.support.suite import ALL_NAMES, large_program, pipeline_program
@@ -67,6 +67,7 @@ def checked(program: Program, plan: Plan) -> list[Streamed]:
     return [node for kernel in map(rows, made.kernels) for node in walk(kernel.body) if isinstance(node, Streamed)]
 
 
+@in_turn
 @pytest.mark.parametrize(("text", "tile", "found"), few([
     ("for (i = 0; i < 7; i++) for (j = 0; j < 400; j++) A[i][j] = B[i][j];", (4, 16), 1),
     ("for (i = 0; i < 7; i++) for (j = 0; j < 400; j++) A[i][j] = B[i][j];", (4, 8), 0),  # half a line
@@ -100,6 +101,7 @@ CASES = st.tuples(writers(), st.sampled_from([(1, 512), (3, 512), (2, 37), (2, 1
                   st.sampled_from([64, 128, 200, 4096]))
 
 
+@in_turn
 @settings(max_examples=8, derandomize=True)  # for some such loops isl breaks the order of a schedule, which is refused
 @given(CASES)
 def test_any_loops_that_write(case: tuple[tuple[str, str], tuple[int, int], int]) -> None:

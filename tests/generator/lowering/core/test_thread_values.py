@@ -25,7 +25,7 @@ from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_plan, run_plan
 from tests.support.programs import program_of, scop
 from tests.support.scalars import DECLARATIONS, scalar_nest
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET
 
 BODIES = "float x[37], y[37], z[37], m[37], ax[37], ay[37], az[37];"
@@ -54,6 +54,7 @@ def right(made: Program, plan: Plan, seed: int) -> None:
     assert not wrong, (plan.to_json(), dict(list(wrong.items())[:3]))
 
 
+@in_turn
 @pytest.mark.parametrize("dialect", ["opencl", "cuda"])
 @pytest.mark.parametrize("inside", few([True, False], 1))
 @pytest.mark.parametrize("registers", few([True, False], 1))
@@ -129,6 +130,7 @@ def check_random(seed: int) -> Counter[str]:
     return counts
 
 
+@in_turn
 @pytest.mark.parametrize("seeds", few([[1, 8], [0, 1, 2, 6, 8]], 1))
 def test_random_programs(seeds: list[int]) -> None:
     counts = sum((check_random(seed) for seed in seeds), Counter[str]())

@@ -38,7 +38,7 @@ from tests.support.interpreter import Memory, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, run_plan
 from tests.support.programs import program_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.sweeps import sweeps_text, time_plan
 
@@ -86,6 +86,7 @@ def check(seed: int) -> bool:
     return True
 
 
+@in_turn
 @pytest.mark.parametrize("block", few(range(6), (1,)))
 def test_random_sweeps_in_overlapped_tiles_are_right(block: int) -> None:
     """Kernels run in Python, threads in random order, every access checked."""

@@ -25,7 +25,7 @@ from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET, polybench_program, problem
 from tests.support.targets import CPU
 
@@ -109,6 +109,7 @@ def test_searches_on_cpus_begin_with_such_a_plan() -> None:
     assert sum("antune_vector(16)" in lower(program, plan, CPU).source for plan in start_plans(program, CPU)) == 1
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize("kind", few(["float", "double", "int"], 1))
 def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -> None:

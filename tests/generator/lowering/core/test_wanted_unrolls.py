@@ -20,7 +20,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from generator.target import LANGUAGES, Target
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, polybench_program
 from tests.support.targets import CPU, HOPPER, RDNA
 from tests.support.tensor_cores import float_problem
@@ -186,6 +186,7 @@ def test_all_that_is_offered_can_be_lowered(name: str) -> None:
     assert count
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
 def test_all_that_is_offered_changes_the_text(name: str) -> None:
     program, rng, count = polybench_program(name, ODD_SIZES[name]), np.random.default_rng(5), 0

@@ -26,7 +26,7 @@ from generator.target import LANGUAGES, Target
 from tests.support.devices import check_plans, check_results, device_named, has_intel
 from tests.support.hyperplanes import SEIDEL_TILES, check, program, random_walk_plan
 from tests.support.plans import lowered_kernels
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CUDA, RDNA
 from tests.support.watched_gpu import WatchedGpu
@@ -97,11 +97,13 @@ def test_on_devices(device: str, name: str) -> None:
     check_plans(device_named(device), problem(name, ODD_SIZES[name]), [PLANS[name]])
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(PLANS, 1))
 def test_cuda_has_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     watched_gpu.check(problem(name, ODD_SIZES[name]), [PLANS[name]])
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "change", "words"), [
     ("seidel-2d", {"uncopied": ("B",)}, "B of S0 would stay uncopied, but its tiles have copies of A only"),
     ("seidel-2d", {"shared": False}, "leave out `padding`"),
@@ -114,6 +116,7 @@ def test_what_cannot_be_copied_is_refused(name: str, change: dict[str, Any], wor
               replace(plan, kernels=(replace(plan.kernels[0], **change),)), TARGET)
 
 
+@in_turn
 @pytest.mark.parametrize("target", [TARGET, CUDA, RDNA], ids=lambda target: target.dialect)
 def test_spaces_of_gpus_offer_copies_that_fit(target: Target) -> None:
     """As much as lowering makes of it: the padded box, without padding if a byte is missing, or none."""

@@ -15,6 +15,7 @@ from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from tests.support.plans import TARGET, check_plan, lowered_kernels, planned
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 
 ROWS = "for (i = 0; i < 8; i++) for (j = 0; j < 16; j++) "
 RUNS = KernelPlan((), (2, 8), (1, 2), run=4, vector=4)
@@ -81,6 +82,7 @@ def test_a_run_that_may_end_early_is_there_in_both_forms() -> None:
     assert (4, "A", "A_wide") in accesses(text, RUNS)
 
 
+@in_turn
 @pytest.mark.parametrize(("text", "found"), [
     ("for (i = 0; i < 8; i++) for (j = 0; j < 16; j++) s[i] += A[i][j] * t[j];",
      [(4, "A_wide", "A"), (4, "t_wide", "t")]),
@@ -106,6 +108,7 @@ def test_steps_of_an_outer_product() -> None:
             (4, "C_shared", "C"), (4, "A_wide", "A"), (4, "A", "A_wide_")} == set(found)
 
 
+@in_turn
 @pytest.mark.parametrize(("extent", "lanes"), [(16, 4), (18, 2), (17, 1)])
 def test_copies(extent: int, lanes: int) -> None:
     """Rows of the array decide how many neighbours a copy takes at once."""

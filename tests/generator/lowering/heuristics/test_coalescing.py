@@ -21,7 +21,7 @@ from metrics.device_model import device_model
 from metrics.transactions import request
 from tests.support.cli import antune_command
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import first_walks
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import HOPPER
@@ -114,6 +114,7 @@ def test_what_is_not_coalesced_is_known(name: str) -> None:
     assert spreading(program, default_plan(program, HOPPER)) == SPREAD.get(name, set())
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "statement"), [("symm", "S1"), ("gramschmidt", "S6")])
 def test_another_dimension_becomes_x_where_that_is_better(name: str, statement: str) -> None:
     program = polybench_program(name, ODD_SIZES[name])

@@ -15,7 +15,7 @@ from generator.lowering.heuristics.filling import filling
 from generator.lowering.heuristics.starts import start_plans
 from graph.o1 import make_o1_space
 from graph.reaching import walk_to
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import first_walks
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program
 
@@ -60,6 +60,7 @@ def test_plans_with_such_tiles_are_in_the_space_with_a_whole_tile_of_the_sum_unr
         assert lower(program, plan, GPU).kernels
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(["doitgen", *NAMES], 1))
 def test_sums_get_their_first_values_in_registers(name: str) -> None:
     """The kernel of doitgen's sums sets them to 0; S3, which only the last sum needs, is a kernel of its own."""

@@ -18,7 +18,7 @@ from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -85,6 +85,7 @@ def test_a_thread_has_one_colour_if_its_block_computes_a_stage_for_each() -> Non
     assert [kernel.tile[0] for kernel in kernels if len(kernel.tile) == 3] == [1]
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(sorted(PLACES), ("unsharp",)))
 def test_such_plans_are_right_in_cuda(name: str, watched_gpu: WatchedGpu) -> None:
     """In small sizes, no multiple of the tiles."""

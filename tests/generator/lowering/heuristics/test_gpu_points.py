@@ -14,6 +14,7 @@ from generator.plan import Plan
 from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 from tests.support.targets import HOPPER
 
 H200 = replace(HOPPER, compute_units=132)
@@ -50,6 +51,7 @@ def test_few_threads_with_loops_are_in_small_blocks(size: int, threads: int) -> 
     assert (kernel.tile, kernel.block) == ((threads,), (threads,))
 
 
+@in_turn
 def test_tiles_of_time_steps_are_large() -> None:
     """Tiles of 8 x 32 points computed several times as many around them."""
     _, plans = starts(TIMES, 400)

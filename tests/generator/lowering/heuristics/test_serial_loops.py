@@ -28,7 +28,7 @@ from generator.target import Target
 from generator.variant import Launch
 from tests.support.devices import check_plans, device_named
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import first_walks, random_plans
 from tests.support.suite import TARGET
 from tests.support.targets import HOPPER
@@ -97,6 +97,7 @@ def test_what_is_much_work_per_launch_stays_on_the_host(width: int, alone: tuple
     assert tuple(serial_of(serial_schedule(program, target, pluto)) == ("S0",) for target in (CPU, HOPPER)) == alone
 
 
+@in_turn
 @pytest.mark.parametrize("level", get_args(LevelName))
 def test_every_level_offers_both(small: Problem, level: LevelName) -> None:
     plans = random_plans(small.program, CPU, level, 12, 3)
@@ -107,6 +108,7 @@ def test_every_level_offers_both(small: Problem, level: LevelName) -> None:
     assert serial_of(first_walks(small.program, level, CPU)[0].scheduled), "a search begins with what is best by far"
 
 
+@in_turn
 def test_their_results_are_right(small: Problem) -> None:
     device = device_named("pocl")
     plans = [usual_plan(small.program, device.target)]

@@ -13,7 +13,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.plan import Plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.targets import HOPPER
 
 DECLARATIONS = "float A[300][512], x[100000], y[100000], v[512], z[300], w[300], h[16], s; int idx[100000];"
@@ -35,6 +35,7 @@ def first(body: str, strict_float: bool, level: LevelName = "o1") -> Plan:
     return walk.plan
 
 
+@in_turn
 @pytest.mark.parametrize("level", ["o1", "o3"])
 @pytest.mark.parametrize("body", [ONE, ROWS, BINS])
 def test_the_first_plan_splits_sums(body: str, level: LevelName) -> None:
@@ -53,6 +54,7 @@ def test_sums_in_a_fixed_order_are_not_split(body: str) -> None:
     assert "atomicAdd" not in lower(program_of(scop(body, DECLARATIONS)), plan, HOPPER).source
 
 
+@in_turn
 @pytest.mark.parametrize("body", few([TOGETHER, TURNED, UPDATED], 2))
 def test_statements_that_pass_over_the_same_elements_share_a_kernel(body: str) -> None:
     """A kernel each read the matrix twice."""
@@ -71,6 +73,7 @@ def test_a_block_combines_its_rows_before_it_updates_columns(body: str) -> None:
     assert kernel.block == (8, 32) and "__shared__ float float_parts[32][8]" in source
 
 
+@in_turn
 @pytest.mark.parametrize(("size", "tile"), few(
     [(400, (16, 128)), (8192, (128, 256)), (2000, (64, 128))], 2))
 def test_blocks_are_as_large_as_leaves_work_for_all_multiprocessors(size: int, tile: tuple[int, ...]) -> None:

@@ -31,7 +31,7 @@ from graph.o1 import make_o1_space
 from graph.reaching import walk_to
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import first_walks
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import CPU
@@ -52,6 +52,7 @@ def differences() -> hl.Func:
     return after
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(NAMES, ("gemm", "mvt")))
 @pytest.mark.parametrize("target", [TARGET, CPU], ids=["GPU", "CPU"])
 def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
@@ -181,6 +182,7 @@ def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
         assert all(min(shape.extents, default=0) > 2 for shape in shapes), asked.plan.schedule
 
 
+@in_turn
 @pytest.mark.parametrize(
     ("level", "target"), [("o2", CPU), ("o3", CPU), ("o2", TARGET)], ids=["o2 CPU", "o3 CPU", "o2 GPU"]
 )

@@ -34,7 +34,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, in_turn
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, polybench_program, problem, small_problem
 from tests.support.targets import HOPPER
@@ -252,6 +252,7 @@ def test_random_plans_on_devices(name: str, count: int, platform: str) -> None:
     check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "count"), counted((n for n in SEVERAL if n != "conv_layer"), SEVERAL[:1], 2, 4))
 def test_random_plans_on_the_pretended_gpu(name: str, count: int, watched_gpu: WatchedGpu) -> None:
     """No races, no barrier that some threads miss, right results."""

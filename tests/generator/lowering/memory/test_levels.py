@@ -46,7 +46,7 @@ from tests.support.levels import leveled, random_leveled
 from tests.support.memory import Memory
 from tests.support.orders import differences
 from tests.support.plans import TARGET, lowered_kernels, run_plan
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import FORESEEN, lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
@@ -81,6 +81,7 @@ def check(program: Program, found: Plan, original: Memory) -> None:
     assert not differences(program, memory, original), found.to_json()
 
 
+@in_turn
 @pytest.mark.parametrize(("kernel", "more"), few([
     (THREAD, {}), (WARP, {}),
     (THREAD, {"tile": (8, 64), "block": (2, 32), "levels": STEP}),
@@ -213,6 +214,7 @@ def test_the_room_that_a_search_expects(tile: tuple[int, int]) -> None:
     assert expected >= kernel.local_bytes >= 0.6 * expected, "rows end where the image does, 37 points wide"
 
 
+@in_turn
 @pytest.mark.parametrize("target", [SMALL, HOPPER])
 def test_what_is_offered(target: Any) -> None:
     seen = Counter[tuple[Level, Levels]]()
@@ -242,6 +244,7 @@ def test_cuts_are_few_and_closed(name: str) -> None:
 
 # Random plans and devices
 
+@in_turn
 @pytest.mark.parametrize("level", ["sub-group", "thread"])
 @pytest.mark.parametrize("seed", few(range(60), 1))
 def test_random_levels_are_right(seed: int, level: Level) -> None:
@@ -291,6 +294,7 @@ INTEL = pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", INTEL])
 def test_results_on_devices(platform: str) -> None:
     device = device_named(platform)
@@ -310,6 +314,7 @@ def test_random_plans_on_devices(name: str, platform: str) -> None:
     check_plans(device, found, [one for one in plans if lowered(found.program, one, device.target)])
 
 
+@in_turn
 def test_cuda_has_no_races(watched_gpu: WatchedGpu) -> None:
     steps = plan(THREAD, tile=(8, 64), block=(2, 32), levels=STEP)
     watched_gpu.check(problem(), [plan(THREAD), plan(WARP), steps])

@@ -33,7 +33,7 @@ from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import counted
+from tests.support.slow import counted, in_turn
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -166,6 +166,7 @@ def random_deep(program: Program, rng: np.random.Generator, choice: ScheduleChoi
     return Plan(choice, tuple(kernels))
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(PROGRAMS, ("ranges", "launched"), 3, 60))
 def test_random_plans_in_python(name: str, count: int) -> None:
     """All threads in random order between barriers, with every read of a copy compared with what it should be."""
@@ -204,6 +205,7 @@ def deep_plans(device: DeviceInfo, name: str, count: int, *schedules: Stages) ->
     return deep
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(("conv_layer", "depthwise_conv", "bilateral_grid"),
                                                     ("conv_layer",), 1, 8))
 def test_no_races(name: str, count: int, watched_gpu: WatchedGpu) -> None:
@@ -235,6 +237,7 @@ def test_on_cpus(name: str, count: int, platform: str) -> None:
     check_plans(device, found, runnable(found.program, device, name, count))
 
 
+@in_turn
 def test_start_plans_of_a_convolution(golden: Callable[[str, str], None]) -> None:
     """With its images in launches of their own, copies of rows of channels, and 8 x 8 points per thread."""
     program = pipeline_program("conv_layer")

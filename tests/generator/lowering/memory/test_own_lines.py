@@ -42,7 +42,7 @@ from tests.support.orders import differences
 from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, in_turn
 from tests.support.suite import pipeline_program, small_problem
 from tests.support.targets import CPU, HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -222,6 +222,7 @@ int main(void)
 """
 
 
+@in_turn
 @pytest.mark.parametrize("device", DEVICES)
 def test_on_devices(device: str, tmp_path: Path) -> None:
     found = read_untimed(write_c(ON_DEVICES, tmp_path), Compilation(), None, None, {}, 1)
@@ -229,6 +230,7 @@ def test_on_devices(device: str, tmp_path: Path) -> None:
     check_plans(device_named(device), found, [plan_of(found.program, *sizes)])
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "device"), few(
     [(name, device) for name in PIPELINES for device in ("pocl", "intel")], [("bilateral_grid", "intel")]))
 def test_pipelines(name: str, device: str) -> None:
@@ -238,6 +240,7 @@ def test_pipelines(name: str, device: str) -> None:
     check_plans(device_named(device), found, [small(found.program, PIPELINES[name])])
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(PIPELINES, ("bilateral_grid",)))
 def test_cuda_threads_do_not_race(name: str, watched_gpu: WatchedGpu) -> None:
     found, _ = small_problem(pipeline(name))

@@ -47,7 +47,7 @@ from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.runners import device_of
-from tests.support.slow import counted, few
+from tests.support.slow import counted, few, in_turn
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -103,6 +103,7 @@ def check(program: Program, plan: Plan, seed: int = 1) -> list[PrivateBox]:
     return copies(lowered_kernels(program, plan))
 
 
+@in_turn
 @pytest.mark.parametrize("kind", few(KINDS, ["unsigned int", "double"]))
 @pytest.mark.parametrize("update", UPDATES)
 def test_every_operator_and_type(update: str, kind: str) -> None:
@@ -121,6 +122,7 @@ def test_a_copy_holds_what_a_block_may_update(target: str) -> None:
     assert shape.shared_bytes((4, 8), 1, private=True) == prod(copy.sizes) * 4 == copy.bytes
 
 
+@in_turn
 @pytest.mark.parametrize(("target", "count"), counted(TARGETS, TARGETS, 2, 4))
 def test_random_sizes_and_orders(target: str, count: int) -> None:
     program, rng = histogram(target), np.random.default_rng(5)
@@ -167,6 +169,7 @@ SEVERAL = {
 }
 
 
+@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(SEVERAL, SEVERAL, 1, 3))
 def test_whole_programs(name: str, count: int) -> None:
     """The statements around it, in the order that isl finds; then as many copies as there should be."""
@@ -264,6 +267,7 @@ def test_text(target: Target, name: str, golden: Callable[[str, str], None]) -> 
     golden(name, lower(program, plan_of(program, (32, 128), (8, 32)), target).source)
 
 
+@in_turn
 @pytest.mark.parametrize("kind", few(KINDS, ["double"]))
 def test_cuda_text_compiles(kind: str) -> None:
     nvrtc = translator(Nvrtc)
@@ -312,6 +316,7 @@ def some_plans(program: Program) -> list[Plan]:
     return [plan_of(program, tile, block) for tile, block in sizes]
 
 
+@in_turn
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("update", "kind"), few([("max", "double"), ("-", "int")], 1))
 def test_on_devices(update: str, kind: str, device: str, tmp_path: Path) -> None:
@@ -319,6 +324,7 @@ def test_on_devices(update: str, kind: str, device: str, tmp_path: Path) -> None
     check_plans(device_named(device), found, some_plans(found.program)[:2])
 
 
+@in_turn
 def test_no_races(tmp_path: Path) -> None:
     """By Oclgrind; without its last barrier, a copy is combined while others still update it."""
     if device_of("Oclgrind") is None:

@@ -30,6 +30,7 @@ from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import device_named, has_intel
 from tests.support.plans import check_plan, lowered_kernels
 from tests.support.programs import program_of, scop
+from tests.support.slow import in_turn
 from tests.support.suite import polybench_program, problem
 from tests.support.targets import HOPPER
 from tests.support.watched_gpu import WatchedGpu
@@ -52,6 +53,7 @@ def held(program: Program, kernel: KernelPlan) -> dict[str, str]:
     return {box.name: c_text(box.operation) for box in made.shared if isinstance(box, CopiedBox) and box.operation}
 
 
+@in_turn
 @pytest.mark.parametrize(("update", "found"), [
     ("a * B[i][k] * C[k][j]", {"B": "a * B"}),
     ("B[i][k] * a * C[k][j]", {"B": "B * a"}),
@@ -118,6 +120,7 @@ def on(element: str) -> st.SearchStrategy[str]:
         max_leaves=3)
 
 
+@in_turn
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(on("B[i][k]"), on("C[k][j]"), st.sampled_from("+-*"), st.sampled_from([1, 4]), st.integers(0, 2), st.booleans())
 def test_the_same_bits(left: str, right: str, op: str, vector: int, ahead: int, registers: bool) -> None:

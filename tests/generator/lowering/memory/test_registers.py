@@ -29,7 +29,7 @@ from tests.support.orders import differences
 from tests.support.plans import features, lowered_kernels, random_plan, run_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.reading import read_untimed
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.updates import updates_text
 
 REFUSALS = re.compile("no loop that they can share|share no loop|a barrier would stand|no atomic updates of|"
@@ -72,6 +72,7 @@ REACHED = ("atomic +", "atomic *", "atomic min", "atomic max", "atomic =", "regi
            "combined in shared memory", "full and partial tiles", "host loop", "order")
 
 
+@in_turn
 @pytest.mark.parametrize(("seeds", "right"), few([((0, 3, 4, 5, 6, 16, 18, 19), 14), (range(20), 30)], 1))
 def test_random_updates(seeds: Sequence[int], right: int) -> None:
     counts = sum((check_seed(seed, 2) for seed in seeds), Counter[str]())
@@ -90,6 +91,7 @@ QUICK = ("two rows of sums", "triangle of sums", "columns", "partial results", "
          "read under a condition", "guarded update", "divided by data", "time", "small types")
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(CASES, QUICK))
 def test_cases(name: str) -> None:
     check_case(name, 5, 2)

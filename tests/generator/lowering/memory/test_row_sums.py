@@ -27,7 +27,7 @@ from tests.support.orders import differences
 from tests.support.plans import run_plan
 from tests.support.programs import program_of
 from tests.support.runners import needed_device
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program, problem
 from tests.support.targets import CPU
 
@@ -109,6 +109,7 @@ def test_searches_on_cpus_begin_with_a_plan_that_sums_up_whole_rows(name: str, l
     assert not differences(program, found, run_original(program))
 
 
+@in_turn
 def test_gpus_and_those_who_want_the_order_of_the_program_do_not() -> None:
     assert not begun("syrk", "o2", TARGET) and not begun("syrk", "o2", CPU, strict=True)
 
@@ -153,6 +154,7 @@ def test_they_are_right_whole_and_in_parts(tile: tuple[int, int, int]) -> None:
     assert not differences(program, found, run_original(program))
 
 
+@in_turn
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize("kind", few(["float", "double"], 1))
 def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_kernel
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import CPU, HOPPER
 
@@ -50,6 +50,7 @@ def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
     return found
 
 
+@in_turn
 @pytest.mark.parametrize("name", few(SMALL, 1))
 def test_random_shared_plans_compute_what_the_program_does(name: str) -> None:
     program, rng, counts = polybench_program(name, SMALL[name]), np.random.default_rng(5), Counter[str]()

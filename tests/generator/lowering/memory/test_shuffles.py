@@ -19,7 +19,7 @@ from tests.support.bench import outcomes_of
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.reading import read_untimed
 from tests.support.shuffles import by_shuffles
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import ODD_SIZES, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
@@ -36,6 +36,7 @@ def evaluated(found: Problem, plan: Plan) -> str:
     return lower(found.program, plan, device.target).source
 
 
+@in_turn
 @pytest.mark.parametrize("kind", few(["float", "long", "double", "int", "unsigned int"], 2))
 def test_every_operator_and_type(kind: str, tmp_path: Path) -> None:
     """A kernel per operator."""
@@ -52,6 +53,7 @@ def test_every_operator_and_type(kind: str, tmp_path: Path) -> None:
     assert all("sub_group_shuffle_xor" in kernel for kernel in kernels)
 
 
+@in_turn
 def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
     """mvt, fused: rows are combined by shuffles, columns in shared memory."""
     found = problem("mvt", ODD_SIZES["mvt"])

@@ -23,7 +23,7 @@ from generator.target import LANGUAGES, Target
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 WIDTH, HEIGHT = 37, 26
@@ -56,6 +56,7 @@ def check(program: Program, found: Plan) -> None:
     assert not differences(program, memory, run_original(program)), found.to_json()
 
 
+@in_turn
 @pytest.mark.parametrize(("tile", "block", "walk", "level"), few([
     ((8, 16), (1, 8), 2, "block"), ((6, 8), (3, 4), 3, "block"), ((5, 5), (5, 5), 5, "block"),
     ((16, 64), (4, 2), 2, "thread"), ((16, 64), (1, 64), 2, "sub-group"), ((8, 64), (1, 1), 1, "block"),

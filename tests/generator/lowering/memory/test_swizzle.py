@@ -38,7 +38,7 @@ from tests.support.hyperplanes import SEIDEL_TILES
 from tests.support.interpreter import run_original
 from tests.support.plans import check_plan, lowered_kernels, run_plan
 from tests.support.programs import program_of, scop
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET, polybench_program, problem
 from tests.support.targets import CPU, CUDA, HOPPER, RDNA
 from tests.support.watched_gpu import WatchedGpu
@@ -94,6 +94,7 @@ def test_columns_are_in_different_banks(half: int, element: int, lanes: int, str
         assert len({at % 128 // (unit * element) for at in starts}) == apart
 
 
+@in_turn
 @pytest.mark.parametrize(("kernel", "target"), [
     (TILES, TARGET), (replace(TILES, points_inside=True, registers=True, order=(1, 0)), TARGET),
     (replace(TILES, vector=4, unroll=4, run=2), CUDA),
@@ -183,6 +184,7 @@ def test_text(target: Target, name: str, golden: Callable[[str, str], None]) -> 
     golden(name, lower(transposed(70, 50), plan, target).source)
 
 
+@in_turn
 def test_vectors_stay_vectors() -> None:
     """As many accesses of four elements as without, in the kernel and in its machine code."""
     program = polybench_program("syrk", SIZES)

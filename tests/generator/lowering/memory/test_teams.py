@@ -32,7 +32,7 @@ from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, run_plan
 from tests.support.programs import program_of
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.stages import any_plan, case
 from tests.support.suite import TARGET, polybench_program
 from tests.support.sweeps import sweeps_text, time_plan
@@ -86,6 +86,7 @@ def check(program: Program, plan: Plan, seed: int, dialect: Dialect = "opencl") 
     return "right"
 
 
+@in_turn
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", few(range(10), 1))
 def test_random_stages_are_right(level: Level, seed: int) -> None:
@@ -115,6 +116,7 @@ def test_random_sweeps_are_right(level: Level, seed: int) -> None:
     assert check(program, replace(plan, kernels=(at(level, plan.kernels[0], rng, dialect),)), seed, dialect) == "right"
 
 
+@in_turn
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("combine", ["atomic", "shared", "shuffle", "private"])
 def test_copies_registers_and_reductions_have_levels_too(level: Level, combine: str) -> None:
@@ -216,6 +218,7 @@ def test_smaller_tiles_compute_more_twice() -> None:
     assert adds == sorted(adds) and len(set(adds)) == 3
 
 
+@in_turn
 @pytest.mark.parametrize(("target", "levels"), few([
     (replace(TARGET, sub_group=32), {"block", "sub-group", "thread"}),
     (TARGET, {"block", "thread"}),

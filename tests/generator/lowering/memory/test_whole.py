@@ -35,7 +35,7 @@ from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, run_plan
-from tests.support.slow import few
+from tests.support.slow import few, in_turn
 from tests.support.space_plans import lowered
 from tests.support.stages import SMALL, case, offered_plans
 from tests.support.suite import small_problem
@@ -156,6 +156,7 @@ def test_the_room_that_a_search_expects(walk: int) -> None:
         assert held.shared_bytes(tile, 1, copies=False) == kernel.local_bytes
 
 
+@in_turn
 @pytest.mark.parametrize("count", few([100, 200], 1))
 def test_what_is_offered(count: int) -> None:
     seen = set[tuple[bool, bool, tuple[str, ...]]]()
@@ -182,12 +183,14 @@ DEVICES = ["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.skipif(
     not has_intel(), reason="the extra `intel` is not installed"))]
 
 
+@in_turn
 @pytest.mark.parametrize("platform", DEVICES)
 def test_results_on_devices(platform: str) -> None:
     for found, one in problems():
         check_plans(device_named(platform), found, [one])
 
 
+@in_turn
 def test_cuda_has_no_races(watched_gpu: WatchedGpu) -> None:
     steps, tiles = problems()
     for found, one in (tiles, steps):
