@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from generator.dataflow import Dataflow, Reach, Read
 from generator.facts import Operations
+from metrics.costs.reaches import Reaches, reaches_of
 
 Numbers: TypeAlias = NDArray[np.float64]
 """One per tile size; with several dimensions, the first axis is the dimension."""
@@ -227,6 +228,12 @@ class TileWork:
     windows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     whole: tuple[str, ...] = ()
 
+    def only(self, tiles: NDArray[np.bool_] | slice) -> TileWork:
+        """Return the work of some of the tiles."""
+        extents, points, effort, loads = ({array: numbers[..., tiles] for array, numbers in of.items()}
+                                          for of in (self.extents, self.points, self.effort, self.loads))
+        return replace(self, extents=extents, points=points, effort=effort, loads=loads)
+
     def stored(self, array: str) -> Numbers:
         """Return the number of elements of an array that a block has room for."""
         points, dim = self.points[array], self.windows.get(array)
@@ -309,6 +316,20 @@ def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:
 
     The start of a row takes as much effort as `row_start` further points.
     """
+    work = regions(group, tiles)
+    loads: dict[str, Numbers] = {}
+    effort: dict[str, Numbers] = {}
+    for stage in reversed(group.stages):
+        extents, points = work.extents[stage], work.points[stage]
+        effort[stage] = points * (1.0 + row_start / extents[-1]) if len(extents) else points
+        for read in flat(group.flow, stage, group.inlined).reads:
+            moved = effort[stage] * (read.loads * group.flow.array(read.array).element)
+            loads[read.array] = loads[read.array] + moved if read.array in loads else moved
+    return replace(work, effort=effort, loads=loads)
+
+
+def regions(group: Group, tiles: Numbers) -> TileWork:
+    """Return the work of tiles without `effort` and `loads`."""
     flow = group.flow
     low: dict[str, Numbers] = {group.output: np.zeros_like(tiles)}
     high: dict[str, Numbers] = {group.output: tiles - 1.0}
@@ -316,24 +337,27 @@ def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:
     scale = {group.output: (1.0,) * len(tiles)}
     extents: dict[str, Numbers] = {}
     points: dict[str, Numbers] = {}
-    loads: dict[str, Numbers] = {}
-    effort: dict[str, Numbers] = {}
     for stage in reversed(group.stages):
         _measure(flow, stage, low, high, extents, points)
-        effort[stage] = points[stage] * (1.0 + row_start / extents[stage][-1]) if len(extents[stage]) else points[stage]
-        for read in flat(flow, stage, group.inlined).reads:
-            _spread(read, stage, low, high)
+        reach = reaches(flow, stage, group.inlined)
+        lows, highs = reach.ends(low[stage], high[stage])
+        for read, rows in zip(flat(flow, stage, group.inlined).reads, reach.rows, strict=True):
+            _widen(read.array, lows[rows], highs[rows], low, high)
             if read.array not in along:
-                along[read.array], scale[read.array] = _followed(read, along[stage], scale[stage])
+                along[read.array], scale[read.array] = _followed(reach.moving[rows], along[stage], scale[stage])
             elif read.by_data:  # all elements, whatever other reads need
-                along[read.array] = tuple(a if any(reach.slopes) else -1
-                                          for a, reach in zip(along[read.array], read.reach, strict=True))  # fmt: skip
-            moved = effort[stage] * (read.loads * flow.array(read.array).element)
-            loads[read.array] = loads[read.array] + moved if read.array in loads else moved
+                along[read.array] = tuple(a if any(one.slopes) else -1
+                                          for a, one in zip(along[read.array], read.reach, strict=True))  # fmt: skip
     for array in low:
         if array not in extents:
             _measure(flow, array, low, high, extents, points)
-    return TileWork(extents, points, effort, loads, along, scale)
+    return TileWork(extents, points, {}, {}, along, scale)
+
+
+@lru_cache(maxsize=4096)
+def reaches(flow: Dataflow, stage: str, inlined: frozenset[str]) -> Reaches:
+    """Return the reads of a stage, with those of the stages inlined in it, as matrices."""
+    return reaches_of(flat(flow, stage, inlined).reads, len(flow.array(stage).extents))
 
 
 def _measure(
@@ -344,34 +368,23 @@ def _measure(
     extents: dict[str, Numbers],
     points: dict[str, Numbers],
 ) -> None:
-    limits = np.array(flow.array(array).extents, dtype=float)[:, None]
+    limits = column(flow.array(array).extents)
     extents[array] = np.minimum(high[array] - low[array] + 1.0, limits)
-    points[array] = extents[array].prod(axis=0)
+    points[array] = np.multiply.reduce(extents[array], axis=0)
 
 
-def _followed(
-    read: Read, along: tuple[int, ...], scale: tuple[float, ...]
-) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def _followed(moving: Sequence[Sequence[tuple[int, float]]], along: tuple[int, ...],
+              scale: tuple[float, ...]) -> tuple[tuple[int, ...], tuple[float, ...]]:  # fmt: skip
     """Return the dimension of the output that each dimension of the read array follows, and its speed."""
     found = []
-    for reach in read.reach:
-        moving = [q for q, slope in enumerate(reach.slopes) if slope and along[q] >= 0]
-        found.append((along[moving[0]], abs(reach.slopes[moving[0]]) * scale[moving[0]]) if moving else (-1, 1.0))
+    for slopes in moving:
+        follows = [(along[q], abs(slope) * scale[q]) for q, slope in slopes if along[q] >= 0]
+        found.append(follows[0] if follows else (-1, 1.0))
     return tuple(follows for follows, _ in found), tuple(fast for _, fast in found)
 
 
-def _spread(read: Read, reader: str, low: dict[str, Numbers], high: dict[str, Numbers]) -> None:
-    """Widen the box of the array that `reader` reads."""
-    first, last = low[reader], high[reader]
-    lows = np.empty((len(read.reach), first.shape[1]))
-    highs = np.empty_like(lows)
-    for d, reach in enumerate(read.reach):
-        least, most = np.full(first.shape[1], reach.low), np.full(first.shape[1], reach.high)
-        for q, slope in enumerate(reach.slopes):
-            if slope:
-                least = least + slope * (first[q] if slope > 0 else last[q])
-                most = most + slope * (last[q] if slope > 0 else first[q])
-        lows[d], highs[d] = np.ceil(least - 1e-9), np.floor(most + 1e-9)
-    if read.array in low:
-        lows, highs = np.minimum(lows, low[read.array]), np.maximum(highs, high[read.array])
-    low[read.array], high[read.array] = lows, np.maximum(highs, lows)
+def _widen(array: str, lows: Numbers, highs: Numbers, low: dict[str, Numbers], high: dict[str, Numbers]) -> None:
+    """Widen the box of an array by one that is read."""
+    if array in low:
+        lows, highs = np.minimum(lows, low[array]), np.maximum(highs, high[array])
+    low[array], high[array] = lows, np.maximum(highs, lows)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from experiments.search.guides.candidates import Way
 from experiments.search.guides.tables import Table
+from generator.decisions.base import Option
 from generator.decisions.deciding import Deciding
 from generator.decisions.level import LEVEL
 from generator.decisions.sizes import SIZES, TileAndBlock
@@ -37,6 +38,22 @@ class Sizing:
         if known is None:
             known = table.left[self] = np.array([self._allows(way) for way in table.ways], dtype=bool)
         return known
+
+    def answers(self, table: Table, name: str) -> tuple[Option, ...]:
+        """Return the answers to the next decision that lead to a possible way, those to the cheapest way first."""
+        if (known := table.wanted.get((self, name))) is not None:
+            return known
+        left = self.left(table)
+        left = np.isfinite(table.costs) & (left if left.any() else True)
+        cheapest_first = (int(k) for k in np.argsort(table.costs, kind="stable") if left[k])
+        found = tuple(dict.fromkeys(self._answer(table.ways[k], name) for k in cheapest_first))
+        table.wanted[self, name] = found
+        return found
+
+    def _answer(self, way: Way, name: str) -> Option:
+        if name == WALK.name:
+            return way.walk
+        return way.level if name == LEVEL.name else in_order(way)[len(self.sizes)]
 
     def _allows(self, way: Way) -> bool:
         return (self.walk in (None, way.walk) and self.level in (None, way.level)

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from types import MappingProxyType
 
-import numpy as np
-
 from experiments.search.guides.grouping import Kernels, always_inlined, first_kernels, with_stage
-from experiments.search.guides.sizing import in_order, sizing_of, sizing_of_plan, way_of
+from experiments.search.guides.sizing import sizing_of, sizing_of_plan, way_of
 from experiments.search.guides.tables import Table, Tables
 from generator.decisions.base import KernelDecision
 from generator.decisions.deciding import Deciding
@@ -120,25 +118,15 @@ class StageGuide:
 
         If the space offers none of them, return the largest offered size that is not above that of the best way.
         """
-        table = self._table(prefix, stored, sizing_of(decided).order)
+        sizing = sizing_of(decided)
+        table = self._table(prefix, stored, sizing.order)
         if table is None:
             return options[:1]
-        left = sizing_of(decided).left(table)
-        left = left if left.any() else np.ones(len(table.ways), dtype=bool)
-        place = len(sizing_of(decided).sizes)
-
-        def answer(k: int) -> Option:
-            way = table.ways[k]
-            if name == WALK.name:
-                return way.walk
-            return way.level if name == LEVEL.name else in_order(way)[place]
-
-        order = [int(k) for k in np.argsort(table.costs, kind="stable") if left[k]]
-        wanted = dict.fromkeys(answer(k) for k in order if np.isfinite(table.costs[k]))
+        wanted = sizing.answers(table, name)
         found = tuple(one for one in options if one in wanted)
         if found:
             return found
-        best = next(iter(wanted), options[0])
+        best = wanted[0] if wanted else options[0]
         smaller = [one for one in options if isinstance(one, int) and isinstance(best, int) and one <= best]
         return (max(smaller, default=options[0]),)
 

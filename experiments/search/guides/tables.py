@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from experiments.search.guides.candidates import Way, sizes, ways
 from generator.dataflow import Dataflow
 from generator.nest import Level
+from graph.space import Option
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, flat
 from metrics.costs.learned.features import minimum_points
-from metrics.costs.learned.layout import Layout, layout
+from metrics.costs.learned.layout import Layout, Sizes, layout
 from metrics.costs.scoring import Scorer
 
 EXCESS = 10.0
@@ -45,13 +46,14 @@ class KernelKey:
 class Table:
     """The ways to tile a kernel along the parallel `axes` of its output, and the cost of each.
 
-    `left` caches which ways remain after some answers (`sizing.Sizing`).
+    `left` caches which ways remain after some answers (`sizing.Sizing`), `wanted` which further ones are possible.
     """
 
     axes: tuple[int, ...]
     ways: tuple[Way, ...]
     costs: Numbers
     left: dict[Hashable, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
+    wanted: dict[Hashable, tuple[Option, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def best(self) -> float:
@@ -63,6 +65,14 @@ def usual_axes(extents: Sequence[int]) -> tuple[int, ...]:
     """Return the dimensions that are probably parallel: the last three with more than one element."""
     several = [d for d, extent in enumerate(extents) if extent > 1] or list(range(len(extents)))
     return tuple(several[-PARALLEL:])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cuts:
+    """Ways to tile a kernel, and all of one level as arrays, with their numbers."""
+
+    ways: tuple[Way, ...]
+    alike: tuple[tuple[NDArray[np.intp], Sizes], ...]
 
 
 @dataclass(slots=True)
@@ -78,15 +88,15 @@ class Tables:
     memoised: bool = True
     made: int = 0
     _known: dict[tuple[KernelKey, tuple[int, ...]], Table] = field(default_factory=dict)
+    _cuts: dict[tuple[str, tuple[int, ...], bool], _Cuts] = field(default_factory=dict)
     _flows: dict[tuple[frozenset[str], frozenset[str]], Dataflow] = field(default_factory=dict)
 
     def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
         """Return the table of a kernel; `axes` are its parallel dimensions, if known."""
-        extents = self.flow.array(key.output).extents
-        along = usual_axes(extents) if axes is None else axes
+        along = usual_axes(self.flow.array(key.output).extents) if axes is None else axes
         known = self._known.get((key, along)) if self.memoised else None
         if known is None:
-            known = self._made(key, along, ways([extents[a] for a in along], self.device, bool(key.members)))
+            known = self._made(key, along, self._usual(key, along))
             if self.memoised:
                 self._known[key, along] = known
         return known
@@ -96,7 +106,7 @@ class Tables:
         table = self.table(key, axes)
         if way in table.ways:
             return float(table.costs[table.ways.index(way)])
-        return self._made(key, axes, (way,)).best
+        return self._made(key, axes, self._cut(key, axes, (way,))).best
 
     def group(self, key: KernelKey) -> Group:
         """Return the kernel in the form that cost models use."""
@@ -115,19 +125,35 @@ class Tables:
             self._flows[own, key.free] = made
         return made
 
-    def _made(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> Table:
-        self.made += 1
-        group, extents, costs = self.group(key), self.flow.array(key.output).extents, np.empty(len(found))
-        if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
-            return Table(axes, found, np.full(len(found), np.inf))
-        alike: dict[Level, list[int]] = {}
+    def _usual(self, key: KernelKey, axes: tuple[int, ...]) -> _Cuts:
+        """Return all ways, which only depend on what the kernel stores and on whether its blocks compute stages."""
+        asked = key.output, axes, bool(key.members)
+        if (known := self._cuts.get(asked)) is not None:
+            return known
+        extents = self.flow.array(key.output).extents
+        made = self._cut(key, axes, ways([extents[a] for a in axes], self.device, bool(key.members)))
+        if self.memoised:
+            self._cuts[asked] = made
+        return made
+
+    def _cut(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> _Cuts:
+        extents, alike = self.flow.array(key.output).extents, dict[Level, list[int]]()
         for k, way in enumerate(found):
             alike.setdefault(way.level, []).append(k)
-        for some in alike.values():
-            made = layout(group, self.device, sizes([found[k] for k in some], axes, extents))
+        return _Cuts(found, tuple((np.array(some, dtype=np.intp), sizes([found[k] for k in some], axes, extents))
+                                  for some in alike.values()))
+
+    def _made(self, key: KernelKey, axes: tuple[int, ...], cuts: _Cuts) -> Table:
+        self.made += 1
+        group, costs = self.group(key), np.full(len(cuts.ways), np.inf)
+        if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
+            return Table(axes, cuts.ways, costs)
+        for some, cut in cuts.alike:
+            made = layout(group, self.device, cut)
             possible = _possible(made)
-            costs[some] = np.where(possible, self.scorer.score(made), np.inf) if possible.any() else np.inf
-        return Table(axes, found, costs)
+            if possible.any():
+                costs[some[possible]] = self.scorer.score(made if possible.all() else made.only(possible))
+        return Table(axes, cuts.ways, costs)
 
 
 def _possible(made: Layout) -> NDArray[np.bool_]:
@@ -139,12 +165,12 @@ def _possible(made: Layout) -> NDArray[np.bool_]:
         fine &= kept * made.teams <= device.block_shared
     if not device.host:
         fine &= made.threads <= device.block_threads
-        fine &= made.per_thread(made.group.output) <= (UNROLLED if own else SERIAL)
+        fine &= made.loops[made.group.output].per_thread <= (UNROLLED if own else SERIAL)
         fine &= ~(own & (kept > REGISTER_BYTES))
     for stage in made.group.members:
-        fine &= made.total(stage) <= EXCESS * minimum_points(made.flow, stage)
+        fine &= made.loops[stage].total <= EXCESS * minimum_points(made.flow, stage)
     for stage in made.group.inlined:
-        calls = sum((dict(flat(made.flow, one, made.group.inlined).within).get(stage, 0.0) * made.total(one)
+        calls = sum((dict(flat(made.flow, one, made.group.inlined).within).get(stage, 0.0) * made.loops[one].total
                      for one in made.group.stages), 0.0 * kept)  # fmt: skip
         trivial = made.node(stage).arithmetic <= 1.0 + made.node(stage).element
         fine &= trivial | (calls <= EXCESS * minimum_points(made.flow, stage))

@@ -6,7 +6,10 @@ padded extents, antune's have guards, so only existing points are counted. Stage
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +18,7 @@ from generator.dataflow import Dataflow, Read
 from metrics.costs.groups import Group, Numbers, flat
 from metrics.costs.learned.layout import MOST_BLOCKS, MOST_THREADS, MOST_WARPS, Layout
 from metrics.costs.learned.names import FEATURES
-from metrics.costs.learned.reading import Footprint, Warp, footprint, loads, stores
+from metrics.costs.learned.reading import MEMORIES, Reading, Warp, loads, reading, stores
 
 UNROLLED = 16
 """The number of points of a thread that compilers unroll."""
@@ -33,31 +36,63 @@ def stages_of(group: Group) -> tuple[str, ...]:
     return (*group.stages, *(node.array for node in group.flow.nodes if node.array in within))
 
 
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel, with what its stages share: the features of a `block`, and our `own` of each stage with loops."""
+
+    made: Layout
+    block: Mapping[str, Numbers]
+    own: Mapping[str, Mapping[str, Numbers]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The features of all stages of a kernel. Stages share many of them, and many are constant, so each is there once:
+    `values` are ways x different features, `places` their numbers, stages x features.
+    """
+
+    values: Numbers
+    places: NDArray[np.intp]
+
+    def table(self, values: Numbers) -> Table:
+        """Return the values, or what was computed from each of them, by stage and feature."""
+        found: Table = values.take(self.places, axis=1)
+        return found
+
+
 def kernel_features(made: Layout) -> Table:
     """Return the features of all stages of a kernel."""
+    columns = kernel_columns(made)
+    return columns.table(columns.values)
+
+
+def kernel_columns(made: Layout) -> Columns:
+    """Return the features of all stages of a kernel, each different one once."""
     looped = made.group.stages
-    found = [looped_features(made, stage) if stage in looped else inlined_features(made, stage)
-             for stage in stages_of(made.group)]
-    table = np.empty((made.sizes.count, len(found), len(FEATURES)))
-    for k, features in enumerate(found):
-        for n, name in enumerate(FEATURES):
-            table[:, k, n] = features[name]
-    return table
+    kernel = _Kernel(made, _of_block(made), {stage: _own(made, stage) for stage in looped})
+    found = [_looped(kernel, stage) if stage in looped else _inlined(kernel, stage) for stage in stages_of(made.group)]
+    every = [features[name] for features in found for name in FEATURES]
+    different = {id(values): values for values in every}
+    numbers = {known: number for number, known in enumerate(different)}
+    places = np.array([numbers[id(values)] for values in every], dtype=np.intp).reshape(len(found), len(FEATURES))
+    return Columns(np.array(list(different.values())).T, places)
 
 
-def looped_features(made: Layout, stage: str) -> dict[str, Numbers]:
+def _looped(kernel: _Kernel, stage: str) -> dict[str, Numbers]:
     """Return the features of a stage with loops: the output, or a member."""
-    return {**_points(made, stage), **_sizes(made, stage), **_read(made, stage), **_working_sets(made, stage),
-            **_threads(made, made.active(stage)), **_transactions(made, stage), **_own(made, stage),
-            "num_threads_per_block": made.active(stage),
-            "expr_branching": made.ones() * flat(made.flow, stage, made.group.inlined).registers}  # fmt: skip
+    made = kernel.made
+    loops, found = made.loops[stage], reading(made, stage)
+    return {**_points(made, stage), **_sizes(made, stage), **_read(made, stage, found), **_working_sets(made, stage),
+            **kernel.block, **_threads(made, loops.active), **_transactions(made, stage, found.unique),
+            **kernel.own[stage], "num_threads_per_block": loops.active,
+            "expr_branching": made.constant(flat(made.flow, stage, made.group.inlined).registers)}  # fmt: skip
 
 
 def _points(made: Layout, stage: str) -> dict[str, Numbers]:
-    one, node, output = made.ones(), made.node(stage), made.is_output(stage)
+    one, node, output, loops = made.constant(1.0), made.node(stage), made.is_output(stage), made.loops[stage]
     realizations = one if output else made.blocks * made.teams
     productions = one if output else realizations * made.steps
-    total, per_thread = made.total(stage), made.per_thread(stage)
+    total, per_thread = loops.total, loops.per_thread
     return {
         "num_realizations": realizations,
         "num_productions": productions,
@@ -65,27 +100,28 @@ def _points(made: Layout, stage: str) -> dict[str, Numbers]:
         "points_computed_per_production": total / productions,
         "points_computed_per_thread": per_thread,
         "points_computed_total": total,
-        "points_computed_minimum": one * minimum_points(made.flow, stage),
+        "points_computed_minimum": made.constant(minimum_points(made.flow, stage)),
         "innermost_loop_extent": per_thread * rounds_of(made.flow, stage),
         "innermost_pure_loop_extent": per_thread,
         "unrolled_loop_extent": np.where(per_thread <= UNROLLED, per_thread, 1.0) if not node.reduces else one,
         "inner_parallelism": made.blocks if output else one,
         "outer_parallelism": one if output else made.blocks,
-        "inlined_calls": 0.0 * one,
+        "inlined_calls": made.constant(0.0),
         "num_scalars": total,
     }
 
 
 def _sizes(made: Layout, stage: str) -> dict[str, Numbers]:
-    node, one, output = made.node(stage), made.ones(), made.is_output(stage)
-    whole = one * node.points * node.element
-    row = one * (node.extents[-1] if node.extents else 1) * node.element
+    node, output = made.node(stage), made.is_output(stage)
+    whole = made.constant(node.points * node.element)
+    row = made.constant((node.extents[-1] if node.extents else 1) * node.element)
     region, kept = made.work.points[stage] * node.element, made.kept.extents[stage]
-    kept_row = (kept[-1] if len(kept) else one) * node.element
+    kept_row = (kept[-1] if len(kept) else made.constant(1.0)) * node.element
     place = 0 if output else made.memory(stage)
-    at_task = [one * 0.0 for _ in range(6)]
+    at_task = [made.constant(0.0)] * 6
     at_task[place] = whole / made.blocks if output else region * made.teams
-    at_task[3 + place] = (made.sizes.tile[-1] if len(made.sizes.tile) else one) * node.element if output else kept_row
+    at_task[3 + place] = (
+        (made.sizes.tile[-1] if len(made.sizes.tile) else made.constant(1.0)) * node.element) if output else kept_row
     names = [name for name in FEATURES if name.endswith("bytes_at_task")]
     return {
         "bytes_at_realization": whole if output else made.kept.points[stage] * node.element,
@@ -98,52 +134,45 @@ def _sizes(made: Layout, stage: str) -> dict[str, Numbers]:
     }
 
 
-def _read(made: Layout, stage: str) -> dict[str, Numbers]:
-    one, output = made.ones(), made.is_output(stage)
-    realized = footprint(made, stage, made.whole.extents[stage] if output else made.region(stage), stored=output)
-    thread = footprint(made, stage, made.thread_box(stage))
-    point = footprint(made, stage, np.ones_like(made.region(stage)))
-    task = _from_root(made, stage)
+def _read(made: Layout, stage: str, found: Reading) -> dict[str, Numbers]:
+    task_bytes, task_lines = _from_root(made, stage, found)
     return {
-        **_by_memory("unique_{}_bytes_read_per_realization", realized.bytes),
-        **_by_memory("unique_{}_lines_read_per_realization", realized.lines),
-        **_by_memory("unique_{}_bytes_read_per_thread", thread.bytes),
-        **_by_memory("unique_{}_lines_read_per_thread", thread.lines),
-        **_by_memory("{}_allocation_bytes_read_per_realization", _allocations(made, stage)),
-        "unique_bytes_read_per_point": sum(point.bytes, 0.0 * one),
-        "unique_lines_read_per_point": sum(point.lines, 0.0 * one),
-        "unique_bytes_read_per_task": task.bytes[0],
-        "unique_lines_read_per_task": task.lines[0],
+        **_by_memory(made, found, "unique_{}_bytes_read_per_realization", found.realized.bytes),
+        **_by_memory(made, found, "unique_{}_lines_read_per_realization", found.realized.lines),
+        **_by_memory(made, found, "unique_{}_bytes_read_per_thread", found.thread.bytes),
+        **_by_memory(made, found, "unique_{}_lines_read_per_thread", found.thread.lines),
+        **_by_memory(made, found, "{}_allocation_bytes_read_per_realization", _allocations(made, stage)),
+        "unique_bytes_read_per_point": made.constant(found.per_point[0]),
+        "unique_lines_read_per_point": made.constant(found.per_point[1]),
+        "unique_bytes_read_per_task": task_bytes,
+        "unique_lines_read_per_task": task_lines,
     }
 
 
-def _from_root(made: Layout, stage: str) -> Footprint:
-    """Return the reads of a block from global memory: for the output including those of all members, for a member its
-    own.
+def _from_root(made: Layout, stage: str, found: Reading) -> tuple[Numbers, Numbers]:
+    """Return the bytes and lines that a block reads from global memory: for the output including those of all members,
+    for a member its own.
     """
     if not made.is_output(stage):
-        return footprint(made, stage, made.region(stage))
-    zero = 0.0 * made.ones()
-    total, lines = zero.copy(), zero.copy()
+        return found.realized.bytes[0], found.realized.lines[0]
+    total, lines = np.zeros((2, made.sizes.count))
     for array in made.group.fetched:
-        extents = made.work.extents[array]
-        total += made.teams * extents.prod(axis=0) * made.flow.array(array).element
-        lines += made.teams * extents[:-1].prod(axis=0)
-    return Footprint((total, zero, zero), (lines, zero, zero))
+        total += made.teams * made.work.points[array] * made.flow.array(array).element
+        lines += made.teams * made.work.extents[array][:-1].prod(axis=0)
+    return total, lines
 
 
-def _allocations(made: Layout, stage: str) -> tuple[Numbers, Numbers, Numbers]:
-    found = [0.0 * made.ones() for _ in range(3)]
+def _allocations(made: Layout, stage: str) -> Numbers:
+    found = np.zeros((MEMORIES, made.sizes.count))
     for array in dict.fromkeys(read.array for read in flat(made.flow, stage, made.group.inlined).reads):
         place, one = made.memory(array), made.flow.array(array)
-        points = made.kept.points[array] if place else made.ones() * np.prod(one.extents, dtype=float)
-        found[place] += points * one.element
-    return found[0], found[1], found[2]
+        found[place] += (made.kept.points[array] if place else float(prod(one.extents))) * one.element
+    return found
 
 
 def _own(made: Layout, stage: str) -> dict[str, Numbers]:
-    one, node, output = made.ones(), made.node(stage), made.is_output(stage)
-    box, along = made.thread_box(stage), made.work.along[stage]
+    one, node, output = made.constant(1.0), made.node(stage), made.is_output(stage)
+    box, along = made.loops[stage].box, made.work.along[stage]
     block = made.sizes.block if output else made.sizes.team
     threads = block[along[-1]] if along and along[-1] >= 0 else one
     waits = made.sizes.level != "thread" and bool(made.group.members)
@@ -155,11 +184,10 @@ def _own(made: Layout, stage: str) -> dict[str, Numbers]:
         "points_per_thread_along_x": row,
         "points_per_thread_around": row,
         "steps_per_tile": made.steps,
-        "barriers": one * waits * made.blocks * made.teams * made.steps * len(made.group.members),
-        "arithmetic_per_point": one * node.arithmetic,
+        "barriers": made.blocks * made.teams * made.steps * len(made.group.members) if waits else made.constant(0.0),
+        "arithmetic_per_point": made.constant(node.arithmetic),
         "sums_in_memory": in_memory * (rounds_of(made.flow, stage) if node.reduces else 0.0),
-        **{name: one * value for name, value in _text(made, stage).items()},
-        "waiting": _waiting(made),
+        **{name: made.constant(value) for name, value in _text(made, stage).items()},
     }
 
 
@@ -187,52 +215,61 @@ def _waiting(made: Layout) -> Numbers:
     return np.ceil(made.blocks / units) * units / made.blocks
 
 
-def _by_memory(pattern: str, values: tuple[Numbers, Numbers, Numbers]) -> dict[str, Numbers]:
-    return {pattern.format(place): value for place, value in zip(("global", "shared", "register"), values, strict=True)}
+def _by_memory(made: Layout, found: Reading, pattern: str, values: Numbers) -> dict[str, Numbers]:
+    return {pattern.format(name): values[place] if place in found.memories else made.constant(0.0)
+            for place, name in enumerate(("global", "shared", "register"))}
 
 
 def _working_sets(made: Layout, stage: str) -> dict[str, Numbers]:
     node, output, kept = made.node(stage), made.is_output(stage), made.kept_by_team
-    whole = made.ones() * node.points * node.element
+    whole = made.constant(node.points * node.element)
     own = whole if output else made.kept.points[stage] * node.element
     return {
         "working_set": kept if output else own,
         "working_set_at_task": kept * made.teams,
         "working_set_at_production": kept if output else own,
         "working_set_at_realization": own + (kept if output else 0.0),
-        "working_set_at_root": whole if output else made.ones() * made.node(made.group.output).points
-        * made.node(made.group.output).element,
-        "working_set_at_thread": kept if made.sizes.level == "thread" else 0.0 * kept,
+        "working_set_at_root": whole if output else made.constant(
+            made.node(made.group.output).points * made.node(made.group.output).element),
+        "working_set_at_thread": kept if made.sizes.level == "thread" else made.constant(0.0),
     }
 
 
-def _threads(made: Layout, active: Numbers) -> dict[str, Numbers]:
-    lanes, device, one = made.lanes, made.device, made.ones()
-    warps, busy = np.ceil(made.threads / lanes), np.ceil(np.maximum(active, 1.0) / lanes)
+def _of_block(made: Layout) -> dict[str, Numbers]:
+    device, one = made.device, made.constant(1.0)
+    warps = np.ceil(made.threads / made.lanes)
     resident = np.minimum(MOST_BLOCKS, np.ceil(made.blocks / device.units))
     together = np.minimum(MOST_WARPS, resident * warps)
-    shared = made.kept_by_team * made.teams if made.sizes.level != "thread" else 0.0 * one
+    shared = made.kept_by_team * made.teams if made.sizes.level != "thread" else made.constant(0.0)
     some = shared > 0
     fitting = np.minimum(MOST_BLOCKS, np.floor(device.unit_shared / np.where(some, shared, 1.0))) / MOST_BLOCKS
     return {
         "num_blocks": made.blocks,
         "num_warps_per_block": warps,
-        "block_occupancy": active / MOST_THREADS,
-        "warp_lane_utilization": active / (lanes * busy),
-        "num_active_warps_per_block": busy,
         "warp_lane_utilization_at_block_y": one,
         "warp_lane_utilization_at_block_z": one,
-        "idle_lane_wastage": (lanes * busy - active) / MOST_THREADS,
         "shared_mem_occupancy": shared / max(1, device.block_shared),
         "shared_mem_block_limit_factor": np.where(some, fitting, 1.0),
         "max_warp_occupancy": together / MOST_WARPS,
         "max_block_occupancy": np.floor(together / warps) / MOST_BLOCKS,
+        "waiting": _waiting(made),
     }
 
 
-def _transactions(made: Layout, stage: str) -> dict[str, Numbers]:
+def _threads(made: Layout, active: Numbers) -> dict[str, Numbers]:
+    lanes = made.lanes
+    busy = np.ceil(np.maximum(active, 1.0) / lanes)
+    return {
+        "block_occupancy": active / MOST_THREADS,
+        "warp_lane_utilization": active / (lanes * busy),
+        "num_active_warps_per_block": busy,
+        "idle_lane_wastage": (lanes * busy - active) / MOST_THREADS,
+    }
+
+
+def _transactions(made: Layout, stage: str, unique: Numbers) -> dict[str, Numbers]:
     warp = Warp(made, stage)
-    (from_global, from_shared), (to_global, to_shared) = loads(made, stage, warp), stores(made, stage, warp)
+    (from_global, from_shared), (to_global, to_shared) = loads(made, stage, warp, unique), stores(made, stage, warp)
     return {
         "num_shared_mem_loads_per_block": from_shared.count,
         "num_global_mem_loads_per_block": from_global.count,
@@ -245,30 +282,31 @@ def _transactions(made: Layout, stage: str) -> dict[str, Numbers]:
     }
 
 
-def inlined_features(made: Layout, stage: str) -> dict[str, Numbers]:
+def _inlined(kernel: _Kernel, stage: str) -> dict[str, Numbers]:
     """Return the features of a stage inlined in others: sums over these."""
-    one, node = made.ones(), made.node(stage)
-    calls, per_thread, active = 0.0 * one, 0.0 * one, 0.0 * one
-    around = dict.fromkeys(_OF_READERS, 0.0 * one)
+    made = kernel.made
+    one, node, zero = made.constant(1.0), made.node(stage), made.constant(0.0)
+    calls, per_thread, active = zero, zero, zero
+    around = dict.fromkeys(_OF_READERS, zero)
     for reader in made.group.stages:
         often = dict(flat(made.flow, reader, made.group.inlined).within).get(stage, 0.0)
         if often:
-            calls = calls + often * made.total(reader)
-            per_thread = per_thread + often * made.per_thread(reader)
-            active = active + made.active(reader)
-            own = _own(made, reader)
-            around = {name: value + often * made.total(reader) * own[name] for name, value in around.items()}
-    zero = dict.fromkeys(FEATURES, 0.0 * one)
-    threads = {**_threads(made, np.minimum(active, made.threads)), "shared_mem_occupancy": 0.0 * one}
+            own, loops = kernel.own[reader], made.loops[reader]
+            here = often * loops.total
+            calls = calls + here
+            per_thread = per_thread + often * loops.per_thread
+            active = active + loops.active
+            around = {name: value + here * own[name] for name, value in around.items()}
+    threads = {**kernel.block, **_threads(made, np.minimum(active, made.threads)), "shared_mem_occupancy": zero}
     ones = dict.fromkeys([name for name in FEATURES if name.endswith("efficiency")], one)
-    return {**zero, **threads, **ones, "inlined_calls": calls, "num_scalars": calls, "points_computed_total": calls,
-            "points_computed_per_thread": per_thread, "num_threads_per_block": active,
-            "points_computed_minimum": one * minimum_points(made.flow, stage), "outer_parallelism": made.blocks,
-            "inner_parallelism": one, "bytes_at_root": one * node.points * node.element,
-            "expr_branching": one * node.registers, "arithmetic_per_point": one * node.arithmetic,
-            "sums_in_memory": one * (rounds_of(made.flow, stage) if node.reduces else 0.0),
-            **{name: value / np.maximum(calls, 1.0) for name, value in around.items()},
-            "waiting": _waiting(made)}  # fmt: skip
+    return {**dict.fromkeys(FEATURES, zero), **threads, **ones, "inlined_calls": calls, "num_scalars": calls,
+            "points_computed_total": calls, "points_computed_per_thread": per_thread, "num_threads_per_block": active,
+            "points_computed_minimum": made.constant(minimum_points(made.flow, stage)),
+            "outer_parallelism": made.blocks, "inner_parallelism": one,
+            "bytes_at_root": made.constant(node.points * node.element),
+            "expr_branching": made.constant(node.registers), "arithmetic_per_point": made.constant(node.arithmetic),
+            "sums_in_memory": made.constant(rounds_of(made.flow, stage) if node.reduces else 0.0),
+            **{name: value / np.maximum(calls, 1.0) for name, value in around.items()}}  # fmt: skip
 
 
 def rounds_of(flow: Dataflow, stage: str) -> float:

@@ -7,10 +7,13 @@ between lanes is one point, and not the points of a thread as in the paper's nes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.dataflow import Read
 from metrics.costs.groups import Numbers
 
 BANKS, BANK_BYTES = 32, 4
@@ -37,13 +40,56 @@ def active(count: Numbers, lanes: int) -> NDArray[np.bool_]:
     return found
 
 
-def offsets(read: Read, points: Numbers, extents: Numbers, element: int) -> Numbers:
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a warp that computes boxes of `rank` dimensions (their extents as bytes, dimensions x ways): the
+    first points of each, of which `active` are computed (as bytes, per way). Numbers as bytes can be compared.
+    """
+
+    count: int
+    rank: int
+    extents: bytes
+    active: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How lanes access an array of these extents, or boxes of it whose extents are bytes (dimensions x ways).
+
+    `slopes`: as in `generator.dataflow.Reach`, by dimension of the array; None: at their own points. `sector`: the
+    bytes that move together; 0 for shared memory.
+    """
+
+    slopes: tuple[tuple[float, ...], ...] | None
+    extents: tuple[int, ...] | bytes
+    element: int
+    sector: int
+
+
+@lru_cache(maxsize=1024)
+def transactions(lanes: Lanes, access: Access) -> Numbers:
+    """Return the sectors that the lanes touch, or the rounds of banks of shared memory, per way. Loads of an array that
+    differ by a constant have equal ones, and kernels that differ elsewhere have the same.
+    """
+    count = np.frombuffer(lanes.active)
+    extents = np.frombuffer(lanes.extents).reshape(lanes.rank, len(count)) if lanes.rank else np.ones((1, len(count)))
+    of = access.extents
+    rows = np.frombuffer(of).reshape(-1, len(count)) if isinstance(of, bytes) else np.array(of, dtype=float)
+    points = coordinates(np.maximum(extents, 1.0), lanes.count)
+    slopes = access.slopes if access.slopes is not None else np.eye(len(rows)).tolist()
+    where, on = offsets(slopes, points, rows, access.element), active(count, lanes.count)
+    found = sectors(where, on, access.sector) if access.sector else bank_rounds(where, on)
+    found.flags.writeable = False  # it is shared
+    return found
+
+
+def offsets(slopes: Sequence[Sequence[float]], points: Numbers, extents: Numbers, element: int) -> Numbers:
     """Return bytes from the start of the read box (of these extents, the last dimension innermost): lanes x ways."""
     total = np.zeros(points.shape[1:])
     stride = np.full(points.shape[2], float(element))
-    for d in range(len(read.reach) - 1, -1, -1):
+    for d in range(len(slopes) - 1, -1, -1):
         place = np.zeros(points.shape[1:])
-        for q, slope in enumerate(read.reach[d].slopes):
+        for q, slope in enumerate(slopes[d]):
             if slope:
                 place = place + slope * points[q]
         total += np.abs(np.floor(place)) * stride

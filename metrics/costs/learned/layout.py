@@ -7,7 +7,8 @@ are neighbours along x of the points that a core computes in sequence, in any th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +18,7 @@ from generator.dataflow import Dataflow, Node
 from generator.nest import Level
 from metrics.costs.base import STEPS_UNKNOWN, PlannedKernel, Refused
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, column, tile_work
+from metrics.costs.groups import Group, Numbers, TileWork, column, regions
 
 MOST_THREADS, MOST_WARPS, MOST_BLOCKS = 1024, 64, 32
 """Of a block, a compute unit, a compute unit: those of the paper's V100, and of antune's units if nothing else is
@@ -45,6 +46,11 @@ class Sizes:
         """The number of ways."""
         return int(self.tile.shape[1])
 
+    def only(self, ways: NDArray[np.bool_]) -> Sizes:
+        """Return some of the ways."""
+        step = self.step and (self.step[0], self.step[1][ways])
+        return Sizes(self.tile[:, ways], self.block[:, ways], self.team[:, ways], self.level, step, self.sums[ways])
+
 
 def sizes_of(kernel: PlannedKernel) -> Sizes:
     """Return the only way of a plan."""
@@ -53,10 +59,23 @@ def sizes_of(kernel: PlannedKernel) -> Sizes:
                  np.array([kernel.sums]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Loops:
+    """The loops of a stage that is not inlined. Of `points` (for the output those of a team's tile), all blocks compute
+    `total` together, and `active` threads of a block; a thread computes a box of these extents, `per_thread` in all.
+    """
+
+    points: Numbers
+    total: Numbers
+    active: Numbers
+    box: Numbers
+    per_thread: Numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A kernel with these sizes. `blocks`, `threads` of a block, `teams` of a block; `work` of a team's tile, `whole`
-    that of all of the output. `steps` in which a team walks along its tile. `lanes` of a warp.
+    """A kernel with these sizes. `blocks`, `threads` of a block, `teams` of a block; `work` of a team's tile, `kept` in
+    a step of it. `steps` in which a team walks along its tile. `lanes` of a warp.
     """
 
     group: Group
@@ -68,8 +87,8 @@ class Layout:
     steps: Numbers
     work: TileWork
     kept: TileWork
-    whole: TileWork
     lanes: int
+    _constants: dict[float, Numbers] = field(default_factory=dict, repr=False)
 
     @property
     def flow(self) -> Dataflow:
@@ -86,9 +105,11 @@ class Layout:
         """Return whether the kernel stores it."""
         return stage == self.group.output
 
-    def ones(self) -> Numbers:
-        """Return one per way."""
-        return np.ones(self.sizes.count)
+    def constant(self, number: float) -> Numbers:
+        """Return a number, the same for each way; the same array for equal numbers."""
+        if (known := self._constants.get(number)) is None:
+            known = self._constants[number] = np.full(self.sizes.count, float(number))
+        return known
 
     def memory(self, array: str) -> int:
         """Return the memory of an array that stages of the kernel read: 0 global, 1 shared, 2 registers."""
@@ -100,44 +121,40 @@ class Layout:
         """Return the extents of the part of a stage that a team computes; for the output those of its tile."""
         return self.work.extents[stage]
 
-    def points(self, stage: str) -> Numbers:
-        """Return the number of points of that part."""
-        return self.work.points[stage]
-
     @cached_property
     def kept_by_team(self) -> Numbers:
         """The bytes that a team keeps of all members."""
-        zero = 0.0 * self.ones()
+        zero = self.constant(0.0)
         return sum((self.kept.points[m] * self.node(m).element for m in self.group.members), zero)
 
-    def total(self, stage: str) -> Numbers:
-        """Return the number of points of a stage with loops that all blocks compute together."""
-        if self.is_output(stage):
-            return self.ones() * self.node(stage).points
-        return self.blocks * self.teams * self.points(stage)
+    @cached_property
+    def loops(self) -> Mapping[str, Loops]:
+        """The loops of each stage that is not inlined."""
+        return {stage: self._loops(stage) for stage in self.group.stages}
 
-    def active(self, stage: str) -> Numbers:
-        """Return the number of threads of a block that compute points of a stage with loops."""
+    def _loops(self, stage: str) -> Loops:
+        points, box = self.work.points[stage], self._thread_box(stage)
         if self.is_output(stage):
-            return self.threads
-        return np.minimum(self.threads, self.teams * self.points(stage))
+            return Loops(points, self.constant(self.node(stage).points), self.threads, box, box.prod(axis=0))
+        whole = self.teams * points
+        active = np.minimum(self.threads, whole)
+        return Loops(points, self.blocks * self.teams * points, active, box, np.ceil(points * self.teams / active))
 
-    def per_thread(self, stage: str) -> Numbers:
-        """Return the number of points of a stage with loops that a thread computes."""
-        if self.is_output(stage):
-            points: Numbers = self.thread_box(stage).prod(axis=0)
-            return points
-        found: Numbers = np.ceil(self.points(stage) * self.teams / self.active(stage))
-        return found
-
-    def thread_box(self, stage: str) -> Numbers:
+    def _thread_box(self, stage: str) -> Numbers:
         """Return the extents of the part of a stage with loops that a thread computes."""
         block = self.sizes.team if stage != self.group.output else self.sizes.block
         extents = self.region(stage) if stage != self.group.output else self.sizes.tile
         along = self.work.along[stage]
-        shared = np.array([block[a] if a >= 0 else self.ones() for a in along]).reshape(extents.shape)
+        shared = np.array([block[a] if a >= 0 else self.constant(1.0) for a in along]).reshape(extents.shape)
         found: Numbers = np.ceil(extents / np.minimum(shared, extents))
         return found
+
+    def only(self, ways: NDArray[np.bool_]) -> Layout:
+        """Return the kernel with some of its ways."""
+        work = self.work.only(ways)
+        kept = work if self.kept is self.work else self.kept.only(ways)
+        return Layout(self.group, self.device, self.sizes.only(ways), self.blocks[ways], self.threads[ways],
+                      self.teams[ways], self.steps[ways], work, kept, self.lanes)
 
 
 def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
@@ -145,18 +162,25 @@ def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
     extents = column(group.extents)
     tile = np.minimum(sizes.tile, extents)
     shared = np.minimum(np.ceil(tile / sizes.block) * sizes.team, tile)
-    work, steps, kept = tile_work(group, shared), np.ones(sizes.count), None
-    if sizes.step is not None:
-        axis, points = sizes.step
-        walking = shared.copy()
-        walking[axis] = np.minimum(points, shared[axis])
-        steps, kept = np.ceil(shared[axis] / walking[axis]), tile_work(group, walking)
+    work, steps, kept = _work(group, shared, sizes)
     threads = sizes.block.prod(axis=0)
     return Layout(
         group, device, Sizes(tile, sizes.block, sizes.team, sizes.level, sizes.step, sizes.sums),
-        np.ceil(extents / tile).prod(axis=0), threads, threads / sizes.team.prod(axis=0), steps,
-        work, kept or work, tile_work(group, np.broadcast_to(extents, tile.shape).copy()),
+        np.ceil(extents / tile).prod(axis=0), threads, threads / sizes.team.prod(axis=0), steps, work, kept,
         device.lanes if device.host else device.warp)  # fmt: skip
+
+
+def _work(group: Group, shared: Numbers, sizes: Sizes) -> tuple[TileWork, Numbers, TileWork]:
+    """Return the work of a team's tile, the steps in which it walks, and the work of a step, found at once."""
+    if sizes.step is None:
+        work = regions(group, shared)
+        return work, np.ones(sizes.count), work
+    axis, points = sizes.step
+    walking = shared.copy()
+    walking[axis] = np.minimum(points, shared[axis])
+    both = regions(group, np.concatenate([shared, walking], axis=1))
+    tile, step = both.only(slice(sizes.count)), both.only(slice(sizes.count, None))
+    return tile, np.ceil(shared[axis] / walking[axis]), step
 
 
 def layout_of(kernel: PlannedKernel, device: CostDevice) -> Layout | Refused:

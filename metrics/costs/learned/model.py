@@ -12,11 +12,11 @@ from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.ensemble import cautious
-from metrics.costs.learned.features import kernel_features, stages_of
+from metrics.costs.learned.features import kernel_columns, stages_of
 from metrics.costs.learned.file import Trained, read_model
 from metrics.costs.learned.formula import terms
 from metrics.costs.learned.layout import Layout, layout_of
-from metrics.costs.learned.network import Array, forward
+from metrics.costs.learned.network import Array, forward_logarithms
 from metrics.costs.learned.training import LEAST_PREDICTED_MS
 
 SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
@@ -25,7 +25,12 @@ SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
 
 def counts_of(made: Layout) -> Array:
     """Return rows of counts, one per stage of a kernel."""
-    return np.array([made.node(stage).histogram for stage in stages_of(made.group)], dtype=float)
+    return np.array([_counts(made.node(stage).histogram) for stage in stages_of(made.group)])
+
+
+@lru_cache(maxsize=256)
+def _counts(histogram: tuple[float, ...]) -> Array:
+    return np.array(histogram, dtype=float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +54,13 @@ class Learned:
 
     def stages(self, made: Layout) -> Array:
         """Return milliseconds of each stage: ways x stages. A stage has the mean of its shares by the members."""
-        features, counts = kernel_features(made), counts_of(made)
+        columns, counts = kernel_columns(made), np.log1p(counts_of(made))
+        features, logarithms = (columns.table(one) for one in (columns.values, np.log1p(columns.values)))
         ways, stages, width = features.shape
-        rows = features.reshape(-1, width)
         with np.errstate(over="ignore", invalid="ignore"):  # callers refuse infinite times
-            factors, kind = terms(rows, made.device.units), np.tile(np.arange(stages), ways)
-            each = np.array([(forward(weights, counts, kind, rows).coefficients * factors).sum(axis=1)
+            factors, kind = terms(features.reshape(-1, width), made.device.units), np.tile(np.arange(stages), ways)
+            rows = logarithms.reshape(-1, width)
+            each = np.array([(forward_logarithms(weights, counts, kind, rows).coefficients * factors).sum(axis=1)
                              for weights in self.trained.members]).reshape(-1, ways, stages)
             kernels = np.maximum(each.sum(axis=2), LEAST_PREDICTED_MS)
             whole = cautious(kernels, self.trained.caution)

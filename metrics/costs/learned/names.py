@@ -94,4 +94,4 @@ readers): operations, the number of expressions, loads, loads that are not of ne
 that are limited at borders. `waiting`: the time until the last compute unit ends, over that of equal shares.
 """
 FEATURES = (*_PAPER, *OWN)
-"""All names; `features.looped_features` and `features.inlined_features` have their definitions."""
+"""All names; `features` has their definitions."""

@@ -62,8 +62,12 @@ def forward(weights: Weights, counts: Array, kind: Kinds, features: Array) -> Fo
 
     Rows of one stage have the same counts, whose part of the network is computed once.
     """
-    seen = np.log1p(counts)
-    standard = np.clip((np.log1p(features) - weights["mean"]) / weights["spread"], -weights["limit"], weights["limit"])
+    return forward_logarithms(weights, np.log1p(counts), kind, np.log1p(features))
+
+
+def forward_logarithms(weights: Weights, seen: Array, kind: Kinds, features: Array) -> Forward:
+    """Return the same of ln(1 + x) of counts and features, which several networks share."""
+    standard = np.clip((features - weights["mean"]) / weights["spread"], -weights["limit"], weights["limit"])
     weight = 1.0 / (1.0 + np.exp(-weights["counts"]))
     first = (seen @ weight / 8.0 + weights["counts bias"])[kind]
     second = standard @ weights["features"] + weights["features bias"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,29 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.dataflow import Dataflow, Read
-from metrics.costs.groups import Numbers, flat
-from metrics.costs.learned.lanes import SHARED_BYTES, active, bank_rounds, coordinates, offsets, sectors
+from metrics.costs.groups import Numbers, column, flat, reaches
+from metrics.costs.learned.lanes import SHARED_BYTES, Access, Lanes, transactions
 from metrics.costs.learned.layout import Layout
+
+MEMORIES = 3
+"""0 global, 1 shared, 2 registers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footprint:
-    """The elements read, by memory (0 global, 1 shared, 2 registers): bytes, and lines (rows of the innermost
-    dimension).
+    """The elements read, memories x ways: bytes, and lines (rows of the innermost dimension)."""
+
+    bytes: Numbers
+    lines: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What a stage with loops reads, all that is inlined in it included: for all that its kernel (for a member its
+    team) computes, and for the part of a `thread`.
+
+    `memories` that it reads. `per_point`: bytes and lines for an element. `unique`: the elements that a thread reads,
+    reads x ways.
     """
 
-    bytes: tuple[Numbers, Numbers, Numbers]
-    lines: tuple[Numbers, Numbers, Numbers]
+    memories: frozenset[int]
 
-
-def reads_of(made: Layout, stage: str) -> Sequence[Read]:
-    """Return the reads of a stage, including those of stages inlined in it."""
-    return flat(made.flow, stage, made.group.inlined).reads
+    realized: Footprint
+    thread: Footprint
+    per_point: tuple[float, float]
+    unique: Numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Boxes:
-    """The boxes of a stage's reads, one row per dimension of each read; `first` is the first row of each.
+    """The boxes of a stage's reads, one row per dimension of each read; `first` and `last` rows of each, and the bytes
+    of an `element`.
 
     A box has floor(slopes . (extents - 1) + width) + 1 elements along a dimension, at most `limits`.
     """
@@ -42,65 +55,69 @@ class _Boxes:
     limits: Numbers
     first: NDArray[np.intp]
     last: NDArray[np.intp]
+    element: Numbers
 
-    def needed(self, extents: Numbers) -> Numbers:
-        """Return the extents of the boxes that boxes of the reader need: rows x ways."""
+    def counted(self, extents: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the elements and the lines that boxes of the reader with these extents need: reads x boxes."""
         length = self.slopes @ (extents - 1.0) + self.width
-        found: Numbers = np.clip(np.floor(length + 1e-9) + 1.0, 1.0, self.limits)
-        return found
-
-    def products(self, needed: Numbers) -> Numbers:
-        """Return the product over the dimensions of each read: reads x ways."""
-        found: Numbers = np.multiply.reduceat(needed, self.first)
-        return found
+        needed = np.minimum(np.maximum(np.floor(length + 1e-9) + 1.0, 1.0), self.limits)
+        points: Numbers = np.multiply.reduceat(needed, self.first)
+        needed[self.last] = 1.0
+        lines: Numbers = np.multiply.reduceat(needed, self.first)
+        return points, lines
 
 
-@lru_cache(maxsize=1024)
-def _boxes(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Boxes:
-    reads, rank = flat(flow, stage, inlined).reads, len(flow.array(stage).extents)
-    slopes: list[tuple[float, ...]] = []
-    width: list[float] = []
-    limits: list[int] = []
-    first: list[int] = []
-    for read in reads:
-        first.append(len(width))
-        for reach, limit in zip(read.reach, flow.array(read.array).extents, strict=True):
-            slopes.append(reach.slopes)
-            width.append(reach.high - reach.low)
-            limits.append(limit)
-        if not read.reach:  # a scalar
-            slopes.append(())
-            width.append(0.0)
-            limits.append(1)
-    ends = [*first[1:], len(width)]
-    table = np.zeros((len(slopes), rank))
-    for row, some in zip(table, slopes, strict=True):
-        row[:len(some)] = np.abs(some)  # none, where a scalar is inlined that reads an array
-    return _Boxes(table, np.array(width, dtype=float)[:, None], np.array(limits, dtype=float)[:, None],
-                  np.array(first, dtype=np.intp), np.array(ends, dtype=np.intp) - 1)
-
-
-def footprint(made: Layout, stage: str, extents: Numbers, stored: bool = False) -> Footprint:
-    """Return the reads of a box of a stage. `stored`: for a member inside the box, count the part that one team keeps.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """The boxes of a stage's reads; elements and lines of each read for the whole stage; bytes and lines of all for an
+    element.
     """
-    count, reads, boxes = extents.shape[1], reads_of(made, stage), _boxes(made.flow, stage, made.group.inlined)
-    bytes_read, lines_read = np.zeros((3, count)), np.zeros((3, count))
-    if not reads:
-        return _footprint(bytes_read, lines_read)
-    rows = boxes.needed(extents)
-    points = boxes.products(rows)
-    rows[boxes.last] = 1.0
-    lines = boxes.products(rows)
-    for k, read in enumerate(reads):
-        place, element = made.memory(read.array), made.flow.array(read.array).element
-        kept = made.kept.extents[read.array] if stored and place else None
-        bytes_read[place] += (points[k] if kept is None else kept.prod(axis=0)) * element
-        lines_read[place] += lines[k] if kept is None else kept[:-1].prod(axis=0)
-    return _footprint(bytes_read, lines_read)
+
+    boxes: _Boxes
+    whole: tuple[Numbers, Numbers]
+    per_point: tuple[float, float]
 
 
-def _footprint(bytes_read: Numbers, lines_read: Numbers) -> Footprint:
-    return Footprint((bytes_read[0], bytes_read[1], bytes_read[2]), (lines_read[0], lines_read[1], lines_read[2]))
+@lru_cache(maxsize=4096)
+def _known(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Known:
+    boxes, extents = _boxes(flow, stage, inlined), column(flow.array(stage).extents)
+    points, lines = boxes.counted(np.ones_like(extents))
+    return _Known(boxes, boxes.counted(extents), (float((points * boxes.element).sum()), float(lines.sum())))
+
+
+def _boxes(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Boxes:
+    reads, found = flat(flow, stage, inlined).reads, reaches(flow, stage, inlined)
+    slopes, width = found.rising - found.falling, found.high - found.low
+    limits = column([limit for read in reads for limit in flow.array(read.array).extents])
+    sizes = np.array([len(read.reach) for read in reads], dtype=np.intp)
+    if not sizes.all():  # a scalar has one row, too
+        at = (np.cumsum(sizes) - sizes)[sizes == 0]
+        slopes, width, limits = (np.insert(rows, at, value, axis=0)
+                                 for rows, value in ((slopes, 0.0), (width, 0.0), (limits, 1.0)))
+        sizes = np.maximum(sizes, 1)
+    last = np.cumsum(sizes)
+    return _Boxes(slopes, width, limits, last - sizes, last - 1, column([flow.array(r.array).element for r in reads]))
+
+
+def reading(made: Layout, stage: str) -> Reading:
+    """Return what a stage with loops reads."""
+    reads, known = flat(made.flow, stage, made.group.inlined).reads, _known(made.flow, stage, made.group.inlined)
+    output, box, count = made.is_output(stage), made.loops[stage].box, made.sizes.count
+    points, lines = known.boxes.counted(box if output else np.concatenate([box, made.region(stage)], axis=1))
+    if output:
+        whole, rows = (np.repeat(one, count, axis=1) for one in known.whole)
+        for k, read in enumerate(reads):
+            if made.memory(read.array):  # the part that one team keeps
+                whole[k], rows[k] = made.kept.points[read.array], made.kept.extents[read.array][:-1].prod(axis=0)
+    else:
+        whole, rows = points[:, count:], lines[:, count:]
+    places = np.zeros((MEMORIES, len(reads)))
+    memories = [made.memory(read.array) for read in reads]
+    places[memories, np.arange(len(reads))] = 1.0
+    weights = places * known.boxes.element.T
+    return Reading(frozenset(memories), Footprint(weights @ whole, places @ rows),
+                   Footprint(weights @ points[:, :count], places @ lines[:, :count]),
+                   known.per_point, points[:, :count])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,55 +128,47 @@ class Traffic:
     efficiency: Numbers
 
 
-@dataclass(slots=True)
 class _Sum:
     """Transactions so far, and the bytes that are used and moved."""
 
-    count: Numbers
-    used: Numbers
-    moved: Numbers
+    def __init__(self, made: Layout) -> None:
+        self._made, self.some = made, False
+        self.count, self.used, self.moved = np.zeros((3, made.sizes.count))
 
     def add(self, requests: Numbers, per_request: Numbers, lanes: Numbers, element: int, size: int) -> None:
         """Add `requests` of a warp, each with this number of transactions."""
-        self.count += requests * per_request
-        self.used += requests * np.minimum(lanes * element, per_request * size)
-        self.moved += requests * per_request * size
+        count, bytes_each, self.some = requests * per_request, per_request * size, True
+        self.count += count
+        self.used += requests * np.minimum(lanes * element, bytes_each)
+        self.moved += count * size
 
     def traffic(self) -> Traffic:
+        """Return the sum."""
+        if not self.some:
+            return Traffic(self._made.constant(0.0), self._made.constant(1.0))
         some = self.moved > 0
         return Traffic(self.count, np.where(some, self.used / np.where(some, self.moved, 1.0), 1.0))
 
 
-def _nothing(count: int) -> _Sum:
-    return _Sum(np.zeros(count), np.zeros(count), np.zeros(count))
-
-
-def loads(made: Layout, stage: str, warp: Warp) -> tuple[Traffic, Traffic]:
-    """Return the loads of a block from global and from shared memory for its part of a stage with loops."""
-    found = [_nothing(made.sizes.count) for _ in range(2)]
-    reads = reads_of(made, stage)
-    boxes = _boxes(made.flow, stage, made.group.inlined)
-    every = boxes.products(boxes.needed(made.thread_box(stage))) if reads else ()
-    for read, unique in zip(reads, every, strict=True):
-        place, array = made.memory(read.array), made.flow.array(read.array)
-        if place == 2:
-            continue
-        points = np.minimum(unique, read.different * made.per_thread(stage))
-        extents = made.kept.extents[read.array] if place else np.broadcast_to(
-            np.array(array.extents, dtype=float).reshape(-1, 1), (len(array.extents), made.sizes.count))
-        warp.add(found[place], read, extents, array.element, points, bool(place))
+def loads(made: Layout, stage: str, warp: Warp, unique: Numbers) -> tuple[Traffic, Traffic]:
+    """Return the loads of a block from global and from shared memory for its part of a stage with loops. `unique`: the
+    elements that a thread reads.
+    """
+    found = _Sum(made), _Sum(made)
+    for read, different in zip(flat(made.flow, stage, made.group.inlined).reads, unique, strict=True):
+        place = made.memory(read.array)
+        if place < 2:
+            points = np.minimum(different, read.different * made.loops[stage].per_thread)
+            warp.add(found[place], read.array, read, points)
     return found[0].traffic(), found[1].traffic()
 
 
 def stores(made: Layout, stage: str, warp: Warp) -> tuple[Traffic, Traffic]:
     """Return the stores of a block to global and to shared memory."""
-    found = [_nothing(made.sizes.count) for _ in range(2)]
+    found = _Sum(made), _Sum(made)
     place = 0 if made.is_output(stage) else made.memory(stage)
     if place < 2:
-        node = made.node(stage)
-        extents = np.broadcast_to(np.array(node.extents, dtype=float).reshape(-1, 1),
-                                  (len(node.extents), made.sizes.count)) if not place else made.kept.extents[stage]
-        warp.add(found[place], None, extents, node.element, made.per_thread(stage), bool(place))
+        warp.add(found[place], stage, None, made.loops[stage].per_thread)
     return found[0].traffic(), found[1].traffic()
 
 
@@ -167,53 +176,29 @@ class Warp:
     """The warps of a block that compute a stage: whole ones, and one with fewer lanes."""
 
     def __init__(self, made: Layout, stage: str) -> None:
-        self._lanes, self._sector, count = made.lanes, made.device.transaction, made.active(stage)
+        self._made, count = made, made.loops[stage].active
         if made.device.host:  # neighbours along x, of any thread
             extents = made.region(stage)
-            threads, count = count, np.minimum(float(made.lanes), made.per_thread(stage) * count)
+            threads, count = count, np.minimum(float(made.lanes), made.loops[stage].per_thread * count)
             self._requests = threads / count
         else:
             extents = made.sizes.block if made.is_output(stage) else made.region(stage)
             self._requests = np.floor(count / made.lanes)
-        if not len(extents):
-            extents = np.ones((1, made.sizes.count))
-        self._points = coordinates(np.maximum(extents, 1.0), made.lanes)
         self._whole = np.minimum(count, made.lanes) if made.device.host else np.full_like(count, made.lanes)
         self._tail = np.zeros_like(count) if made.device.host else count % made.lanes
-        self._known: dict[Hashable, tuple[Numbers, Numbers]] = {}
+        self._parts = [(requests, lanes, Lanes(made.lanes, len(extents), extents.tobytes(), lanes.tobytes()))
+                       for requests, lanes in ((self._requests, self._whole), ((self._tail > 0) * 1.0, self._tail))
+                       if requests.any()]
 
-    def add(self, total: _Sum, read: Read | None, extents: Numbers, element: int, points: Numbers,
-            shared: bool) -> None:
-        """Add all requests of one load (or, without `read`, of the store), `points` per thread."""
-        taken = self._taken(read, extents, element, shared)
-        for requests, lanes, each in zip(
-                (self._requests, (self._tail > 0).astype(float)), (self._whole, self._tail), taken, strict=True):
-            if requests.any():
-                total.add(requests * points, each, lanes, element, SHARED_BYTES if shared else self._sector)
-
-    def _taken(self, read: Read | None, extents: Numbers, element: int, shared: bool) -> tuple[Numbers, Numbers]:
-        """Return the transactions of a whole warp, and of the one with fewer lanes; loads of an array that differ by a
-        constant have equal ones.
-        """
-        if read is not None and read.by_data:
-            return self._whole, self._tail
-        key = read and (read.array, tuple(reach.slopes for reach in read.reach))
-        if (known := self._known.get(key)) is None:
-            where = self._where(read, extents, element)
-            known = self._known[key] = (self._count(where, self._whole, shared), self._count(where, self._tail, shared))
-        return known
-
-    def _count(self, where: Numbers, lanes: Numbers, shared: bool) -> Numbers:
-        if not lanes.any():
-            return lanes
-        on = active(lanes, self._lanes)
-        return bank_rounds(where, on) if shared else sectors(where, on, self._sector)
-
-    def _where(self, read: Read | None, extents: Numbers, element: int) -> Numbers:
-        if read is not None:
-            return offsets(read, self._points, extents, element)
-        total, stride = np.zeros(self._points.shape[1:]), np.full(self._points.shape[2], float(element))
-        for d in range(len(extents) - 1, -1, -1):
-            total += self._points[d] * stride
-            stride = stride * extents[d]
-        return total
+    def add(self, total: _Sum, array: str, read: Read | None, points: Numbers) -> None:
+        """Add all requests of one load of an array (or, without `read`, of the store), `points` per thread."""
+        shared, of = self._made.memory(array) > 0, self._made.flow.array(array)
+        size = SHARED_BYTES if shared else self._made.device.transaction
+        for requests, lanes, part in self._parts:
+            if read is not None and read.by_data:
+                taken = lanes
+            else:
+                slopes = None if read is None else tuple(reach.slopes for reach in read.reach)
+                extents = self._made.kept.extents[array].tobytes() if shared else of.extents
+                taken = transactions(part, Access(slopes, extents, of.element, 0 if shared else size))
+            total.add(requests * points, taken, lanes, of.element, size)

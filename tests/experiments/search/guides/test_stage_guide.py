@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 
@@ -15,6 +15,7 @@ from experiments.search.costs import find_model, predicted
 from experiments.search.guides.grouping import always_inlined
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer, stage_guide
 from experiments.search.guides.settings import BeamSettings
+from experiments.search.guides.sizing import Sizing
 from experiments.search.guides.stage_guide import STAGE, StageGuide
 from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
@@ -24,6 +25,8 @@ from experiments.values.options import Budget, RunOptions
 from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
 from explorer.frozen import freeze, thaw
+from generator.decisions.sizes import BLOCK, TILE
+from generator.decisions.walk import WALK
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
@@ -157,6 +160,31 @@ class ThreadsFirst:
 
     def score(self, made: Layout) -> Numbers:
         return made.blocks if made.sizes.level == "thread" else made.blocks + 1e6
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A model that counts the ways that it rates."""
+
+    rated: list[int] = field(default_factory=list)
+    name: str = "counting"
+
+    def score(self, made: Layout) -> Numbers:
+        self.rated.append(made.sizes.count)
+        return made.blocks
+
+
+def test_only_possible_ways_are_rated_and_answers_lead_to_them() -> None:
+    model = Counting()
+    guide = stage_guide(program("unsharp"), GPU, model)
+    table = guide.tables.table(KernelKey("blur_y", frozenset(["gray"]), frozenset(["repeat_edge"])))
+    possible = [way for way, cost in zip(table.ways, table.costs, strict=True) if math.isfinite(cost)]
+    assert sum(model.rated) == len(possible) < len(table.ways)
+    cheapest = table.ways[int(np.argmin(table.costs))]
+    assert Sizing(()).answers(table, TILE)[0] == cheapest.tile[-1]
+    blocks = Sizing((), sizes=(16,)).answers(table, BLOCK)
+    assert set(blocks) == {way.block[-1] for way in possible if way.tile[-1] == 16} and len(blocks) == len(set(blocks))
+    assert set(Sizing(()).answers(table, WALK.name)) == {way.walk for way in possible}
 
 
 def points_of_threads(name: str, key: KernelKey) -> set[tuple[int, ...]]:

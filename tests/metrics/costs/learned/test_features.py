@@ -16,7 +16,7 @@ from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.base import PlannedKernel, Refused
 from metrics.costs.groups import Group
-from metrics.costs.learned.features import kernel_features, stages_of
+from metrics.costs.learned.features import kernel_columns, kernel_features, stages_of
 from metrics.costs.learned.file import Trained
 from metrics.costs.learned.layout import Layout, Sizes, layout, layout_of
 from metrics.costs.learned.model import Learned, shipped_model
@@ -364,3 +364,17 @@ def test_times_that_are_no_numbers_are_refused() -> None:
     assert (broken.score(layout(group, CPU, sizes)) == np.inf).all()
     kernel = PlannedKernel(("S",), group, (8, 32), (4, 32), "block", None, None)
     assert broken.judge(kernel, CPU) == Refused("the learned model gives no finite time")
+
+
+def test_ways_have_the_same_features_alone_and_among_others() -> None:
+    """Searches rate only those that are possible. What is the same for all ways is there once."""
+    tiles, blocks = np.array([[8.0, 4.0, 16.0], [32.0, 64.0, 16.0]]), np.array([[4.0, 1.0, 2.0], [8.0, 16.0, 8.0]])
+    sizes = Sizes(tiles, blocks, blocks, "block", (0, np.array([4.0, np.inf, 2.0])), np.array([True, False, True]))
+    for group in (Group(stencil(), "out", ("mid",)), Group(bordered(), "out", (), frozenset(["edge"]))):
+        whole, some = layout(group, DEVICE, sizes), np.array([True, False, True])
+        every = kernel_features(whole)
+        np.testing.assert_array_equal(kernel_features(whole.only(some)), every[some])
+        for k in range(3):
+            alone = np.arange(3) == k
+            np.testing.assert_array_equal(kernel_features(layout(group, DEVICE, sizes.only(alone))), every[alone])
+        assert kernel_columns(whole).values.shape[1] < every[0].size
