@@ -22,7 +22,7 @@ from experiments.search.first_walks import check_guided, check_models
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
 from experiments.search.parts import PARTS, Parts
-from experiments.search.places import limits_of, place_of
+from experiments.search.places import checked_place, limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
 from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
@@ -107,7 +107,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
     _check_models(options)
-    place = options.place if options.place == HERE else parts.check_place(options.place)
+    place = checked_place(options, parts.check_place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
     try:

@@ -2,8 +2,11 @@
 
 A plan maker decides where each stage is computed and how each kernel is tiled. The other decisions of a kernel are
 those of the first start plan. Sizes that a device does not offer are replaced by the next smaller ones, except in
-kernels that walk: without the chosen tile and steps there is no plan. Arrays that the model cannot judge have kernels
-of their own, planned by the usual rules.
+kernels that walk: without the chosen tile and steps there is no plan. The model then judges the kernels of the plan:
+plans are sorted by these costs, users read these figures, and a plan with a kernel that the model refuses is left out.
+
+Arrays that the model cannot judge have kernels of their own, as start plans have them. On CPUs, kernels with sums of
+products are those of start plans, too.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
+from experiments.search.costs import planned
 from explorer.plan_makers.choices import Choice, Grouping, Made, kept
 from explorer.plan_makers.dynamic import dynamic_plans
 from explorer.plan_makers.greedy import greedy_plans
@@ -28,6 +32,7 @@ from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.heuristics.row_sums import sums_products
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -35,10 +40,11 @@ from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.deep import is_deep
+from graph.deep import MANY_TERMS, has_deep_sums, is_deep
 from graph.reaching import NotOnOffer, Reachable, walk_to
 from graph.stage_costs import FILLING
 from graph.walk import Walk
+from metrics.costs.base import CostModel, Refused
 from metrics.costs.calibration import polymage_of, sioutas_of
 from metrics.costs.constants import Calibration
 from metrics.costs.device import cost_device
@@ -74,7 +80,7 @@ def model_plans(
             f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}; "
             "use another explorer, such as colony"
         )
-    plans, without = _expressed(program, target, made.groupings)
+    plans, without = _expressed(program, target, made)
     without += _dropped(program, target, plans)
     if not plans:
         why = "".join(f" ({one})" for one in without[:1])
@@ -85,18 +91,42 @@ def model_plans(
     return ModelPlans(tuple(plans[one] for one in best), told, differences)
 
 
-def _expressed(
-    program: Program, target: Target, groupings: Sequence[Grouping]
-) -> tuple[dict[Grouping, Plan], list[str]]:
-    """Return different plans by their groupings, and why there is none with some nested stages, a sentence each."""
-    plans, without = dict[Plan, Grouping](), list[str]()
-    for grouping in groupings:
-        plan = _plan(program, target, grouping)
-        if not isinstance(plan, str):
-            plans.setdefault(*plan)
+def _expressed(program: Program, target: Target, made: Made) -> tuple[dict[Grouping, Plan], list[str]]:
+    """Return different plans by their groupings, the best first, and why there is none with some nested stages, a
+    sentence each; without any plan, why not.
+    """
+    plans, without, others = dict[Plan, Grouping](), list[str](), list[str]()
+    for grouping in made.groupings:
+        found = _plan(program, target, grouping)
+        found = found if isinstance(found, str) else _judged(program, target, *found, made.model)
+        if not isinstance(found, str):
+            plans.setdefault(*found)
         elif grouping.note:
-            without.append(f"no plan computes {grouping.note}: {plan}")
-    return {grouping: plan for plan, grouping in plans.items()}, without
+            without.append(f"no plan computes {grouping.note}: {found}")
+        else:
+            others.append(found)
+    ordered = sorted(plans.items(), key=lambda one: one[1].cost)
+    return {grouping: plan for plan, grouping in ordered}, without if plans else [*without, *others[:1]]
+
+
+def _judged(program: Program, target: Target, plan: Plan, grouping: Grouping,
+            model: CostModel) -> tuple[Plan, Grouping] | str:
+    """Return the plan and its grouping with the costs of its kernels by the model; why the model refuses one.
+
+    Kernels left to start plans keep the cost of the model's best tile: it does not know which tiles are fast in them.
+    """
+    device, found = cost_device(target), list[Choice]()
+    kernels = {one.group.output: one for one in planned(program, plan) if not isinstance(one.group, Refused)}
+    for choice in grouping.kernels:
+        if choice.summed:
+            found.append(choice)
+            continue
+        kernel = kernels.get(choice.group.output)
+        judged = model.judge(kernel, device) if kernel else Refused("its kernel is not one that models know")
+        if isinstance(judged, Refused):
+            return f"the kernel that stores `{choice.group.output}`, {step_words(choice)}: {judged.reason}"
+        found.append(replace(choice, cost=judged))
+    return plan, replace(grouping, kernels=tuple(found))
 
 
 def _dropped(program: Program, target: Target, plans: dict[Grouping, Plan]) -> list[str]:
@@ -148,19 +178,29 @@ def _walk(space: Reachable, plan: Plan) -> Walk | None:
 def _sioutas(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
     device = cost_device(target)
     model = sioutas_of(calibration, device)
-    return greedy_plans(dataflow(program), device, model, count, launches=_launches(program, target))
+    return greedy_plans(dataflow(program), device, model, count, launches=_launches(program, target),
+                        sums=_sums(program, target))
 
 
 def _polymage(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
     flow, device = dataflow(program), cost_device(target)
-    return dynamic_plans(flow, device, polymage_of(calibration), count, launches=_launches(program, target))
+    return dynamic_plans(flow, device, polymage_of(calibration), count, launches=_launches(program, target),
+                         sums=_sums(program, target))
 
 
 def _launches(program: Program, target: Target) -> bool:
     """Return whether plans for `target` run the outermost of more than three dimensions around launches, as start plans
-    for GPUs do: otherwise rows are loops inside a thread.
+    do: otherwise rows are loops inside a thread.
     """
-    return not target.shares_host_cores and is_deep(computed_arrays(program), FILLING // 2)
+    computed = computed_arrays(program)
+    return has_deep_sums(computed) if target.shares_host_cores else is_deep(computed, FILLING // 2)
+
+
+def _sums(program: Program, target: Target) -> frozenset[str]:
+    """Return the long sums of products on a CPU: models do not know what makes them fast there."""
+    return frozenset(one.array for one in computed_arrays(program) if target.shares_host_cores
+                     and one.terms >= MANY_TERMS
+                     and any(sums_products(program, program.statement(name)) for name in one.statements))
 
 
 Maker: TypeAlias = Callable[[Program, Target, int, Calibration | None], Made]
@@ -194,38 +234,36 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
         if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
             return f"{step_words(chosen[output])} are not on offer for `{output}`"
         if output in chosen:
-            chosen[output] = _planned(chosen[output], stored[shape.statements], found[-1])
+            chosen[output] = _with_sizes(chosen[output], stored[shape.statements], found[-1])
     stepping = {output for output, choice in chosen.items() if choice.step is not None}
     if missing := stepping - {stored[one.statements].output for one in found}:
         return f"`{min(missing)}` has no kernel of its own"
-    planned = replace(grouping, kernels=tuple(chosen[kernel.group.output] for kernel in grouping.kernels))
-    return replace(base, kernels=tuple(found)), planned
+    expressed = replace(grouping, kernels=tuple(chosen[kernel.group.output] for kernel in grouping.kernels))
+    return replace(base, kernels=tuple(found)), expressed
 
 
-def _planned(choice: Choice, stored: Stored, found: KernelPlan) -> Choice:
-    """Return the choice with what the plan has: the device may not offer all of it, and threads run whole rows of
-    arrays with more dimensions than blocks share out.
-    """
+def _with_sizes(choice: Choice, stored: Stored, found: KernelPlan) -> Choice:
+    """Return the choice with what the plan has: the device may not offer all of it."""
     hosted = choice.group.hosted
     tile = [*choice.tile[:hosted], *choice.group.extents[hosted:]]
     for axis, size in zip(turned(stored.axes, found.order), found.tile, strict=True):
         tile[axis] = size
-    return replace(choice, planned=tuple(tile), level=found.level, in_registers=found.in_registers)
+    return replace(choice, tile=tuple(tile), level=found.level, in_registers=found.in_registers)
 
 
 def _has_steps(choice: Choice, wanted: KernelPlan, found: KernelPlan) -> bool:
     """Return whether a kernel walks over the chosen tile in the chosen steps, if it should walk: in others, its stages
     take more or less room than the model says.
     """
-    return choice.step is None or (found.walk, set(found.whole), found.tile) == (
+    return choice.step is None or bool(choice.summed) or (found.walk, set(found.whole), found.tile) == (
         choice.step[1], set(choice.whole), wanted.tile)
 
 
 def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape,
             target: Target) -> KernelPlan:
-    """Return the kernel tiled as the model chose; `base` if the model did not judge it."""
+    """Return the kernel tiled as the model chose; `base` if the model does not judge it, or not how fast it is."""
     choice = chosen.get(stored.output)
-    if choice is None:
+    if choice is None or choice.summed:
         return base
     axes = turned(stored.axes, base.order)
     tile = tuple(cover(choice.tile[axis]) for axis in axes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
+from experiments.search.constants import check_device
 from experiments.values.options import RunOptions
 from experiments.values.records import RunInfo
 from runners.base import DeviceInfo, Limits
@@ -29,6 +31,20 @@ def limits_of(options: RunOptions) -> Limits:
         realtime=timing.realtime,
         memory_bytes=None if memory_gb is None else int(memory_gb * 10**9),
     )
+
+
+def checked_place(options: RunOptions, check: Callable[[Place], Place]) -> Place:
+    """Return the place of a new run, by `check` with its devices (`runners.registry.check_place`).
+
+    Raises InputError if it does not exist, or if the constants of cost models are not those of its devices, as far as
+    these are known before the program is read: those of a cluster are not.
+    """
+    if options.place == HERE and options.calibration is None:
+        return options.place
+    place = check(options.place)
+    for device in place.found:
+        check_device(options.calibration, device)
+    return place
 
 
 def selector(info: RunInfo) -> str:

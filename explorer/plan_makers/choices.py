@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from generator.nest import Level
-from metrics.costs.base import Cost
+from metrics.costs.base import Cost, CostModel
 from metrics.costs.groups import AXES, Group
 
 
@@ -17,7 +17,8 @@ class Choice:
 
     `level`: which threads share a tile; `in_registers`: how many tenths of it are in registers. `step`: the dimension
     along which blocks walk, and the points of a step (None: no walk); they compute the members in `whole` for their
-    whole tiles before. `planned`: the tile of the plan (empty: not known), the nearest on offer.
+    whole tiles before. `summed`: the sum of products that its threads compute (empty: none), on a device where models
+    do not know what makes such sums fast: the plan has the kernel of the start plans, in place of what is chosen here.
     """
 
     group: Group
@@ -28,7 +29,7 @@ class Choice:
     in_registers: int = 0
     step: tuple[int, int] | None = None
     whole: tuple[str, ...] = ()
-    planned: tuple[int, ...] = ()
+    summed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,13 @@ class Unjudged:
 @dataclass(frozen=True, slots=True)
 class Made:
     """The results of a plan maker: groupings, the best first, and the stages that are left: they have kernels by the
-    default rules. `apart`: of the best grouping, those that could not be judged together with their readers.
+    default rules. `model`: that of the costs. `apart`: of the best grouping, those that could not be judged together
+    with their readers.
     """
 
     groupings: tuple[Grouping, ...]
     left: tuple[Unjudged, ...]
+    model: CostModel
     apart: tuple[Unjudged, ...] = ()
 
 

@@ -8,7 +8,7 @@ Tiles of blocks are compared with those of warps, with fractions in registers; t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,6 +17,7 @@ import numpy as np
 from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged, hosted, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
+from explorer.plan_makers.products import left_to_start_plans
 from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
 from generator.nest import Level
@@ -34,11 +35,13 @@ FIRST_LIMIT = 8
 
 
 def dynamic_plans(
-    flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True, launches: bool = False
-) -> Made:
+    flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True, launches: bool = False,
+    sums: Collection[str] = (),
+) -> Made:  # fmt: skip
     """Return the `count` best groupings of the stages of `flow` on `device`.
 
-    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
+    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`). `sums`: of
+    products, which the model does not know (`products`).
     """
     inlined = trivial(flow) if inline else frozenset[str]()
     judged = [node.array for node in flow.nodes if node.array not in inlined and not node.refusal]
@@ -49,7 +52,7 @@ def dynamic_plans(
         sum(1 << place[reader] if reader in place else outside for reader in {*readers_of(flow, array, inlined)})
         for array in judged
     ]
-    prices = _Prices(flow, inlined, judged, read_by, device, model, launches)
+    prices = _Prices(flow, inlined, judged, read_by, device, model, launches, frozenset(sums))
     limit = EXACT if len(judged) <= EXACT else FIRST_LIMIT
     graph = [readers & ~outside for readers in read_by]
     found = fuse(graph, prices.best, 1, limit)
@@ -57,7 +60,7 @@ def dynamic_plans(
         found = fuse(graph, partial(prices.several, best=found[0].cost), count, limit)
     groupings = tuple(_grouping(one) for one in found)
     apart = tuple(set_apart(groupings[0], prices.unjudged)) if groupings else ()
-    return Made(groupings, left, apart)
+    return Made(groupings, left, model, apart)
 
 
 def _grouping(found: Found[Choice]) -> Grouping:
@@ -94,15 +97,18 @@ class _Prices:
     device: CostDevice
     model: PolyMage
     launches: bool
+    sums: frozenset[str]
     _known: dict[int, list[_Way]] = field(default_factory=dict)
 
     def best(self, mask: int) -> list[tuple[float, Choice]]:
         """Return the cheapest configuration of the group of these stages."""
-        return [(way.cost, way.choice) for way in self._ways(mask)[:1]]
+        found = left_to_start_plans([way.choice for way in self._ways(mask)[:1]], self.sums)
+        return [(choice.cost.number, choice) for choice in found]
 
     def several(self, mask: int, best: float) -> list[tuple[float, Choice]]:
         """Return the cheapest configurations whose costs differ enough for a program of cost `best`."""
-        return [(choice.cost.number, choice) for choice in spaced([way.choice for way in self._ways(mask)], best)]
+        found = left_to_start_plans(spaced([way.choice for way in self._ways(mask)], best), self.sums)
+        return [(choice.cost.number, choice) for choice in found]
 
     def unjudged(self, group: Group) -> str:
         """Return why no configuration of a kernel can be judged; empty if some can."""

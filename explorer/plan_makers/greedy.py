@@ -17,7 +17,7 @@ its best tile is the cheapest one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,6 +36,7 @@ from explorer.plan_makers.choices import (
 )
 from explorer.plan_makers.nesting import Nested
 from explorer.plan_makers.nesting import nested as in_loops
+from explorer.plan_makers.products import in_threads, left_to_start_plans, may_share, summed
 from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
 from generator.dataflow import Dataflow
 from generator.decisions.size_lists import STEPS as STEPS_ON_HOST
@@ -45,7 +46,7 @@ from metrics.costs.device import CostDevice
 from metrics.costs.distances import always_changing
 from metrics.costs.groups import Group, Numbers, kept_in_steps, parallel_dimensions, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
-from metrics.costs.tile_sizes import cut, shared_out, tiles
+from metrics.costs.tile_sizes import cut, tiles
 
 TRIED = 64
 """The number of tiles of a kernel for the next best plans."""
@@ -54,14 +55,17 @@ Groups = Mapping[str, tuple[str, ...]]
 
 
 def greedy_plans(
-    flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1, launches: bool = False
-) -> Made:
+    flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1, launches: bool = False,
+    sums: Collection[str] = (),
+) -> Made:  # fmt: skip
     """Return the schedule with overlapped tiles and the next best, up to `count` groupings, and those with nested
     stages: with stages in loops over rows, and with none of these. Which of them plans can express is not known here.
 
-    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`).
+    `launches`: of more than three dimensions, the outermost ones are host loops around launches (`Stages`). `sums`: of
+    products, which the model does not know (`products`).
     """
-    scheduler = _Scheduler(flow, device, model or Sioutas(), launches)
+    model = model or Sioutas()
+    scheduler = _Scheduler(flow, device, model, launches, frozenset(sums))
     left = tuple(Unjudged(node.array, node.refusal) for node in flow.nodes if node.refusal)
     inlined, count = scheduler.inlined(), max(count, 1)
     stages = list(scheduler.fused(inlined))
@@ -71,7 +75,7 @@ def greedy_plans(
               for one in scheduler.nested(groups, inlined, rows)]  # fmt: skip
     groupings = in_order([*plain, *nested])
     apart = tuple(set_apart(groupings[0], scheduler.unjudged)) if groupings else ()
-    return Made(groupings, left, apart)
+    return Made(groupings, left, model, apart)
 
 
 def _nestable(last: Groups, tiled: Sequence[tuple[Groups, list[Grouping]]]) -> Iterator[Groups]:
@@ -90,6 +94,7 @@ class _Scheduler:
     device: CostDevice
     model: Sioutas
     launches: bool
+    sums: frozenset[str]
     _known: dict[tuple[Group, bool], list[Choice]] = field(default_factory=dict)
 
     def inlined(self) -> frozenset[str]:
@@ -144,7 +149,7 @@ class _Scheduler:
     def _only_reader(self, array: str, groups: Groups, inlined: frozenset[str]) -> str | None:
         """Return the only kernel that reads `array`; None if there is none, or several."""
         node, readers = self.flow.node(array), {*readers_of(self.flow, array, inlined)}
-        if node is None or not node.stage or not readers:
+        if node is None or not node.stage or not readers or not may_share(self.flow, array, self.sums, inlined):
             return None
         return next((output for output, members in groups.items() if readers <= {*members, output}), None)
 
@@ -166,7 +171,7 @@ class _Scheduler:
         options = [self._best(self._group(output, members, inlined), True, many)
                    for output, members in groups.items()]  # fmt: skip
         best = sum(one[0].cost.number for one in options if one)
-        options = [spaced(one, best) for one in options]
+        options = [left_to_start_plans(spaced(one, best), self.sums) for one in options]
         return [Grouping(kernels) for kernels in combinations(options, count)]
 
     def nested(self, groups: Groups, inlined: frozenset[str], rows: bool) -> list[Grouping]:
@@ -176,12 +181,12 @@ class _Scheduler:
         options, moved, in_rows = [], list[str](), list[str]()
         for output, members in groups.items():
             best = self._best(self._group(output, members, inlined), True, 1)
-            found = in_loops(best[0], rows) if best else None
+            found = in_loops(best[0], rows) if best and not summed(best[0].group, self.sums) else None
             if found is not None and fits(self.flow, found.group.inlined) and (inside := self._inside(found)):
                 moved += found.moved
                 in_rows += found.in_rows
                 best = [inside]
-            options.append(best)
+            options.append(left_to_start_plans(best, self.sums))
         if not (moved or in_rows) or not all(options):
             return []
         return [Grouping(tuple(one[0] for one in options), _said(moved, in_rows))]
@@ -204,7 +209,7 @@ class _Scheduler:
         return min(best, key=lambda one: one.cost.number, default=None)
 
     def _group(self, output: str, members: tuple[str, ...], inlined: frozenset[str]) -> Group:
-        return hosted(Group(self.flow, output, members, inlined), self.launches)
+        return in_threads(hosted(Group(self.flow, output, members, inlined), self.launches), self.sums)
 
     def _best(self, group: Group, final: bool, count: int) -> list[Choice]:
         """Return the kernel with its best tiles; empty if it is impossible."""
@@ -217,8 +222,7 @@ class _Scheduler:
                   whole: tuple[str, ...] = ()) -> list[Choice]:  # fmt: skip
         """Return the kernel with its best tiles, in blocks that walk if there is a `step`, with members `whole`."""
         sizes = tiles(group.extents, self.device, group.hosted)
-        along = shared_out(len(group.extents), self.device, group.hosted)
-        apart = () if self.device.host else cut(group.extents, along)
+        apart = () if self.device.host else cut(group.extents, parallel_dimensions(len(group.extents), group.hosted))
         kept = None
         taken = sizes
         if step is not None:

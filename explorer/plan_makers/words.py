@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged
 
@@ -40,14 +39,18 @@ def _unjudged_words(stages: Sequence[Unjudged]) -> Iterator[str]:
 
 def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:
     """Yield `gray, ix, iy and 6 more in one kernel: 15.2 KB shared, 100 % occupancy, 3 % recomputed`."""
-    fused = [kernel for kernel in grouping.kernels if kernel.group.members]
+    summing = [kernel for kernel in grouping.kernels if kernel.summed]
+    yield from (f"{_left_words(kernel)}: a sum of products" for kernel in summing[:TOLD])
+    if len(summing) > TOLD:
+        yield f"{_kernels(len(summing) - TOLD)} more as the start plans have them: sums of products"
+    fused = [kernel for kernel in grouping.kernels if kernel.group.members and not kernel.summed]
     largest = sorted(fused, key=lambda kernel: -kernel.cost.number)[:TOLD]
     for kernel in (kernel for kernel in fused if kernel in largest):
         yield f"{_listed(kernel.group.stages)} in one kernel: {_figures(kernel, host)}"
     if len(fused) > TOLD:
         yield f"{len(fused) - TOLD} more kernels with several stages"
-    alone = len(grouping.kernels) - len(fused)
-    inlined = sorted(set().union(*(kernel.group.inlined for kernel in grouping.kernels)))
+    alone = len(grouping.kernels) - len(fused) - len(summing)
+    inlined = sorted(set().union(*(kernel.group.inlined - {kernel.summed} for kernel in grouping.kernels)))
     others = f"{_kernels(alone)} with one stage each" if alone else ""
     within = f"{_listed(tuple(inlined))} inlined" if inlined else ""
     if others or within:
@@ -74,10 +77,20 @@ def brief_words(grouping: Grouping, best: Grouping, host: bool) -> str:
 
 
 def _brief(kernel: Choice, host: bool) -> str:
-    shown = replace(kernel, tile=kernel.planned or kernel.tile)  # without the model's tile, to be short
+    if kernel.summed:
+        return _left_words(kernel)
     if kernel.group.members:
-        return f"{_listed(kernel.group.stages)} in one kernel, {_figures(shown, host)}"
-    return f"{kernel.group.output} alone, {step_words(shown)}"
+        return f"{_listed(kernel.group.stages)} in one kernel, {_figures(kernel, host)}"
+    return f"{kernel.group.output} alone, {step_words(kernel)}"
+
+
+def _left_words(kernel: Choice) -> str:
+    """Return `filtered as the start plans have it`, or `conv (inlined), relu in one kernel as the start plans have it`.
+    """
+    stages = kernel.group.stages
+    inlined = () if kernel.summed == kernel.group.output else (f"{kernel.summed} (inlined)",)
+    together = " in one kernel" if len(stages) + len(inlined) > 1 else ""
+    return f"{_listed((*inlined, *stages))}{together} as the start plans have it"
 
 
 def _kernels(count: int) -> str:
@@ -103,12 +116,8 @@ def _figures(kernel: Choice, host: bool) -> str:
 
 
 def step_words(kernel: Choice) -> str:
-    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`. If the plan has another tile than the model
-    chose, both are named: the figures are those of the model's.
-    """
-    tile = f"tiles of {_sizes(kernel.planned or kernel.tile)}"
-    if kernel.planned not in ((), kernel.tile):
-        tile += f" (the model's are {_sizes(kernel.tile)}, and so are its figures)"
+    """Return `tiles of 64x32 in steps of 2 rows, gray for the whole tile`."""
+    tile = f"tiles of {_sizes(kernel.tile)}"
     if kernel.step is not None:
         tile += f" in steps of {kernel.step[1]} row{'s' * (kernel.step[1] > 1)}"
     return f"{tile}, {_listed(kernel.whole)} for the whole tile" if kernel.whole else tile

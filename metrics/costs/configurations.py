@@ -14,8 +14,7 @@ from generator.decisions.fractions import TENTHS, in_registers, sub_group
 from generator.nest import Level
 from generator.target import LANES
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Numbers, column, distinct
-from metrics.costs.tile_sizes import shared_out
+from metrics.costs.groups import Numbers, column, distinct, parallel_dimensions
 
 _TILE_POINTS = 16384
 """The most points of a block's tile on GPUs; on CPUs four times that."""
@@ -47,7 +46,7 @@ def candidates(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) ->
     of a GPU do not share out x, a thread computes whole rows, and the next dimension has the most threads.
     """
     found: list[tuple[tuple[int, int], ...]] = [()]
-    parallel = shared_out(len(extents), device, hosted)
+    parallel = parallel_dimensions(len(extents), hosted)
     for d, extent in enumerate(extents):
         pairs = [(1, 1)] if d < hosted else [(extent, 1)]
         if d in parallel:

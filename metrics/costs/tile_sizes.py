@@ -7,8 +7,8 @@ are cut,
     T_max = B / 128 if B >= 1024 and N = 1;  B / 32 if B >= 1024 and N > 1;  B / 2 otherwise
 
 Deviation: sizes are powers of two in the final phase, too (in the paper: every second number). Plans may have any size,
-but searches offer powers of two, and few others between them. On CPUs, where one thread computes a tile, x may have the
-full length of the rows, and other dimensions are limited by two tiles per core.
+but searches offer powers of two, and few others between them. On CPUs, where one thread computes a tile, the innermost
+dimension that tiles cut may be whole, and others are limited by two tiles per core.
 """
 
 from __future__ import annotations
@@ -24,13 +24,6 @@ FEW = (64, 16, 8)
 LONG, MOST_CUT = 1024, 3
 WIDEST = 2048
 """The maximum for tiles on CPUs."""
-
-
-def shared_out(count: int, device: CostDevice, hosted: int = 0) -> range:
-    """Return which of `count` dimensions tiles may cut: on GPUs those of blocks and threads; on CPUs, where a thread
-    runs whole tiles, all of them.
-    """
-    return range(count) if device.host else parallel_dimensions(count, hosted)
 
 
 def cut(extents: tuple[int, ...], among: range | None = None) -> tuple[int, ...]:
@@ -64,9 +57,10 @@ def bounds(extent: int, cut_dimensions: int) -> tuple[int, int]:
 
 def tiles(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) -> Numbers:
     """Return all tiles to try: `[d, k]` is the extent of the k-th one along dimension d; 1 along the `hosted` ones."""
-    chosen = cut(extents, shared_out(len(extents), device, hosted))
+    parallel = parallel_dimensions(len(extents), hosted)
+    chosen, inner = cut(extents, parallel), parallel[-1] if device.host and extents else len(extents) - 1
     sizes = [
-        _sizes(extent, d == len(extents) - 1, len(chosen), device) if d in chosen else [1 if d < hosted else extent]
+        _sizes(extent, d == inner, len(chosen), device) if d in chosen else [1 if d < hosted else extent]
         for d, extent in enumerate(extents)
     ]
     found = list(product(*sizes))

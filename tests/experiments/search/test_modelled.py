@@ -19,12 +19,10 @@ from experiments.search.parts import PARTS
 from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import EXPLORERS, PLAN_MAKERS
-from generator.decisions.base import Known
-from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.plan import KernelPlan, Plan
+from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.memory.boxes import ring_rows
 from generator.program import Program
@@ -115,26 +113,6 @@ def test_plans_for_gpus_cost_what_their_makers_say(name: str, maker: str) -> Non
             assert terms["shared memory"] == shared[one.statements] or one.sums
             deep += one.group.hosted
     assert deep, "some array has four dimensions"
-
-
-def test_the_reasons_have_the_tiles_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device may offer smaller ones than the model chose."""
-    program = pipeline_program("harris", "small")
-
-    def smaller(wanted: KernelPlan, known: Known) -> KernelPlan:
-        return nearest(replace(wanted, tile=tuple(min(size, 8) for size in wanted.tile)), known)
-
-    monkeypatch.setattr(modelled, "nearest", smaller)
-    found = modelled.model_plans.__wrapped__(program, CPU, "polymage-dp", 1)
-    assert {kernel.tile for kernel in found.plans[0].kernels} == {(8, 8)}
-    assert "tiles of 8x8 (the model's are 32x64, and so are its figures), " in found.reasons[0]
-
-
-def test_the_reasons_name_whole_rows_if_threads_run_them() -> None:
-    """The model compares tiles that cut rows of four dimensions; no plan for a CPU has them."""
-    found = model_plans(pipeline_program("bilateral_grid", "medium"), CPU, "polymage-dp", 1)
-    [grid] = [line for line in found.reasons if line.startswith("blur_x, blur_y in one kernel")]
-    assert re.search(r"tiles of \d+x\d+x\d+x129 \(the model's are \d+x\d+x\d+x32, and so are its figures\)", grid)
 
 
 def test_plans_that_cannot_be_lowered_are_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,32 +18,13 @@ from tests.support.programs import program_of, scop
 from tests.support.slow import few, in_turn
 from tests.support.suite import pipeline_program
 
-SECONDS = {
-    "unsharp": 0.05,
-    "bilateral_grid": 0.02,
-    "harris": 0.15,
-    "camera_pipe": 17.0,
-    "interpolate": 10.0,
-    "pyramid_blend": 28.0,
-}
-"""The paper's table 3: times of fusion."""
-SLOW_MACHINE = 4.0
-"""A busy machine, three times as slow as usual, takes up to 1.7 times as long for harris; docs/model_formulas.md has a
-table.
-"""
+PAPERS = ("unsharp", "bilateral_grid", "harris", "camera_pipe", "interpolate", "pyramid_blend")
+"""The pipelines of the paper's table 3; the times of their fusion are in `experiments.benchmarks.fusion_times`."""
 
 
-@in_turn
-@pytest.mark.parametrize("name", few([*SECONDS], ("unsharp", "harris", "bilateral_grid")))
-def test_grouping_takes_about_as_long_as_in_the_paper(name: str) -> None:
-    flow = dataflow(pipeline_program(name))
-    dynamic_plans(flow, GTX_1080_TI, PolyMage())
-    took = []
-    for _ in range(3):
-        before = time.process_time()
-        made = dynamic_plans(flow, GTX_1080_TI, PolyMage())
-        took.append(time.process_time() - before)
-    assert min(took) < SLOW_MACHINE * SECONDS[name]
+@pytest.mark.parametrize("name", few(PAPERS, ("unsharp", "harris", "bilateral_grid")))
+def test_the_pipelines_of_the_paper_have_kernels_with_several_stages(name: str) -> None:
+    made = dynamic_plans(dataflow(pipeline_program(name)), GTX_1080_TI, PolyMage())
     assert any(one.group.members for one in made.groupings[0].kernels)
 
 

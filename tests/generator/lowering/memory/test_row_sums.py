@@ -15,7 +15,7 @@ from experiments.search.parts import PARTS
 from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.heuristics.row_sums import row_sums
+from generator.lowering.heuristics.row_sums import row_sums, sums_products
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions, reducible, sums
 from generator.program import Program
@@ -59,6 +59,23 @@ def test_sums_of_what_is_not_rounded_keep_the_order_of_their_terms(term: str, fo
     program = sum_of(term)
     assert reducible(program) == ("S0",)
     assert sums(program, ("S0",)) == ({"S0"} if found else set())
+
+
+@pytest.mark.parametrize(("name", "statements"), [
+    ("gemm", {"S1"}), ("2mm", {"S1", "S3"}), ("atax", set()), ("jacobi-2d", set()), ("mvt", set())])
+def test_sums_of_products_share_factors_along_two_dimensions(name: str, statements: set[str]) -> None:
+    program = polybench_program(name, ODD_SIZES[name])
+    assert {one.name for one in program.statements if sums_products(program, one)} == statements
+
+
+@pytest.mark.parametrize(("term", "found"), [
+    ("A[i][k] * A[k][j]", True), ("y[k] * A[k][j]", True), ("2 * A[i][k] * A[k][j]", True),
+    ("A[i][k] + A[k][j]", False), ("A[i][j] * A[i][j]", False), ("A[i][k] * 2", False), ("y[k] * y[k]", False)])
+def test_sums_of_other_terms_are_no_sums_of_products(term: str, found: bool) -> None:
+    program = program_of("float x[9][9], A[9][9], y[9];\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < 9; i++)\n"
+                         "  for (int j = 0; j < 9; j++)\n    for (int k = 0; k < 9; k++) x[i][j] += "
+                         f"{term};\n#pragma endscop\n}}\n")
+    assert sums_products(program, program.statement("S0")) is found
 
 
 def test_integers_and_extrema_need_no_permission() -> None:
