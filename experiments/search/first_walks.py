@@ -76,8 +76,23 @@ def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequ
         first = tuple(walks_of_models([*found.values()], space))
         if options.explorer in found:
             return first or (walk_to(space, found[options.explorer].plans[0]),)  # raises an error
-        return _in_turns(first, _usual_starts(program, target, options))  # a model may be wrong about a device
+        usual = _usual_starts(program, target, options)
+        if "beam" in options.models:
+            usual = _as_beams_rank(usual, program, target, options)
+        return _in_turns(first, usual)  # a model may be wrong about a device
     return _usual_starts(program, target, options)
+
+
+def _as_beams_rank(walks: Sequence[Walk], program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """Return the walks in the order of the learned model, if beams follow it on the device; otherwise as they are."""
+    from experiments.search.costs import find_model
+    from experiments.search.foretold import Judge
+    from experiments.search.guides.guided import is_learned
+    from experiments.search.ranked import ranked
+
+    if not is_learned(target, options.calibration):
+        return walks
+    return ranked(walks, Judge(program, target, find_model("learned", target)).foretell)
 
 
 def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:

@@ -70,9 +70,12 @@ def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:
     """Return the model for beam search on a device: the learned one on CPUs without a calibration, else that of Sioutas
     et al.
     """
-    if target.shares_host_cores and calibration is None:
-        return shipped_model()
-    return sioutas_scorer(target, calibration)
+    return shipped_model() if is_learned(target, calibration) else sioutas_scorer(target, calibration)
+
+
+def is_learned(target: Target, calibration: Calibration | None) -> bool:
+    """Return whether beam search on a device follows the learned model, which knows CPUs, with its own constants."""
+    return target.shares_host_cores and calibration is None
 
 
 def sioutas_scorer(target: Target, calibration: Calibration | None) -> Scorer:

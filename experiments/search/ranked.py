@@ -1,0 +1,27 @@
+"""Usual start plans in the order in which the learned model ranks them: which kernels and tiles are good depends on the
+program, which the fixed order of the usual start plans does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+
+from graph.foretelling import Foretell
+from graph.walk import Walk
+
+TIMES = 5.0
+"""A start plan with a predicted time this many times as long as the shortest is left out: the model's errors are
+smaller for nearly all plans (docs/models.md), and each start plan takes the place of a walk.
+"""
+
+
+def ranked(walks: Sequence[Walk], foretell: Foretell) -> tuple[Walk, ...]:
+    """Return the walks with those whose plans the model can rate in the order of their predicted times, without those
+    above TIMES times the shortest. The others keep their places.
+    """
+    times = [foretell(walk.plan) for walk in walks]
+    rated = sorted((time, number) for number, time in enumerate(times) if time is not None)
+    best = iter([walks[number] for time, number in rated if time <= rated[0][0] + log(TIMES)])
+    found = (walk if time is None else next(best, None) for walk, time in zip(walks, times, strict=True))
+    return tuple(walk for walk in found if walk is not None)
