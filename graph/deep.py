@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Protocol
 
+from generator.target import Target
+from graph.stage_costs import FILLING
+
 AXES = 3
 """The dimensions of a launch."""
 MOST_LAUNCHES = 256
@@ -33,6 +36,13 @@ def is_deep(computed: Sequence[Summed], least: int = 1) -> bool:
     deep = [one.extents for one in computed if len(one.extents) > AXES]
     return (bool(deep) and max(prod(extents[:-AXES]) for extents in deep) <= MOST_LAUNCHES
             and max(prod(extents[-AXES:]) for extents in deep) >= least)
+
+
+def around_launches(computed: Sequence[Summed], target: Target) -> bool:
+    """Return whether plans of models for `target` run the outermost of more than three dimensions around launches, as
+    start plans do: otherwise rows are loops inside a thread.
+    """
+    return has_deep_sums(computed) if target.shares_host_cores else is_deep(computed, FILLING // 2)
 
 
 def has_deep_sums(computed: Sequence[Summed]) -> bool:

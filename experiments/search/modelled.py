@@ -40,9 +40,8 @@ from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.deep import MANY_TERMS, has_deep_sums, is_deep
+from graph.deep import MANY_TERMS, around_launches
 from graph.reaching import NotOnOffer, Reachable, walk_to
-from graph.stage_costs import FILLING
 from graph.walk import Walk
 from metrics.costs.base import CostModel, Refused
 from metrics.costs.calibration import polymage_of, sioutas_of
@@ -192,8 +191,7 @@ def _launches(program: Program, target: Target) -> bool:
     """Return whether plans for `target` run the outermost of more than three dimensions around launches, as start plans
     do: otherwise rows are loops inside a thread.
     """
-    computed = computed_arrays(program)
-    return has_deep_sums(computed) if target.shares_host_cores else is_deep(computed, FILLING // 2)
+    return around_launches(computed_arrays(program), target)
 
 
 def _sums(program: Program, target: Target) -> frozenset[str]:

@@ -10,8 +10,10 @@ from experiments.search.guides.tables import Tables
 from explorer.beam_pass import BeamOptions
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program
 from generator.target import Target
+from graph.deep import around_launches
 from graph.guiding import Guide
 from graph.reaching import Answers, Reachable
 from graph.space import Chooser
@@ -62,7 +64,8 @@ def guided_space(inside: Reachable, program: Program, target: Target, scorer: Sc
 def stage_guide(program: Program, target: Target, scorer: Scorer, settings: BeamSettings | None = None) -> StageGuide:
     """Return a guide that uses the costs of `scorer`."""
     given = settings or BeamSettings()
-    tables = Tables(dataflow(program), cost_device(target), scorer, given.memory)
+    launches = not target.shares_host_cores and around_launches(computed_arrays(program), target)
+    tables = Tables(dataflow(program), cost_device(target), scorer, given.memory, launches)
     return StageGuide(program, tables, many=given.many)
 
 

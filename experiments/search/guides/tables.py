@@ -15,7 +15,7 @@ from generator.dataflow import Dataflow
 from generator.nest import Level
 from graph.space import Option
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, flat
+from metrics.costs.groups import AXES, Group, Numbers, flat
 from metrics.costs.learned.features import minimum_points
 from metrics.costs.learned.layout import Layout, Sizes, layout
 from metrics.costs.scoring import Scorer
@@ -25,7 +25,7 @@ EXCESS = 10.0
 MOST_COPIES = 256
 """The most expressions that inlining may put into one stage."""
 UNROLLED, SERIAL, REGISTER_BYTES = 16, 64, 128
-"""Limits on GPUs: points per thread at level `thread`, points per thread otherwise, register bytes per thread."""
+"""Limits on GPUs: points per thread along the axes at level `thread`, otherwise, and register bytes per thread."""
 PARALLEL = 3
 
 
@@ -79,13 +79,15 @@ class _Cuts:
 class Tables:
     """The tables of a program's kernels. Without `memoised`, each is computed again at every request.
 
-    `made` counts the computed tables.
+    `launches`: the outermost of more than three dimensions are host loops around launches. `made` counts the computed
+    tables.
     """
 
     flow: Dataflow
     device: CostDevice
     scorer: Scorer
     memoised: bool = True
+    launches: bool = False
     made: int = 0
     _known: dict[tuple[KernelKey, tuple[int, ...]], Table] = field(default_factory=dict)
     _cuts: dict[tuple[str, tuple[int, ...], bool], _Cuts] = field(default_factory=dict)
@@ -111,7 +113,11 @@ class Tables:
     def group(self, key: KernelKey) -> Group:
         """Return the kernel in the form that cost models use."""
         members = tuple(node.array for node in self.flow.nodes if node.array in key.members)
-        return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined)
+        return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined,
+                     hosted=self._hosted(key.output))  # fmt: skip
+
+    def _hosted(self, output: str) -> int:
+        return max(0, len(self.flow.array(output).extents) - AXES) if self.launches else 0
 
     def _without(self, key: KernelKey) -> Dataflow:
         """Return the data flow without the kernel's reads of free stages."""
@@ -137,7 +143,8 @@ class Tables:
         return made
 
     def _cut(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> _Cuts:
-        extents, alike = self.flow.array(key.output).extents, dict[Level, list[int]]()
+        hosted, alike = self._hosted(key.output), dict[Level, list[int]]()
+        extents = (1,) * hosted + self.flow.array(key.output).extents[hosted:]  # of a launch
         for k, way in enumerate(found):
             alike.setdefault(way.level, []).append(k)
         return _Cuts(found, tuple((np.array(some, dtype=np.intp), sizes([found[k] for k in some], axes, extents))
@@ -150,14 +157,18 @@ class Tables:
             return Table(axes, cuts.ways, costs)
         for some, cut in cuts.alike:
             made = layout(group, self.device, cut)
-            possible = _possible(made)
+            possible = _possible(made, axes)
             if possible.any():
                 costs[some[possible]] = self.scorer.score(made if possible.all() else made.only(possible))
         return Table(axes, cuts.ways, costs)
 
 
-def _possible(made: Layout) -> NDArray[np.bool_]:
-    """Return a mask of the ways that are legal and not pruned (section 4.6 of the paper)."""
+def _possible(made: Layout, axes: Sequence[int]) -> NDArray[np.bool_]:
+    """Return a mask of the ways that are legal and not pruned (section 4.6 of the paper).
+
+    The paper's blocks and threads share out all dimensions of an output, ours those along `axes`: a thread computes
+    all points of the others, so the limits of points are those along the axes.
+    """
     device, kept = made.device, made.kept_by_team
     fine = np.ones(made.sizes.count, dtype=bool)
     own = made.sizes.level == "thread"
@@ -165,7 +176,7 @@ def _possible(made: Layout) -> NDArray[np.bool_]:
         fine &= kept * made.teams <= device.block_shared
     if not device.host:
         fine &= made.threads <= device.block_threads
-        fine &= made.loops[made.group.output].per_thread <= (UNROLLED if own else SERIAL)
+        fine &= made.loops[made.group.output].box[list(axes)].prod(axis=0) <= (UNROLLED if own else SERIAL)
         fine &= ~(own & (kept > REGISTER_BYTES))
     for stage in made.group.members:
         fine &= made.loops[stage].total <= EXCESS * minimum_points(made.flow, stage)

@@ -28,6 +28,8 @@ from explorer.frozen import freeze, thaw
 from generator.decisions.sizes import BLOCK, TILE
 from generator.decisions.walk import WALK
 from generator.frontend_c.source import Compilation
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Plan
@@ -57,10 +59,16 @@ def program(name: str) -> Program:
     return program_of(read_untimed(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
 
 
-def guided(name: str, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
+@lru_cache(maxsize=2)
+def convolution(*extents: int) -> Program:
+    """conv_layer of 2 input channels, with results of these extents: channels, x, y, images."""
+    return pipeline_program(load_pipeline(pipeline("conv_layer").file, {"inputs": 2}), extents, "conv_layer")
+
+
+def guided(name: str | Program, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
-    inside = make_reachable_space(program(name), target, options)
-    space = guided_space(inside, program(name), target, sioutas_scorer(target, None),
+    given = program(name) if isinstance(name, str) else name
+    space = guided_space(make_reachable_space(given, target, options), given, target, sioutas_scorer(target, None),
                          BeamSettings(memory=memoised))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
@@ -94,6 +102,20 @@ def test_the_outermost_of_four_dimensions_with_long_sums_runs_around_launches_on
     assert end is not None
     plan = end.state.plan
     assert isinstance(plan.schedule, Stages) and plan.schedule.launches
+
+
+@pytest.mark.parametrize(("extents", "launches"), [((128, 4, 4, 2), False), ((128, 32, 16, 2), True)])
+def test_gpus_have_plans_for_long_rows_of_four_dimensions(extents: tuple[int, ...], launches: bool) -> None:
+    """A thread computes a whole row if launches would be too small to share it out. They run outside as in start plans.
+    """
+    given = convolution(*extents)
+    space, guide = guided(given, GPU)
+    end = greedy(space, guide, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
+    assert end is not None
+    plan = end.state.plan
+    assert isinstance(plan.schedule, Stages) and plan.schedule.launches is launches
+    found = predicted(given, plan, GPU, find_model("sioutas", GPU))
+    assert isinstance(found, Cost) and guide.costs([end]) == [pytest.approx(found.number)]
 
 
 @pytest.mark.parametrize(("name", "target"), few([("unsharp", CPU), ("blur", GPU), ("harris", GPU)], 1))
