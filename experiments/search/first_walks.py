@@ -165,8 +165,12 @@ def check_guided(options: RunOptions) -> None:
 
     beam_settings(options.beam)
     if "beam" not in options.models and not options.guided:
-        raise InputError("--beam has no effect without --explorer beam (and --space pipeline) or --models beam; leave "
-                         "it out")
+        if options.explorer == "beam":
+            raise InputError("--beam sets the parameters of beam searches with a cost model, but no model judges "
+                             f"prefixes in the space `{options.space}`, where `--explorer beam` learns from measured "
+                             "plans only; use --space pipeline (for image pipelines), or leave --beam out")
+        raise InputError("--beam has no effect without a beam search: add --explorer beam or --models beam (both with "
+                         "--space pipeline), or leave it out")
 
 
 def model_words(subject: Subject, target: Target, options: RunOptions) -> Mapping[str, str]:
