@@ -201,7 +201,8 @@ def parts(expr: Expr) -> Iterator[Expr]:
     while waiting:
         part = waiting.pop()
         yield part
-        waiting += reversed(children(part))
+        if not isinstance(part, Name | Int | Real):
+            waiting += reversed(children(part))
 
 
 def loads_of(expr: Expr) -> Iterator[Load]:
@@ -211,7 +212,9 @@ def loads_of(expr: Expr) -> Iterator[Load]:
         part = waiting.pop()
         if isinstance(part, Load):
             yield part
-        waiting += reversed(children(part))
+            waiting += reversed(part.index)
+        elif not isinstance(part, Name | Int | Real):
+            waiting += reversed(children(part))
 
 
 def names_of(expr: Expr) -> frozenset[str]:

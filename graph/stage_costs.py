@@ -98,46 +98,74 @@ def is_cheap(inlined: Iterable[str], stages: Sequence[Stage], extents: Mapping[s
 
 def costs_of(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> Costs:
     """Return the costs of a pipeline with these stages, in source order."""
-    outwards, behind = tuple(reversed(stages)), dict[str, frozenset[str]]()
-    for stage in outwards:
-        readers = frozenset(reader.array for reader in stage.readers)
-        behind[stage.array] = readers.union(*(behind.get(reader, ()) for reader in readers)) & behind.keys()
-    return Costs(outwards, extents, behind)
+    return Costs(tuple(reversed(stages)), extents, {stage.array: stage.lines for stage in stages})
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What is known after a stage: whether it is inlined, the cost so far, the sizes of all that is inlined."""
+
+    inlined: bool
+    total: float
+    sizes: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
     """The costs of a pipeline with these stages, from the outputs to the inputs.
 
-    `behind`: the stages that read a stage, directly or through others. `_known`: what is needed of a stage, and the
-    elements that this reads, by the stages `behind` it that are inlined: nothing else matters.
+    `lines`: of each stage. `_known`: what is needed of a stage, and the elements that this reads, by what is needed of
+    its readers: nothing else matters. `_passed`, `_inlining`: the last question, whose first stages often are those of
+    the next one. `_stored`: see `_of_stored`.
     """
 
     stages: tuple[Stage, ...]
     extents: Mapping[str, tuple[int, ...]]
-    behind: Mapping[str, frozenset[str]]
-    _known: dict[tuple[str, frozenset[str]], tuple[Mapping[str, Needed], int]] = field(default_factory=dict)
+    lines: Mapping[str, tuple[int, ...]]
+    _known: dict[tuple[str, tuple[int, ...]], tuple[Mapping[str, Needed], int]] = field(default_factory=dict)
+    _passed: list[_Passed] = field(default_factory=list)
+    _inlining: Inlining = field(default_factory=Inlining)
+    _stored: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def of(self, inlined: frozenset[str]) -> float | None:
         """Return the cost if the stages `inlined` are not stored; None if one of them cannot be inlined."""
-        inlining, lines, total = Inlining(), {stage.array: stage.lines for stage in self.stages}, 0.0
-        for stage in self.stages:
-            key = stage.array, inlined & self.behind[stage.array]
-            if key not in self._known:
-                found = inlining.of(stage)
-                self._known[key] = found, sum(self._threads(array, lines.get(array, ())) * one.work
-                                              for array, one in found.items())
-            needed, read = self._known[key]
+        passed, inlining = self._passed, self._inlining
+        same = (one.inlined == (stage.array in inlined) for one, stage in zip(passed, self.stages, strict=False))
+        del passed[next((n for n, one in enumerate(same) if not one), len(passed)):]
+        total, inlining.sizes = (passed[-1].total, passed[-1].sizes) if passed else (0.0, {})
+        for stage in self.stages[len(passed):]:
+            needed, read = self._needed(stage)
             if stage.array in inlined:
                 if stage.lines or is_long_sum(stage) or not inlining.allows(stage, needed):
                     return None
+                inlining.sizes = dict(inlining.sizes)
                 inlining.add(stage, needed)
                 total += read * stage.operations
             else:
-                own = prod(stage.extents)
-                total += self._threads(stage.array, stage.lines) * stage.operations
-                total += own * (STORED + stage.element * BYTE) + LAUNCH + read * LOADED
+                inlining.needed.pop(stage.array, None)
+                computed, stored = self._of_stored(stage)
+                total += computed
+                total += stored + read * LOADED
+            passed.append(_Passed(stage.array in inlined, total, inlining.sizes))
         return total
+
+    def _needed(self, stage: Stage) -> tuple[Mapping[str, Needed], int]:
+        """Return what each context needs of a stage, and how many elements this reads."""
+        inlined = self._inlining.needed
+        key = stage.array, tuple(id(inlined.get(reader.array)) for reader in stage.readers)  # all are in `_known`
+        if key not in self._known:
+            found = self._inlining.of(stage)
+            self._known[key] = found, sum(self._threads(array, self.lines.get(array, ())) * one.work
+                                          for array, one in found.items())
+        return self._known[key]
+
+    def _of_stored(self, stage: Stage) -> tuple[float, float]:
+        """Return what it costs to compute a stage in its own kernel, and to store it."""
+        if stage.array not in self._stored:
+            own = prod(stage.extents)
+            self._stored[stage.array] = (self._threads(stage.array, stage.lines) * stage.operations,
+                                         own * (STORED + stage.element * BYTE) + LAUNCH)
+        return self._stored[stage.array]
 
     def _threads(self, array: str, lines: tuple[int, ...]) -> int:
         """Return the elements of an array, as many more as the device could have computed with more threads."""

@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import TypeAlias
 
-from generator.decisions.base import Known
-from generator.decisions.deciding import nearest
-from generator.decisions.shape import Shape
+from generator.decisions.deciding import nearest_to
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.along_rows import distances_in
 from generator.lowering.analysis.facts import shared_use
-from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.target import Target
@@ -112,14 +110,13 @@ def _choices(program: Program, plan: Plan, target: Target, wide: bool,
             yield kernel.statements, found
 
 
-def _of(kernel: KernelPlan, shape: Shape, target: Target, wide: bool) -> list[KernelPlan]:
+def _of(kernel: KernelPlan, shape: KernelShape, target: Target, wide: bool) -> list[KernelPlan]:
     """Return `kernel` with each choice; [] if one would change other decisions."""
-    plain, known = replace(kernel, padding=0, swizzled=()), Known(shape, target, wide)
-    less = nearest(plain, known)
-    turned = known.shape  # as changed by its decisions
+    plain = replace(kernel, padding=0, swizzled=())
+    less, turned = nearest_to(plain, shape, target, wide)
     arrays = turned.swizzlable(less.tile, less.inner_tile, less.vector, less.uncopied) if less.shared else ()
     others = replace(plain, padding=max(1, kernel.vector)), replace(plain, swizzled=arrays)
-    found = list(dict.fromkeys([less, *(nearest(one, Known(shape, target, wide)) for one in others)]))
+    found = list(dict.fromkeys([less, *(nearest_to(one, shape, target, wide)[0] for one in others)]))
     return found if all(replace(one, padding=0, swizzled=()) == plain for one in found) else []
 
 

@@ -18,8 +18,7 @@ from itertools import zip_longest
 
 from experiments.search.paddings import with_fewest_conflicts
 from experiments.values.options import RunOptions
-from generator.decisions.base import Known
-from generator.decisions.deciding import nearest
+from generator.decisions.deciding import nearest_to
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.common_passes import (
@@ -107,7 +106,7 @@ class _Starts:
         shapes = kernel_shapes(self.program, plan.scheduled, self.target.language)
         made = replace(
             plan,
-            kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes),
+            kernels=tuple(nearest_to(plan.kernel(shape.statements), shape, self.target, wide)[0] for shape in shapes),
         )
         return with_fewest_conflicts(self.program, made, self.target, wide)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from generator.decisions.base import KernelDecision, Known, Option, Question
@@ -95,6 +96,13 @@ def nearest(wanted: KernelPlan, known: Known) -> KernelPlan:
     """
     answers = {name: option for decision in KERNEL_DECISIONS for name, option in decision.answers(wanted).items()}
     return decide(known, lambda question: _closest(answers.get(question.name), question.options))
+
+
+@lru_cache(maxsize=1024)
+def nearest_to(wanted: KernelPlan, shape: Shape, target: Target, wide: bool) -> tuple[KernelPlan, Shape]:
+    """Return `nearest`, and the kernel as its decisions turn it; cached, because start plans ask several times."""
+    known = Known(shape, target, wide)
+    return nearest(wanted, known), known.shape
 
 
 def _closest(wanted: Option | None, options: tuple[Option, ...]) -> Option:

@@ -7,6 +7,7 @@ legal and fits: with enough threads, and within the limits on points and threads
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from generator.decisions.candidate_sizes import Geometry, caps, geometry
 from generator.decisions.shape import Shape
@@ -44,25 +45,15 @@ class Room:
         """Return the tile sizes of the next dimension if the earlier ones, x first, are `chosen`, with so many points
         per tile and threads per block; without room for any of them, the smallest.
         """
-        dim = len(chosen)
-        options = self.offer.tile_options(dim, points, threads, self.whole)
-        if not self.shape.computes:
-            return options
-
-        def fits(tile: int) -> bool:
-            blocks = self._block_options(dim, tile, points, threads)
-            return any(self.completes((*chosen, tile), points * tile, threads * block) for block in blocks)
-
-        return tuple(tile for tile in options if fits(tile)) or options[:1]
+        options = self.offer.tile_options(len(chosen), points, threads, self.whole)
+        return _fitting_tiles(self, options, chosen, points, threads) if self.shape.computes else options
 
     def block_options(self, chosen: Sizes, tile: int, points: int, threads: int) -> Sizes:
         """Return the block sizes of the next dimension with tile size `tile`; the rest as for `tile_options`."""
-        options = self._block_options(len(chosen), tile, points, threads)
+        options = self.fitting_threads(len(chosen), tile, points, threads)
         if not self.shape.computes:
             return options
-        fitting = (block for block in options
-                   if self.completes((*chosen, tile), points * tile, threads * block))
-        return tuple(fitting) or options
+        return _fitting_blocks(self, options, (*chosen, tile), points * tile, threads)
 
     def completes(self, chosen: Sizes, points: int, threads: int) -> bool:
         """Return whether some sizes of the remaining dimensions are legal and fit."""
@@ -70,8 +61,25 @@ class Room:
         return any(self.shape.shared_bytes((*chosen, *more)[::-1], inner, copies=False) <= self.bytes
                    for more in self.offer.smallest(len(chosen), points, threads, self.whole))
 
-    def _block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
+    def fitting_threads(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
+        """Return the block sizes of dimension `dim` with tile size `tile`, whatever shared memory they need."""
         return (tile,) if self.whole else self.offer.block_options(dim, tile, points, threads)
+
+
+@lru_cache(maxsize=4096)
+def _fitting_tiles(room: Room, options: Sizes, chosen: Sizes, points: int, threads: int) -> Sizes:
+    """Return the `options` for which there is room, else the smallest; cached, because walks repeat the same calls."""
+    def fits(tile: int) -> bool:
+        blocks = room.fitting_threads(len(chosen), tile, points, threads)
+        return any(room.completes((*chosen, tile), points * tile, threads * block) for block in blocks)
+
+    return tuple(tile for tile in options if fits(tile)) or options[:1]
+
+
+@lru_cache(maxsize=4096)
+def _fitting_blocks(room: Room, options: Sizes, chosen: Sizes, points: int, threads: int) -> Sizes:
+    """Return the `options` for which there is room, else all; cached as `_fitting_tiles`."""
+    return tuple(block for block in options if room.completes(chosen, points, threads * block)) or options
 
 
 def room_of(shape: Shape, target: Target, wide: bool, walk: int) -> Room:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
 from typing import TypeAlias
 
@@ -88,13 +89,18 @@ def _distances(program: Program, part: KernelPart, plan: KernelPlan, copied: Col
     """
     if plan.besides(*HONOURED) or plan.level == "thread" or plan.block[-1:] in ((), (1,)):
         return Distances()
-    part = reordered(part, plan.order)
+    return _with_copies(program, part, plan.order, frozenset(copied) - set(plan.uncopied))
+
+
+@lru_cache(maxsize=1024)
+def _with_copies(program: Program, part: KernelPart, order: tuple[int, ...], copied: frozenset[str]) -> Distances:
+    """Return the distances of a kernel with its dimensions in another order; cached, because many plans have them."""
+    part = reordered(part, order)
     rows = followed(part.parallel[-1].member, program) if not part.coarse and runs_on_a_box(part) else None
     if rows is None:
         return Distances()
     copies = frozenset(access for point in fill_points(program, part) for one in point.arrays
-                       if one.array in copied and one.array not in plan.uncopied
-                       for access in one.accesses) if copied else frozenset()
+                       if one.array in copied for access in one.accesses) if copied else frozenset()
     found = _walk(program, part, rows, copies, ANYWHERE)
     if not found.known:
         return Distances()
