@@ -4,7 +4,7 @@ Read `nests.py` (the parts of a program), `stages.py` (the arrays that can be st
 (tuples, scans, histograms: elements that are computed together), `speculation.py` (reads that are safe although their
 condition is false), `joining.py` (arrays that share a kernel), `sections.py` (a program scheduled stage by stage),
 `whole.py` (stages of whole tiles), `levels.py` (stages for several tiles), `stage_facts.py` (stages for a search),
-`dataflow.py` with `arithmetic.py` and `histogram.py` (for cost models).
+`dataflow.py` with `quasi_affine.py`, `arithmetic.py` and `histogram.py` (for cost models).
 
 May import `polyhedral.kit`, `polyhedral.dependences` and `polyhedral.schedules`.
 """

@@ -25,14 +25,11 @@ from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
 from generator.polyhedral.pipelines.histogram import histogram
 from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
+from generator.polyhedral.pipelines.quasi_affine import linear_part
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
 Point: TypeAlias = tuple[int, ...]
-
-_FAR = 720_720
-"""A multiple of 1 to 16: over this distance, floor(x / n) grows by exactly one n-th of it."""
-_PERIOD = 16
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +103,8 @@ def _whole_reads(program: Program, statement: Statement) -> Iterator[Read]:
     for access in statement.accesses:
         extents = program.array(access.array).extents
         if access.kind == "read" and extents and access.array != statement.body.target.array:
-            yield Read(access.array, tuple(Reach((), 0.0, n - 1.0) for n in extents), 1, 1.0, 1.0, True)
+            still = (0.0,) * len(program.array(statement.body.target.array).extents)
+            yield Read(access.array, tuple(Reach(still, 0.0, n - 1.0) for n in extents), 1, 1.0, 1.0, True)
 
 
 def reads_of(program: Program, step: Step) -> Iterator[Read]:
@@ -195,19 +193,7 @@ def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> li
 
 def _reach(function: Any, middle: Point) -> Reach:
     """Return the linear form of `function` (iterations to one index) around `middle`."""
-    aff = _piece(function, middle)
-    base = tuple(x - x % _FAR for x in middle)
-    count = len(middle)
-    start = _value(aff, base)
-    slopes = tuple((_value(aff, _moved(base, q, _FAR)) - start) / _FAR for q in range(count))
-    offsets = [start - sum(s * x for s, x in zip(slopes, base, strict=True))]
-    if aff.dim(isl.dim_type.div):
-        offsets += [
-            _value(aff, _moved(base, q, k)) - sum(s * x for s, x in zip(slopes, _moved(base, q, k), strict=True))
-            for q in range(count)
-            for k in range(1, _PERIOD)
-        ]
-    return Reach(slopes, float(min(offsets)), float(max(offsets)))
+    return Reach(*linear_part(_piece(function, middle)))
 
 
 def _piece(function: Any, middle: Point) -> Any:
@@ -219,23 +205,3 @@ def _piece(function: Any, middle: Point) -> Any:
         if not piece.is_empty():
             return values
     return pieces[0][1]
-
-
-def _moved(point: Point, dim: int, by: int) -> Point:
-    return (*point[:dim], point[dim] + by, *point[dim + 1 :])
-
-
-def _value(aff: Any, at: Point) -> float:
-    """Return an isl Aff at a point, also outside of its domain."""
-    total = _number(aff.get_constant_val())
-    for q, x in enumerate(at):
-        total += _number(aff.get_coefficient_val(isl.dim_type.in_, q)) * x
-    for k in range(aff.dim(isl.dim_type.div)):
-        factor = aff.get_coefficient_val(isl.dim_type.div, k)
-        if not factor.is_zero():
-            total += _number(factor) * (_value(aff.get_div(k), at) // 1)
-    return total
-
-
-def _number(value: Any) -> float:
-    return float(value.get_num_si() / value.get_den_val().get_num_si())
