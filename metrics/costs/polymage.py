@@ -317,7 +317,7 @@ def cost_of(found: Weighed, k: int) -> Cost:
 
 def _members_at(group: Group, work: TileWork, where: NDArray[np.intp]) -> TileWork:
     """Return the work of members for each configuration; `where`: its tile."""
-    extents = {member: work.extents[member][:, where] for member in group.members}
+    extents = {stage: work.extents[stage][:, where] for stage in group.stages}
     return replace(work, extents=extents, points={member: work.points[member][where] for member in group.members})
 
 

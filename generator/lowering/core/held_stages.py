@@ -167,13 +167,15 @@ def output_of(
     tile = [n * p for n, p in zip(threads, points, strict=True)]
     count, spans, firsts = len(tile), list[Span](), kernel_reads(program, part, reductions).outputs.first
     for d, (first, size) in enumerate(zip(firsts, tile, strict=True)):
-        single = d < count - 1 and threads[d] == 1 and part.parallel[d].extent <= size
-        spans.append(Span(None, 0, first, size) if single else Span(d, size, first, size))
+        extent = part.parallel[d].extent
+        single = d < count - 1 and threads[d] == 1 and extent <= size
+        spans.append(Span(None, 0, first, extent) if single else Span(d, size, first, size))
     return HeldStage(OUTPUT, tuple(spans), count - 1, 0, 0)
 
 
 def _spans(read: StageRead, reader: tuple[Span, ...], threads: Sizes, x: Span) -> tuple[Span, ...] | None:
-    """Return the part of each dimension that is read, along `x` for all of the output; None if lanes could not find it.
+    """Return the part of each dimension that is read; None if lanes could not find it. `x`: that of the output; all
+    parts along x must move as fast.
     """
     found = list[Span]()
     for index in read.index:
@@ -183,11 +185,8 @@ def _spans(read: StageRead, reader: tuple[Span, ...], threads: Sizes, x: Span) -
             return None
         if span is None or (span.dim is not None and threads[span.dim] > 1 and far is None):
             return None
-        if span.dim == x.dim:
-            whole = span.hull(x) if far is not None else None
-            if whole is None:
-                return None
-            span = whole
+        if span.dim == x.dim and (far is None or span.hull(x) is None):
+            return None
         found.append(span)
     shared_out = [span.dim for span in found if span.dim is not None and threads[span.dim] > 1]
     return tuple(found) if len(set(shared_out)) == len(shared_out) else None

@@ -5,9 +5,10 @@ registers (Jangda & Guha 2020, section 4.2; specs/polymage_gpu.md, section 3).
                    shared memory, `S * W + left + right`      registers, one value per lane
 
 A sub-tile has one point per lane. Those of a stage are `right` points further than those of the output, where `right`
-is the number of elements needed beyond the right end of its tiles: then no sub-tile needs a later one. A lane that
-reads `x + offset` finds it `offset + right of the reader - right of the stage` lanes away: in its own variable, in that
-of another lane, in a variable for the previous sub-tile, or in shared memory if that sub-tile is there.
+is the number of elements needed beyond the right end of its tiles (negative if they end before it): then no sub-tile
+needs a later one. A lane that reads `x + offset` finds it `offset + right of the reader - right of the stage` lanes
+away: in its own variable, in that of another lane, in a variable for the previous sub-tile, or in shared memory if that
+sub-tile is there.
 
 Rows are not shifted: row `r` of a stage is the r-th from its first one. If lanes have several rows, they take turns,
 and stages are at constant distances. If a lane has all rows, any rows may be read, as long as they are the same in each
@@ -34,8 +35,9 @@ from generator.polyhedral.memory.mapping import thread_names
 class HeldStage:
     """A stage of which a warp keeps an overlapped tile: the span along each dimension of the stage.
 
-    `x`: the dimension along the kernel's x; `left`, `right`: the points there beyond the tile of the output. `readers`:
-    the stages that read it ("": the output).
+    `x`: the dimension along the kernel's x; `left`, `right`: the points there beyond the tile of the output, together
+    at least 0: one of them is negative if an array begins elsewhere than the output. `readers`: the stages that read it
+    ("": the output).
     """
 
     array: str

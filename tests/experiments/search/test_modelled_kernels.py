@@ -18,6 +18,7 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
@@ -76,6 +77,22 @@ def test_plans_for_cpus_are_what_their_model_accepts_and_users_read(name: str, m
                 [told] = [line for line in found.reasons if f"{one.group.output} in one kernel" in line]
                 tile = "x".join(map(str, one.tile))
                 assert f"{kib:.1f} KB shared" in told and (one.step or "tiles of" in told), (tile, told)
+
+
+@pytest.mark.parametrize(("name", "maker"), few(
+    product(("max_filter", "unsharp", "harris", "blur", "bilateral_grid", "camera_pipe", "nl_means"), PLAN_MAKERS),
+    (("max_filter", "polymage-dp"), ("unsharp", "sioutas"), ("bilateral_grid", "polymage-dp"))))
+def test_the_shared_memory_of_plans_for_gpus_is_what_their_model_says(name: str, maker: str) -> None:
+    """Also of tiles of warps with parts in registers, whose stages begin elsewhere than the output (max_filter)."""
+    program, model = pipeline_program(name, "medium"), find_model(maker.removesuffix("-dp"), CUDA)
+    for plan in model_plans(program, CUDA, maker, 3).plans:
+        bytes_of = {kernel.statements: kernel.local_bytes for kernel in lower(program, plan, CUDA).kernels}
+        for one in planned(program, plan):
+            if isinstance(one.group, Group) and one.group.members:
+                judged = model.judge(one, cost_device(CUDA))
+                assert isinstance(judged, Cost)
+                shared = next(term.value for term in judged.terms if term.name == "shared memory")
+                assert shared == bytes_of[one.statements], (one.group.output, one.tile, one.in_registers)
 
 
 class Picky:

@@ -288,7 +288,7 @@ def test_a_constant_column_lies_along_y_alone() -> None:
     ({"shared": True}, "decides nothing but tile, block, order"),
     ({"walk": 2, "tile": (8, 128)}, "decides nothing but tile, block, order"),
     ({"vector": 4}, "decides nothing but tile, block, order"),
-    ({"tile": (64, 256)}, "sub-tiles in registers would be as many pieces of text"),
+    ({"tile": (64, 512)}, "sub-tiles in registers would be as many pieces of text"),
 ])  # fmt: skip
 def test_plans_that_want_more_are_refused(change: dict[str, object], words: str) -> None:
     plan = with_tenths(chain_plan("sub-group", (8, 128), (4, 32)), 5)
