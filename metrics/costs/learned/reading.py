@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,9 @@ class _Boxes:
     """The boxes of a stage's reads, one row per dimension of each read; `first` and `last` rows of each, and the bytes
     of an `element`.
 
-    A box has floor(slopes . (extents - 1) + width) + 1 elements along a dimension, at most `limits`.
+    A box has floor(slopes . (extents - 1) + width) + 1 elements along a dimension, at most `limits`. Where data decide
+    which elements are read, it is the whole array, of which an element of the reader needs `most` at most (otherwise
+    infinite).
     """
 
     slopes: Numbers
@@ -56,14 +59,15 @@ class _Boxes:
     first: NDArray[np.intp]
     last: NDArray[np.intp]
     element: Numbers
+    most: Numbers
 
     def counted(self, extents: Numbers) -> tuple[Numbers, Numbers]:
         """Return the elements and the lines that boxes of the reader with these extents need: reads x boxes."""
         length = self.slopes @ (extents - 1.0) + self.width
         needed = np.minimum(np.maximum(np.floor(length + 1e-9) + 1.0, 1.0), self.limits)
-        points: Numbers = np.multiply.reduceat(needed, self.first)
+        points: Numbers = np.minimum(np.multiply.reduceat(needed, self.first), self.most * extents.prod(axis=0))
         needed[self.last] = 1.0
-        lines: Numbers = np.multiply.reduceat(needed, self.first)
+        lines: Numbers = np.minimum(np.multiply.reduceat(needed, self.first), points)
         return points, lines
 
 
@@ -96,7 +100,8 @@ def _boxes(flow: Dataflow, stage: str, inlined: frozenset[str]) -> _Boxes:
                                  for rows, value in ((slopes, 0.0), (width, 0.0), (limits, 1.0)))
         sizes = np.maximum(sizes, 1)
     last = np.cumsum(sizes)
-    return _Boxes(slopes, width, limits, last - sizes, last - 1, column([flow.array(r.array).element for r in reads]))
+    return _Boxes(slopes, width, limits, last - sizes, last - 1, column([flow.array(r.array).element for r in reads]),
+                  column([read.different if read.by_data else inf for read in reads]))
 
 
 def reading(made: Layout, stage: str) -> Reading:

@@ -280,9 +280,10 @@ def test_elements_that_data_choose_are_a_sector_for_each_lane() -> None:
     agrees(found, {
         "num_global_mem_loads_per_block": warps * rounds * (32 + sectors_of_image),
         "global_mem_load_efficiency": (32 * 4 + 32 * 4) / (32 * 32 + 4 * 32),
-        # any element of the table may be needed
-        "unique_bytes_read_per_point": 16 * 4 + 4, "unique_lines_read_per_point": 2,
-        "unique_global_bytes_read_per_thread": 16 * 4 + rounds * 4, "strided_loads_per_point": 1,
+        # any element of the table may be needed, but each point needs one
+        "unique_bytes_read_per_point": 4 + 4, "unique_lines_read_per_point": 2,
+        "unique_global_bytes_read_per_thread": 2 * rounds * 4, "strided_loads_per_point": 1,
+        "unique_global_bytes_read_per_realization": 16 * 4 + 64 * 32 * 4,
     })  # fmt: skip
     less = features(cut(Group(looked_up(), "out"), (4, 10), (4, 10)))["out"]
     # 40 lanes in rows of 10: the image takes 2 sectors of each row, of a part of two elements one
