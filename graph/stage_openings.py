@@ -34,9 +34,9 @@ def openings(stages: Sequence[StageFacts], target: Target,
     only what then is not computed twice; the outermost of more than three parallel loops run around launches if the
     others add up many terms. On GPUs, the first schedule inlines what costs less than to store it
     (`graph.stage_costs`), the second one has also exchanged stages with their readers if that costs less, all stages
-    are inlined only if that is not expensive, and the outermost of more than three parallel loops run around launches,
-    if each of these fills the device, so that neighbouring threads access neighbours. Arrays with lines have one kernel
-    for all of their definitions.
+    are inlined only if that is not expensive; long sums, and rows that all rows read, have their own kernels in the
+    others; and the outermost of more than three parallel loops run around launches, if each of these fills the device,
+    so that neighbouring threads access neighbours. Arrays with lines have one kernel for all of their definitions.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     extents = {one.array: one.extents for one in computed}
@@ -48,8 +48,9 @@ def openings(stages: Sequence[StageFacts], target: Target,
         if any(map(is_table_of_stencils, stages)):
             wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
     else:
-        long = {stage.array for stage in stages if is_long_sum(stage)}
-        wishes = tuple(partial(_with_tables, partial(_overlapping_little, wish), long) for wish in wishes)
+        rows = (stage for stage in stages if not stage.by_data and is_table(stage, extents))
+        stored = {stage.array for stage in (*rows, *filter(is_long_sum, stages))}
+        wishes = tuple(partial(_with_tables, partial(_overlapping_little, wish), stored) for wish in wishes)
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
     if not target.shares_host_cores:
         return _on_gpus(stages, target, computed, found)
