@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
 from generator.expr import Expr, Int, Name
+from generator.frontend_c.source import Compilation
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering import lower
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory.footprint import StagedArray
+from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
+from runners.cuda.compiler import Nvrtc
+from tests.support.cuda_compiler import ELF, translator
 from tests.support.device_memory import DeviceMemory
 from tests.support.interpreter import run_original
 from tests.support.machine import Machine
 from tests.support.memory import Element
-from tests.support.plans import TARGET, lowered_kernels, run_plan
-from tests.support.programs import program_of, scop
+from tests.support.plans import TARGET, check_plan, lowered_kernels, run_plan
+from tests.support.programs import program_of, scop, write_c
+from tests.support.reading import read_untimed
+from tests.support.slow import few
 from tests.support.space_plans import random_plans
+from tests.support.targets import HOPPER
+from tests.support.watched_gpu import WatchedGpu
 
 
 def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> CopiedBox:
@@ -96,3 +106,41 @@ def test_a_space_asks_for_each_array_but_leaves_one() -> None:
     target = replace(TARGET, shares_host_cores=False)
     found = {kernel.uncopied for plan in random_plans(program, target, "o1", 60, 1) for kernel in plan.kernels}
     assert found == {(), ("B",), ("C",)}
+
+
+OF_WARPS = {
+    "product": (scop(PRODUCT, "float A[8][12], B[8][10], C[10][12];"), (8, 32), (4, 32)),
+    "rows": (scop("for (i = 0; i < 64; i++) for (j = 0; j < 10; j++) y[i] += M[i][j] * x[j];",
+                  "float y[64], M[64][10], x[10];"), (64,), (64,)),
+}
+
+
+def of_warps(name: str, folder: Path) -> tuple[Problem, Plan]:
+    """Return a program, and a plan in which each warp has its own tile and copies; those of `rows` have no others."""
+    text, tile, block = OF_WARPS[name]
+    kernel = KernelPlan(("S0",), tile, block, shared=True, inner_tile=4, level="sub-group",
+                        uncopied=("x",) if name == "rows" else ())
+    return read_untimed(write_c(text, folder), Compilation(), None, None, {}, 1), Plan(ScheduleChoice(), (kernel,))
+
+
+@pytest.mark.parametrize("name", OF_WARPS)
+def test_copies_of_warps_need_no_barrier_of_the_block(name: str, tmp_path: Path) -> None:
+    """Their results are right, and NVRTC compiles them. Copies of rows that a warp has for itself take no more memory.
+    """
+    found, plan = of_warps(name, tmp_path)
+    variant = lower(found.program, plan, HOPPER)
+    assert "__syncthreads" not in variant.source and "__syncwarp();" in variant.source
+    assert translator(Nvrtc).translate(variant.source, (9, 0))[0].startswith(ELF)
+    check_plan(found.program, plan, HOPPER, seeds=2)
+    of_block = replace(plan, kernels=(replace(plan.kernels[0], level="block"),))
+    sizes = variant.kernels[0].local_bytes, lower(found.program, of_block, HOPPER).kernels[0].local_bytes
+    assert sizes[0] == sizes[1] if name == "rows" else sizes[0] > sizes[1]
+
+
+@pytest.mark.parametrize("name", few([*OF_WARPS], 1))
+def test_copies_of_warps_have_no_races(name: str, watched_gpu: WatchedGpu, tmp_path: Path) -> None:
+    """Without one of the two barriers of the warp there are some."""
+    found, plan = of_warps(name, tmp_path)
+    watched_gpu.check(found, [plan])
+    for number in (0, 1):
+        watched_gpu.check_fault(found, plan, "race in shared memory", "__syncwarp();", number=number)

@@ -42,11 +42,13 @@ from tests.support.hyperplanes import (
     random_kernels,
     random_walk_plan,
 )
-from tests.support.plans import lowered_kernels
+from tests.support.plans import check_plan, lowered_kernels
+from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import ODD_SIZES, polybench_program, problem
 from tests.support.suite import TARGET as DEVICE
+from tests.support.targets import HOPPER
 
 TOGETHER = ("S0", "S1")
 SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
@@ -84,6 +86,17 @@ def test_options_without_effect_are_refused(options: dict[str, Any], words: str)
         else:
             with pytest.raises(IllegalPlan, match=words):
                 lower(found, changed, DEVICE)
+
+
+def test_copies_by_hand_are_made_where_all_threads_reach_their_barriers() -> None:
+    found = program_of(scop("for (k = 0; k < 3; k++) for (i = 1; i < 6; i++) for (j = 1; j < 7; j++) A[i][j] = "
+                            "A[i-1][j] * w[j] + A[i][j-1] * w[j-1] + A[i+1][j] * w[j+1] + A[i][j+1];",
+                            "double A[16][16], w[64];"))
+    schedule = Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))
+    plan = Plan(schedule, (KernelPlan(("S0",), (4,), (4,), shared=True),))
+    variant = lower(found, plan, HOPPER)
+    assert variant.kernels[0].local_bytes and "__syncthreads();" in variant.source
+    check_plan(found, plan, HOPPER)
 
 
 @pytest.mark.parametrize("name", ["seidel-2d", "jacobi-1d", "adi", "fdtd-2d"])
