@@ -65,6 +65,19 @@ def _only_pointwise(flow: Dataflow, node: Node) -> bool:
                for d, reach in enumerate(reads[0].reach))
 
 
+@lru_cache(maxsize=8)
+def places_for_unknown(flow: Dataflow) -> Mapping[str, tuple[str, ...]]:
+    """Return the places of the stages that arrays read of which the models do not know how often they read what: in
+    the kernel of such an array, everything seems to cost nothing.
+
+    These stages are stored. Those that read inputs only may also be inlined: that repeats little.
+    """
+    unknown = {node.array for node in flow.nodes if node.refusal}
+    read = (node for node in flow.nodes if node.stage and not unknown.isdisjoint(flow.readers(node.array)))
+    return {node.array: ("root", *["inline"] * all(flow.node(source) is None for source in node.sources))
+            for node in read}
+
+
 def _stages_read(flow: Dataflow, array: str) -> frozenset[str]:
     """Return the stages that an array is computed from."""
     node = flow.node(array)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from types import MappingProxyType
 
-from experiments.search.guides.grouping import Kernels, always_inlined, first_kernels, with_stage
+from experiments.search.guides.grouping import Kernels, always_inlined, first_kernels, places_for_unknown, with_stage
 from experiments.search.guides.sizing import sizing_of, sizing_of_plan, way_of
 from experiments.search.guides.tables import Table, Tables
 from generator.decisions.base import KernelDecision
@@ -94,7 +94,9 @@ class StageGuide:
             return options[:1]  # tuples and lines: the model knows no other place for them
         if "inline" in options and stage in always_inlined(self.tables.flow):
             return ("inline",)
-        return tuple(one for one in options if one in _COARSE) if self.coarse_only else options
+        places = places_for_unknown(self.tables.flow).get(stage, options)
+        found = tuple(one for one in options if one in places) or options
+        return tuple(one for one in found if one in _COARSE) if self.coarse_only else found
 
     def _of_kernel(self, prefix: Prefix, schedule: Schedule, decided: Deciding, name: str,
                    options: tuple[Option, ...]) -> tuple[Option, ...]:

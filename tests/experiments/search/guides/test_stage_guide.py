@@ -10,9 +10,10 @@ from math import prod
 import numpy as np
 import pytest
 
+from antune import halide as hl
 from experiments.learning.random_plans import random_plan
 from experiments.search.costs import find_model, predicted
-from experiments.search.guides.grouping import always_inlined
+from experiments.search.guides.grouping import always_inlined, places_for_unknown
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer, stage_guide
 from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.sizing import Sizing
@@ -59,6 +60,20 @@ def program(name: str) -> Program:
     return program_of(read_untimed(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
 
 
+@lru_cache(maxsize=1)
+def least() -> Program:
+    """The place of the least of 8 sums of three elements, each of which other sums have, too."""
+    x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
+    image = hl.ImageParam(hl.Int(32), 3, "image")
+    image.set_estimates([(0, 64), (0, 32), (0, 8)])
+    border, wide, place = hl.Func("border"), hl.Func("wide"), hl.Func("place")
+    border[x, y, z] = hl.BoundaryConditions.repeat_edge(image)[x, y, z] + 1
+    wide[x, y, z] = border[x - 1, y, z] + border[x, y, z] + border[x + 1, y, z]
+    r = hl.RDom([(0, 8)], "r")
+    place[x, y] = hl.argmin(wide[x, y, r])[0]
+    return pipeline_program([place], (64, 32), "least")
+
+
 @lru_cache(maxsize=2)
 def convolution(*extents: int) -> Program:
     """conv_layer of 2 input channels, with results of these extents: channels, x, y, images."""
@@ -94,6 +109,15 @@ def test_rows_of_a_fourth_dimension_are_innermost_on_cpus() -> None:
         rows = [plan.kernel(shape.statements) for shape in shapes if shape.sequential and not shape.steps]
         assert any(prod(kernel.tile) > prod(kernel.block) for kernel in rows)
         assert not any(kernel.points_inside for kernel in rows)
+
+
+def test_stages_of_arrays_that_no_model_can_judge_are_stored() -> None:
+    """In the kernel of such an array, they would seem to cost nothing."""
+    space, guide = guided(least(), CPU)
+    assert places_for_unknown(guide.tables.flow) == {"wide": ("root",)}
+    end = search(space, guide, BeamOptions(beam=4, passes=1), np.random.default_rng(0)).end
+    assert end is not None and isinstance(end.state.plan.schedule, Stages)
+    assert "wide" not in dict(end.state.plan.schedule.computed)
 
 
 def test_the_outermost_of_four_dimensions_with_long_sums_runs_around_launches_on_cpus() -> None:
