@@ -52,8 +52,9 @@ class PlannedKernel:
 
     `group`: the stages that it computes, or why there are none. `tile` and `block` belong to the dimensions of the
     array that it stores, outermost first: points and threads of a block; whole extents and one thread for a dimension
-    that is not cut. `level`: which threads share a tile. `step`: for blocks that walk along their tiles, the dimension
-    and the points of it per step (None: the whole tile). `facts` are those of its generated text, if there is one.
+    that is not cut. `points`: those of a thread, also beyond the extents (None: no tile is larger than these). `level`:
+    which threads share a tile. `step`: for blocks that walk along their tiles, the dimension and the points of it per
+    step (None: the whole tile). `facts` are those of its generated text, if there is one.
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches` of a
     kernel that runs several time steps (None for other kernels). `whole`: the members that a block that walks computes
     for its whole tile before.
@@ -70,6 +71,7 @@ class PlannedKernel:
     sums: bool = False
     launches: int | None = None
     whole: tuple[str, ...] = ()
+    points: tuple[int, ...] | None = None
 
     @property
     def team(self) -> tuple[int, ...]:
@@ -87,14 +89,22 @@ class PlannedKernel:
     @property
     def launched_tile(self) -> tuple[int, ...]:
         """The points that a block of one launch computes: of dimensions that host loops run, one at a time."""
+        return self._launched(self.tile)
+
+    @property
+    def launched_points(self) -> tuple[int, ...]:
+        """The points of a thread in a launch, also beyond the extents."""
+        return self._launched(self.points or tuple(-(-t // b) for t, b in zip(self.tile, self.block, strict=True)))
+
+    def _launched(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         hosted = 0 if isinstance(self.group, Refused) else self.group.hosted
-        return (1,) * hosted + self.tile[hosted:]
+        return (1,) * hosted + sizes[hosted:]
 
     @property
     def shared_tile(self) -> tuple[int, ...]:
-        """The points that a team computes in a launch."""
-        sizes = zip(self.launched_tile, self.block, self.team, strict=True)
-        return tuple(min(t, -(-t // b) * n) for t, b, n in sizes)
+        """The points within the extents that a team computes in a launch."""
+        sizes = zip(self.launched_tile, self.launched_points, self.team, strict=True)
+        return tuple(min(t, p * n) for t, p, n in sizes)
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -145,8 +145,7 @@ class PolyMage:
         if device.host:  # a core runs the threads of a tile in sequence
             given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
         else:
-            block = column(kernel.block)
-            given = Configurations(np.maximum(column(kernel.launched_tile) / block, 1.0), block)
+            given = Configurations(column(kernel.launched_points), column(kernel.block))
             if kernel.in_registers:
                 given = replace(given, tenths=np.array([float(kernel.in_registers)]))
         model = replace(self, level=kernel.level)
@@ -185,7 +184,8 @@ class PolyMage:
         registers, more = np.full_like(threads, float(self._registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
             split = split_room(group, _members_at(group, work, where), team, given.points[-1], given.tenths)
-            shared, registers = teams * split.bytes, registers + split.words
+            shared = np.where(given.tenths > 0, teams * split.bytes, shared)
+            registers = registers + split.words
             more = () if self.published else wrongs_of(group, split.words, given.tenths, team)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
         overlap, blocks = computed_again(group, work, tile)[where], np.ceil(extents / given.tile).prod(axis=0)

@@ -2,8 +2,8 @@
 
 Of the T points of a lane along x the last `R = T * fraction` are in registers, one variable per point and row, until
 the last stage that reads them is computed. The rest, with all overlap, is in shared memory: `(T - R) * W + left +
-right` points in each row, also of a tile that is longer than rows are: plans have powers of two. Deviation: the paper
-scales the whole tile by the fraction, including overlap.
+right` points in each row, also of a tile that is longer than rows are. Deviation: the paper scales the whole tile by
+the fraction, including overlap.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def _along(read: Read, reader: tuple[int, ...]) -> tuple[tuple[int, ...], set[in
 
 
 def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, tenths: Numbers) -> Split:
-    """Return the resources of the tiles of a group that `can_split`; `points` of a lane along x, `tenths` in registers.
+    """Return the resources of the tiles of a group that `can_split`; `points` of a lane along x, also beyond the
+    extents, and `tenths` of them in registers.
     """
-    points = np.where(points % 1.0 > 0.0, np.exp2(np.ceil(np.log2(points))), points)  # tiles beyond the extents
     held = np.floor((points * tenths + 5.0) / 10.0)
     last, count = len(team) - 1, len(tenths)
     shared, words = dict[str, Numbers](), dict[str, Numbers]()

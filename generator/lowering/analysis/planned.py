@@ -41,8 +41,9 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A plan's tiles of the output of a kernel: points and threads of a block per dimension of the array.
+    """A plan's tiles of the output of a kernel: points within the array and threads of a block per dimension of it.
 
+    `points`: those of a thread per dimension, also beyond the array.
     `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: no walk).
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `whole`: the
     members that blocks compute for their whole tiles before they walk.
@@ -51,6 +52,7 @@ class Cut:
     stored: Stored
     tile: tuple[int, ...]
     block: tuple[int, ...]
+    points: tuple[int, ...]
     level: Level
     step: tuple[int, int] | None = None
     in_registers: int = 0
@@ -137,15 +139,16 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
         named = ", ".join(f"{name} by each {level}" for name, level in kernel.levels)
         stored = replace(stored, refusal=f"it computes {named}, the rest by each {kernel.level}")
     if stored.refusal:
-        return Cut(stored, kernel.tile, kernel.block, kernel.level)
+        each = tuple(size // threads for size, threads in zip(kernel.tile, kernel.block, strict=True))
+        return Cut(stored, kernel.tile, kernel.block, each, kernel.level)
     extents = (stored.timed.flow if stored.timed else flow).array(stored.output).extents
     axes = turned(stored.axes, kernel.order)
-    tile, block = list(extents), [1] * len(extents)
-    for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):
-        tile[axis], block[axis] = min(points, extents[axis]), threads
+    tile, block, points = list(extents), [1] * len(extents), list(extents)
+    for axis, size, threads in zip(axes, kernel.tile, kernel.block, strict=True):
+        tile[axis], block[axis], points[axis] = min(size, extents[axis]), threads, size // threads
     step = (axes[walked(len(axes))], kernel.walk) if kernel.walk else None
-    return Cut(stored, tuple(tile), tuple(block), kernel.level, step, kernel.in_registers, kernel.registers,
-               kernel.whole)
+    return Cut(stored, tuple(tile), tuple(block), tuple(points), kernel.level, step, kernel.in_registers,
+               kernel.registers, kernel.whole)
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

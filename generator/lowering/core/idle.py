@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.wanted_unrolls import without_copies
 from generator.plan import KERNEL_DECISIONS, KernelPlan
 from generator.polyhedral.memory.accumulate import keepable
 from generator.polyhedral.pipelines.sections import SectionKernel
@@ -19,7 +20,7 @@ from generator.polyhedral.schedules.kernels import is_skewed
 
 Lower: TypeAlias = Callable[[KernelPlan], LoweredKernel]
 
-_OF_COPIES = ("shared", "uncopied", "padding", "ahead", "asynchronous")
+_OF_COPIES = ("shared", "uncopied", "padding", "ahead", "asynchronous", "swizzled", "prologue", "depth", "aligned")
 _DEFAULTS = {decision.key: decision.default for decision in KERNEL_DECISIONS}
 
 
@@ -29,10 +30,21 @@ def check_effects(one: SectionKernel, plan: KernelPlan, made: LoweredKernel, low
         return
     for keys, why in _never_offered(one, plan):
         wanted = [key for key in keys if getattr(plan, key) != _DEFAULTS[key]]
-        if wanted and _same(made, lower(replace(plan, **{key: _DEFAULTS[key] for key in wanted}))):
+        if wanted and _are_idle(wanted, one, plan, made, lower):
             has, them = ("have", "them") if len(wanted) > 1 else ("has", "it")
             raise IllegalPlan(f"{', '.join(f'`{key}`' for key in wanted)} of {', '.join(plan.statements)} {has} no "
                               f"effect: {why}; leave {them} out")
+
+
+def _are_idle(wanted: list[str], one: SectionKernel, plan: KernelPlan, made: LoweredKernel, lower: Lower) -> bool:
+    """Return whether the kernel of `plan` is the same with the defaults of `wanted`; not if there is none with these:
+    then these options make the kernel possible.
+    """
+    plain = without_copies(one.section.program, one.part, plan) if "shared" in wanted else plan
+    try:
+        return _same(made, lower(replace(plain, **{key: _DEFAULTS[key] for key in wanted})))
+    except IllegalPlan:
+        return False
 
 
 def _same(one: LoweredKernel, other: LoweredKernel) -> bool:

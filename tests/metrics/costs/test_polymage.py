@@ -117,6 +117,23 @@ def test_fractions_take_what_their_kernel_takes(tenths: int) -> None:
     assert terms["registers"] - {term.name: term.value for term in none.terms}["registers"] == room.words
 
 
+@pytest.mark.parametrize("tenths", [0, 3, 5, 10])
+@pytest.mark.parametrize("block", [(4, 32), (1, 64)])
+def test_tiles_of_warps_beyond_short_rows_take_what_their_kernel_takes(block: tuple[int, int], tenths: int) -> None:
+    """Rows of 96 points are 3 per lane, but of its 4 the generator has parts in registers; two warps are in a row."""
+    program, points = three_stages(96, 64).program, (2, 4)
+    plan = split_plan(program, block, points, tenths)
+    [planned] = [one for one in planned_kernels(program, plan) if isinstance(one.group, Group)]
+    [kernel] = lowered_kernels(program, plan, "cuda")
+    model = PolyMage(level="sub-group")
+    judged, given = model.judge(planned, GTX_1080_TI), Configurations(column(points), column(block))
+    assert isinstance(judged, Cost) and isinstance(planned.group, Group)
+    assert {term.name: term.value for term in judged.terms}["shared memory"] == kernel.local_bytes
+    found = model.evaluate(planned.group, replace(given, tenths=np.array([float(tenths)])), GTX_1080_TI)
+    assert found.shared[0] == kernel.local_bytes
+    assert found.cost[0] == pytest.approx(judged.number)
+
+
 def test_stages_that_are_read_faster_are_not_split() -> None:
     x, y = hl.Var("x"), hl.Var("y")
     image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
