@@ -39,8 +39,8 @@ def is_deep(computed: Sequence[Summed], least: int = 1) -> bool:
 
 
 def around_launches(computed: Sequence[Summed], target: Target) -> bool:
-    """Return whether plans of models for `target` run the outermost of more than three dimensions around launches, as
-    start plans do: otherwise rows are loops inside a thread.
+    """Return whether start plans for `target`, and those of models, run the outermost of more than three dimensions
+    around launches: otherwise rows are loops inside a thread.
     """
     return has_deep_sums(computed) if target.shares_host_cores else is_deep(computed, FILLING // 2)
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from generator.pipeline_graph import StagePlace
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.deep import has_deep_sums, is_deep
+from graph.deep import around_launches
 from graph.pipeline import Chosen, ComputedArray, StageFacts
-from graph.stage_costs import FILLING, cheaply_inlined, exchanged, is_cheap, is_long_sum
+from graph.stage_costs import cheaply_inlined, exchanged, is_cheap, is_long_sum
 from graph.tables import is_read_once, is_table, is_table_of_stencils
 from graph.together import joined
 
@@ -54,7 +54,8 @@ def openings(stages: Sequence[StageFacts], target: Target,
     found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
     if not target.shares_host_cores:
         return _on_gpus(stages, target, computed, found)
-    return tuple(replace(one, launches=True) for one in found) if has_deep_sums(computed) else found
+    launches = around_launches(computed, target)
+    return tuple(replace(one, launches=launches) for one in found)
 
 
 def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray],
@@ -69,7 +70,7 @@ def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         first, *others = found
         more = [first] if is_cheap(dict(first.computed), stages, extents) else []
         found = [*cheap, *more, *reversed(others[:-1]), *others[-1:]]
-    launches = is_deep(computed, FILLING // 2)
+    launches = around_launches(computed, target)
     return tuple(dict.fromkeys(replace(_lined(one, computed), launches=launches) for one in found))
 
 

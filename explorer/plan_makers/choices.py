@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from generator.nest import Level
@@ -59,14 +59,14 @@ class Unjudged:
 @dataclass(frozen=True, slots=True)
 class Made:
     """The results of a plan maker: groupings, the best first, and the stages that are left: they have kernels by the
-    default rules. `model`: that of the costs. `apart`: of the best grouping, those that could not be judged together
-    with their readers.
+    default rules. `model`: that of the costs. `unjudged` returns why it can judge no tile of a kernel, empty if it can
+    judge some.
     """
 
     groupings: tuple[Grouping, ...]
     left: tuple[Unjudged, ...]
     model: CostModel
-    apart: tuple[Unjudged, ...] = ()
+    unjudged: Callable[[Group], str]
 
 
 def in_order(found: Iterable[Grouping]) -> tuple[Grouping, ...]:

@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged, hosted, spaced
 from explorer.plan_makers.fusion import EXACT, Found, fuse
 from explorer.plan_makers.products import left_to_start_plans
@@ -59,8 +58,7 @@ def dynamic_plans(
     if count > 1 and found:
         found = fuse(graph, partial(prices.several, best=found[0].cost), count, limit)
     groupings = tuple(_grouping(one) for one in found)
-    apart = tuple(set_apart(groupings[0], prices.unjudged)) if groupings else ()
-    return Made(groupings, left, model, apart)
+    return Made(groupings, left, model, prices.unjudged)
 
 
 def _grouping(found: Found[Choice]) -> Grouping:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import (
     Choice,
     Grouping,
@@ -74,8 +73,7 @@ def greedy_plans(
     nested = [one for groups in _nestable(stages[-1], tiled) for rows in (True, False)
               for one in scheduler.nested(groups, inlined, rows)]  # fmt: skip
     groupings = in_order([*plain, *nested])
-    apart = tuple(set_apart(groupings[0], scheduler.unjudged)) if groupings else ()
-    return Made(groupings, left, model, apart)
+    return Made(groupings, left, model, scheduler.unjudged)
 
 
 def _nestable(last: Groups, tiled: Sequence[tuple[Groups, list[Grouping]]]) -> Iterator[Groups]:
@@ -147,11 +145,15 @@ class _Scheduler:
             del groups[array]
 
     def _only_reader(self, array: str, groups: Groups, inlined: frozenset[str]) -> str | None:
-        """Return the only kernel that reads `array`; None if there is none, or several."""
+        """Return the only kernel that reads `array` and may compute it; None if there is none."""
         node, readers = self.flow.node(array), {*readers_of(self.flow, array, inlined)}
-        if node is None or not node.stage or not readers or not may_share(self.flow, array, self.sums, inlined):
+        if node is None or not node.stage or not readers:
             return None
-        return next((output for output, members in groups.items() if readers <= {*members, output}), None)
+        output = next((output for output, members in groups.items() if readers <= {*members, output}), None)
+        if output is None:
+            return None
+        together = Group(self.flow, output, self._merged(array, output, groups), inlined)
+        return output if may_share(together, self.sums) else None
 
     def _merged(self, array: str, output: str, groups: Groups) -> tuple[str, ...]:
         together = {*groups[output], *groups[array], array}

@@ -2,7 +2,8 @@
 
 Start plans have rules for them (`generator.lowering.heuristics.starts`), so a plan maker leaves the tiles of their
 kernels to these. It decides only what else is in such a kernel: a sum shares it with the stage that reads it at its own
-coordinates, whose threads then compute it; all other sums are stored.
+coordinates, if the kernel stores this stage: its threads then compute the sum, too. All other sums are stored. A kernel
+whose threads compute a sum for another stage is not merged into the next one, whose blocks would compute both.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from explorer.plan_makers.choices import Choice
-from explorer.plan_makers.trivial import is_element_wise
-from generator.dataflow import Dataflow
+from explorer.plan_makers.trivial import fits, is_element_wise
 from metrics.costs.groups import Group, flat
 
 
@@ -29,10 +29,15 @@ def in_threads(group: Group, sums: Collection[str]) -> Group:
                    inlined=group.inlined | found) if found else group  # fmt: skip
 
 
-def may_share(flow: Dataflow, array: str, sums: Collection[str], inlined: frozenset[str]) -> bool:
-    """Return whether a stage may share a kernel with its reader as far as `sums` are concerned."""
-    node = flow.node(array)
-    return array not in sums or (node is not None and is_element_wise(flow, node, inlined))
+def may_share(group: Group, sums: Collection[str]) -> bool:
+    """Return whether stages may share a kernel as far as the `sums` among its members are concerned: its output reads
+    them, at its own coordinates, and its text has room for them.
+    """
+    flow = group.flow
+    found = [member for member in group.members if member in sums]
+    nodes = [node for node in map(flow.node, found) if node is not None and is_element_wise(flow, node)]
+    return len(nodes) == len(found) and all(flow.readers(array) == (group.output,) for array in found) and (
+        not found or fits(flow, in_threads(group, sums).inlined))
 
 
 def left_to_start_plans(ways: Sequence[Choice], sums: Collection[str]) -> list[Choice]:

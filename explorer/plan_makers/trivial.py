@@ -23,7 +23,7 @@ def trivial(flow: Dataflow) -> frozenset[str]:
             for node in flow.nodes
             if node.array not in inlined
             and can_inline(node)
-            and is_element_wise(flow, node, inlined)
+            and is_element_wise(flow, node)
             and fits(flow, inlined | {node.array})
         ]
         if not more:
@@ -65,7 +65,7 @@ def _is_cheap(flow: Dataflow, node: Node) -> bool:
     return 1.0 + node.element >= node.arithmetic - 1.0 + loaded
 
 
-def is_element_wise(flow: Dataflow, node: Node, inlined: frozenset[str]) -> bool:
+def is_element_wise(flow: Dataflow, node: Node) -> bool:
     """Return whether one stage reads a stage, at the coordinates of each of its own elements, in order."""
     readers = flow.readers(node.array)
     if len(readers) != 1:

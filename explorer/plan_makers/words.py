@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from explorer.plan_makers.apart import set_apart
 from explorer.plan_makers.choices import Choice, Grouping, Made, Unjudged
 
 NAMED, TOLD, BRIEF = 3, 5, 2
@@ -17,13 +18,14 @@ _FIGURES: Mapping[str, str] = {
 
 def reasons(made: Made, host: bool) -> Iterator[str]:
     """Yield the properties of the best grouping, a line per kernel that computes other stages, too, then the stages
-    that are left.
+    that are left, and those of this grouping that the model cannot judge together with their readers.
 
     `host`: of a CPU, whose cores execute one block at a time, so that occupancy is omitted.
     """
+    apart = set_apart(made.groupings[0], made.unjudged) if made.groupings else ()
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
-    yield from _unjudged_words((*made.left, *made.apart))
+    yield from _unjudged_words((*made.left, *apart))
 
 
 def _unjudged_words(stages: Sequence[Unjudged]) -> Iterator[str]:

@@ -34,6 +34,7 @@ class Reaches:
         """
         least = self.rising @ first + self.falling @ last + self.low
         most = self.rising @ last + self.falling @ first + self.high
+        # slopes such as 1/3 are rounded: an index may be computed as slightly more or less than a whole number
         return np.ceil(least - 1e-9), np.floor(most + 1e-9)
 
 

@@ -36,7 +36,6 @@ class Reading:
     """
 
     memories: frozenset[int]
-
     realized: Footprint
     thread: Footprint
     per_point: tuple[float, float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -12,6 +13,7 @@ from experiments.search.costs import find_model, planned
 from experiments.search.modelled import MAKERS, model_plans
 from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
+from explorer.plan_makers.choices import Grouping
 from explorer.plan_makers.products import summed
 from explorer.registry import PLAN_MAKERS
 from generator.decisions.base import Known
@@ -75,8 +77,9 @@ def test_plans_for_cpus_are_what_their_model_accepts_and_users_read(name: str, m
             kib = next(term.value for term in judged.terms if term.name == "shared memory") / 1024
             if place == 0 and one.group.members:
                 [told] = [line for line in found.reasons if f"{one.group.output} in one kernel" in line]
-                tile = "x".join(map(str, one.tile))
-                assert f"{kib:.1f} KB shared" in told and (one.step or "tiles of" in told), (tile, told)
+                [tile] = re.findall(r"tiles of ([\dx]+)", told)
+                assert tuple(map(min, map(int, tile.split("x")), one.group.extents)) == one.tile, (one.tile, told)
+                assert f"{kib:.1f} KB shared" in told, (kib, told)
 
 
 @pytest.mark.parametrize(("name", "maker"), few(
@@ -119,6 +122,36 @@ def test_plans_that_their_model_refuses_are_left_out(monkeypatch: pytest.MonkeyP
     with pytest.raises(InputError, match=r"no plan of `none` is legal for unsharp \(.*the kernel that stores "
                                          r"`unsharp`, tiles of [\dx]+.*: not this tile\)"):
         model_plans(program, CPU, "none", 5)
+
+
+class Only:
+    """Sioutas' model, which refuses all kernels but those of some grouping."""
+
+    name = "sioutas"
+
+    def __init__(self, grouping: Grouping) -> None:
+        self.known = {(one.group.output, one.group.members) for one in grouping.kernels}
+
+    def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        """See CostModel."""
+        assert isinstance(kernel.group, Group)
+        known = (kernel.group.output, kernel.group.members) in self.known
+        return Sioutas().judge(kernel, device) if known else Refused("not this kernel")
+
+
+def test_the_stages_set_apart_are_those_of_the_plan_that_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model refuses the grouping that the plan maker has first."""
+    program = pipeline_program("max_filter", "medium")
+    made = MAKERS["sioutas"](program, CPU, 12, None)
+    first, *others = [{kernel.group.output for kernel in one.kernels} for one in made.groupings]
+    place = next(k for k, one in enumerate(others, 1) if one != first)
+    monkeypatch.setattr(modelled, "MAKERS", {"some": lambda *_: replace(
+        made, model=Only(made.groupings[place]), unjudged=lambda group: f"not with {group.output}")})
+    found = model_plans.__wrapped__(program, CPU, "some", 12)
+    stored = {one.group.output for one in planned(program, found.plans[0]) if isinstance(one.group, Group)}
+    told = [line.split(" by kernels of ")[0].split(", ") for line in found.reasons if " by kernels of " in line]
+    assert stored == others[place - 1]
+    assert {name for names in told for name in names} == stored - {"filtered"}
 
 
 @pytest.mark.parametrize(("name", "maker", "told"), [
