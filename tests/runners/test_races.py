@@ -26,7 +26,7 @@ from tests.support import runners as hand
 from tests.support.cli import Antune, antune_command
 from tests.support.edits import edited, without_barrier
 from tests.support.runners import device_of, lower_by_hand, scale_problem
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 from tests.support.space_plans import random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 
@@ -91,7 +91,6 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@in_turn
 @pytest.mark.parametrize("name", few(ALL_NAMES, ("bicg",)))
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
@@ -197,7 +196,6 @@ def test_a_plain_update_among_many_is_found() -> None:
     assert {kind for kind, _ in kinds(report)} == {"data race"}
 
 
-@in_turn
 @pytest.mark.parametrize(("kind", "finding", "failure"), [
     (hand.GOOD, None, None), (hand.OVERRUN, "invalid access", None), (hand.UNDERRUN, "invalid access", None),
     (hand.SPOILS_INPUT, "invalid access", None), (hand.CRASH, "invalid access", WrongResult),
@@ -282,7 +280,6 @@ def test_the_command_teaches_by_example(run_check: Antune, capsys: pytest.Captur
     assert "    antune check" in capsys.readouterr().out
 
 
-@in_turn
 def test_the_command_says_what_is_right(run_check: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_check("--device", "pocl", "--races") == 0
     out = capsys.readouterr().out
@@ -290,7 +287,6 @@ def test_the_command_says_what_is_right(run_check: Antune, capsys: pytest.Captur
     assert "no data race, no access out of bounds, results right" in out
 
 
-@in_turn
 def test_the_command_says_what_is_wrong(run_check: Antune, capsys: pytest.CaptureFixture[str],
                                         monkeypatch: pytest.MonkeyPatch) -> None:
     report = RaceReport((Finding("data race", "kernel0", "Read-write data race at local memory", (), 3),), None)

@@ -9,6 +9,9 @@ from functools import lru_cache
 from experiments.search.guides.tables import KernelKey
 from generator.dataflow import Dataflow, Node, Reach
 
+CHEAP = 8.0
+"""Operations (`generator.polyhedral.pipelines.arithmetic`) of an element that is loaded from limited positions."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernels:
@@ -70,12 +73,15 @@ def places_for_unknown(flow: Dataflow) -> Mapping[str, tuple[str, ...]]:
     """Return the places of the stages that arrays read of which the models do not know how often they read what: in
     the kernel of such an array, everything seems to cost nothing.
 
-    These stages are stored. Those that read inputs only may also be inlined: that repeats little.
+    These stages are stored. Inputs that are only limited at their borders may also be inlined: that repeats little.
     """
     unknown = {node.array for node in flow.nodes if node.refusal}
     read = (node for node in flow.nodes if node.stage and not unknown.isdisjoint(flow.readers(node.array)))
-    return {node.array: ("root", *["inline"] * all(flow.node(source) is None for source in node.sources))
-            for node in read}
+    return {node.array: ("root", "inline") if _is_cheap_input(flow, node) else ("root",) for node in read}
+
+
+def _is_cheap_input(flow: Dataflow, node: Node) -> bool:
+    return node.arithmetic <= CHEAP and all(flow.node(source) is None for source in node.sources)
 
 
 def _stages_read(flow: Dataflow, array: str) -> frozenset[str]:

@@ -319,12 +319,12 @@ def rounds_of(flow: Dataflow, stage: str) -> float:
 @lru_cache(maxsize=4096)
 def minimum_points(flow: Dataflow, stage: str) -> float:
     """Return the points of a stage if it is computed once, or inlined in its readers, each computed as rarely as
-    possible.
+    possible. All points if it is unknown how often a reader reads which.
     """
-    node = flow.node(stage)
+    node, readers = flow.node(stage), [of for reader in flow.readers(stage) if (of := flow.node(reader)) is not None]
     assert node is not None
-    if not node.stage or node.reduces:
+    if not node.stage or node.reduces or any(of.refusal for of in readers):
         return float(node.points)
-    inline = sum(minimum_points(flow, reader) * sum(read.different for read in of.reads if read.array == stage)
-                 for reader in flow.readers(stage) if (of := flow.node(reader)) is not None)
+    inline = sum(minimum_points(flow, of.array) * sum(read.different for read in of.reads if read.array == stage)
+                 for of in readers)
     return min(float(node.points), inline)

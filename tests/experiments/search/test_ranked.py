@@ -14,6 +14,7 @@ from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from generator.target import Target
 from graph.walk import Walk
+from metrics.costs.constants import Calibration
 from tests.support.suite import pipeline_program
 from tests.support.targets import CPU, CUDA
 
@@ -49,12 +50,25 @@ def test_the_fastest_come_first_and_the_slowest_not_at_all(times: list[float | N
     assert order(times) == expected
 
 
-@pytest.mark.parametrize(("target", "ranks"), [(CPU, True), (CUDA, False)])
-def test_a_search_with_plans_of_a_beam_begins_with_the_best_usual_ones(target: Target, ranks: bool) -> None:
-    """The learned model knows CPUs only. It is right that some usual start plans of unsharp take five times as long."""
+BEAM = replace(OPTIONS, models=("beam",), beam="width=2,passes=1")
+
+
+def usual_and_kept(target: Target, options: RunOptions) -> tuple[list[Walk], list[Walk]]:
+    """Return the usual start plans of unsharp, and those of them that a search begins with."""
     program = pipeline_program("unsharp", "medium")
-    usual = PARTS.starts(program, target, OPTIONS)
-    starts = PARTS.starts(program, target, replace(OPTIONS, models=("beam",), beam="width=2,passes=1"))
-    kept = [walk for walk in starts if walk in usual]
-    assert (len(kept) < len(usual) and kept != [walk for walk in usual if walk in kept]) == ranks
-    assert len(kept) > len(usual) / 3
+    usual = [*PARTS.starts(program, target, OPTIONS)]
+    return usual, [walk for walk in PARTS.starts(program, target, options) if walk in usual]
+
+
+def test_a_search_with_plans_of_a_beam_begins_with_the_best_usual_ones() -> None:
+    """The model is right that some of them take five times as long."""
+    usual, kept = usual_and_kept(CPU, BEAM)
+    assert len(usual) > len(kept) > len(usual) / 3 and kept != [walk for walk in usual if walk in kept]
+
+
+@pytest.mark.parametrize(("target", "calibration"), [(CUDA, None), (CPU, Calibration("CPU", 20.0, 1e6, (1.0,) * 7))])
+def test_where_beams_follow_another_model_they_stay_as_they_are(
+    target: Target, calibration: Calibration | None
+) -> None:
+    usual, kept = usual_and_kept(target, replace(BEAM, calibration=calibration))
+    assert kept == usual

@@ -25,7 +25,7 @@ from tests.support.edits import edited, replaced
 from tests.support.programs import scop, write_c
 from tests.support.reading import read_untimed
 from tests.support.shuffles import by_shuffles
-from tests.support.slow import counted, few, in_turn, of_today
+from tests.support.slow import counted, few, of_today
 from tests.support.space_plans import random_plans
 from tests.support.stages import offered_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem, small_problem
@@ -56,7 +56,6 @@ def test_stages_in_blocks_have_no_races(name: str, watched_gpu: WatchedGpu) -> N
     watched_gpu.check(found, plans)
 
 
-@in_turn
 @pytest.mark.parametrize("name", few(TIMES, ("jacobi-2d",)))
 def test_tiles_of_warps_have_no_races(name: str, watched_gpu: WatchedGpu) -> None:
     found, plan = time_problem(name, "sub-group", *TIMES[name])
@@ -147,7 +146,6 @@ def test_accesses_of_other_widths_to_a_word_are_found(write: str, byte: int, wor
         watched_gpu.check(found, [plan], partial(edited, partial(replaced, barrier, text, 0)))
 
 
-@in_turn
 def test_lanes_that_miss_a_shuffle_are_found(watched_gpu: WatchedGpu) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
     plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))

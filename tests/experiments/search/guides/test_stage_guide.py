@@ -43,6 +43,7 @@ from graph.guiding import Prefix, guide_of
 from graph.states import start_of
 from metrics.costs.base import Cost
 from metrics.costs.groups import Numbers
+from metrics.costs.learned.features import minimum_points
 from metrics.costs.learned.layout import Layout
 from tests.support.reading import read_untimed
 from tests.support.slow import few, in_turn
@@ -111,10 +112,24 @@ def test_rows_of_a_fourth_dimension_are_innermost_on_cpus() -> None:
         assert not any(kernel.points_inside for kernel in rows)
 
 
+@pytest.mark.parametrize(("operations", "places"), [(0, ("root", "inline")), (9, ("root",))])
+def test_only_cheap_stages_of_inputs_may_be_inlined_in_them(operations: int, places: tuple[str, ...]) -> None:
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 8)], "r")
+    image, limited, place = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("limited"), hl.Func("place")
+    image.set_estimates([(0, 64), (0, 32)])
+    found: hl.Expr = image[hl.clamp(x, 0, 63), y]
+    for number in range(operations):
+        found = found * 3 + number
+    limited[x, y] = found
+    place[x, y] = hl.argmin(limited[x + r, y])[0]
+    assert places_for_unknown(dataflow(pipeline_program([place], (64, 32), "least")))["limited"] == places
+
+
 def test_stages_of_arrays_that_no_model_can_judge_are_stored() -> None:
-    """In the kernel of such an array, they would seem to cost nothing."""
+    """In the kernel of such an array, they would seem to cost nothing. All their elements are needed."""
     space, guide = guided(least(), CPU)
     assert places_for_unknown(guide.tables.flow) == {"wide": ("root",)}
+    assert minimum_points(guide.tables.flow, "wide") == 64 * 32 * 8
     end = search(space, guide, BeamOptions(beam=4, passes=1), np.random.default_rng(0)).end
     assert end is not None and isinstance(end.state.plan.schedule, Stages)
     assert "wide" not in dict(end.state.plan.schedule.computed)

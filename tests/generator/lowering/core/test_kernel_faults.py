@@ -32,7 +32,7 @@ from tests.support.memory import Memory
 from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, lowered_kernels
 from tests.support.programs import Pair, isl_schedule, program_of, scop
-from tests.support.slow import counted, few, in_turn
+from tests.support.slow import counted, few
 from tests.support.trees import faulty, places, respects
 from tests.support.values import Number, compiled, operate
 
@@ -99,7 +99,6 @@ def studied(name: str) -> tuple[tuple[Fault, str], ...]:
                  for fault in faults(kernel))
 
 
-@in_turn
 @pytest.mark.parametrize("name", few(PLANS, 4))
 def test_faults_in_kernels(name: str) -> None:
     counts: Counter[tuple[str, bool]] = Counter()
@@ -123,7 +122,6 @@ def test_barriers_around_shared_copies_are_all_needed() -> None:
     assert any(fault.kind == "barrier dropped" for fault, _ in studied("copies and atomic updates"))
 
 
-@in_turn
 @pytest.mark.parametrize(("name", "expected"), few([
     ("in shared memory", 1 + 2), ("in time", 1), ("odd sizes", 1 + 2)], 2))
 def test_barriers_of_combined_results(name: str, expected: int) -> None:
@@ -136,7 +134,6 @@ def test_barriers_of_combined_results(name: str, expected: int) -> None:
     assert needed == expected
 
 
-@in_turn
 def test_faults_are_refused_for_what_they_are() -> None:
     found = {(fault.kind, word) for name in PLANS for fault, result in studied(name)
              for word in ("beside", "is outside of", "threads wait", "sub-group", "wrong result") if word in result}
@@ -206,7 +203,6 @@ SMALL = {
 }
 
 
-@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(SMALL, SMALL, 8, 25))
 def test_faults_in_schedules_of_reductions(name: str, count: int) -> None:
     counts = check_trees(program_of(scop(SMALL[name])), 7, count)

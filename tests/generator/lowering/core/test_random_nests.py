@@ -17,7 +17,7 @@ from tests.support.nests import nest_texts
 from tests.support.plans import TARGET, lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.random_nests import check
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 
 STENCILS = {
     "guarded": "for (i = 0; i < 9; i++) for (j = 0; j < 7; j++) A[i][j] = (i > 0 ? B[i-1][j] : 0) + "
@@ -45,7 +45,6 @@ def check_seed(seed: int) -> str:
     return check(program, rng)
 
 
-@in_turn
 def test_random_nests() -> None:
     counts = Counter(check_seed(seed) for seed in range(10))
     assert counts["same"] >= 8

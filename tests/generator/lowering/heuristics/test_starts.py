@@ -52,7 +52,6 @@ def differences() -> hl.Func:
     return after
 
 
-@in_turn
 @pytest.mark.parametrize("name", few(NAMES, ("gemm", "mvt")))
 @pytest.mark.parametrize("target", [TARGET, CPU], ids=["GPU", "CPU"])
 def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:

@@ -27,7 +27,7 @@ from tests.support.nests import nest_texts
 from tests.support.programs import pairs, program_of, scop
 from tests.support.random_nests import check as check_plan
 from tests.support.scalars import DECLARATIONS, scalar_nest
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 from tests.support.suite import TARGET, polybench_program, problem
 
 
@@ -130,7 +130,6 @@ CASES: dict[str, tuple[str, dict[str, tuple[tuple[int, ...], tuple[str, ...]]]]]
 }
 
 
-@in_turn
 @pytest.mark.parametrize("name", CASES)
 def test_copies(name: str) -> None:
     body, expected = CASES[name]
@@ -239,7 +238,6 @@ def expand_seed(text: str, rng: np.random.Generator, plans: bool) -> str:
     return "copied back" if len(result.statements) > len(program.statements) else "expanded"
 
 
-@in_turn
 def test_random_nests() -> None:
     rng = np.random.default_rng(3)
     counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(9))
@@ -279,7 +277,6 @@ def test_loops_that_others_keep_serial_get_no_copies(name: str) -> None:
     assert copies(polybench_program(name)) == {}
 
 
-@in_turn
 @pytest.mark.parametrize("name", few(MINI, ("doitgen",)))
 def test_expanded_programs_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name)

@@ -12,7 +12,7 @@ from generator.polyhedral.dependences import flow
 from generator.polyhedral.dependences.original import access_maps
 from generator.program import Program
 from tests.support.programs import program_of, scop
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 
 BODIES = (
     "for (i = {a}; i < {b}; i++) x[i] = y[i];",
@@ -48,7 +48,6 @@ def both(program: Program, false: bool) -> tuple[flow.Flow, flow.Flow]:
     return flow._exact(sinks, must, sources, times), flow.flow_of_sequence(sinks, must, sources, times, places)
 
 
-@in_turn
 @pytest.mark.parametrize("seed", few(range(200), 15))
 def test_loop_by_loop_is_the_same(seed: int) -> None:
     program = random_program(seed)

@@ -26,13 +26,12 @@ from generator.words_of_programs import check_words
 from tests.support.paths import SUITES
 from tests.support.programs import isl_schedule, program_of, scop
 from tests.support.reading import read_untimed
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 
 C_FILES = sorted([*SUITES.glob("polybench/*.c"), *SUITES.glob("everyday/*.c")])
 FAST = ("durbin.c", "spmv.c")
 
 
-@in_turn
 @pytest.mark.parametrize(
     "file", few(C_FILES, [file for file in C_FILES if file.name in FAST]), ids=lambda file: file.name
 )
@@ -109,7 +108,6 @@ def bound(expr: Expr, value: int) -> Expr:
     return Int(value) if isinstance(expr, Load) else map_children(expr, lambda part: bound(part, value))
 
 
-@in_turn
 @settings(max_examples=400)
 @given(st.recursive(LEAVES, grown, max_leaves=8), st.integers(-3, 9), st.integers(0, 4), st.integers(-7, 30))
 def test_ranges_hold_every_value(expr: Expr, i: int, j: int, element: int) -> None:

@@ -16,7 +16,6 @@ from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import Memory, assign, evaluate, run_original
 from tests.support.orders import conflicts, differences, extension, reachable, run_in
 from tests.support.programs import original_order, pairs, program_of, scop
-from tests.support.slow import in_turn
 from tests.support.updates import updates_text
 from tests.support.values import operate
 
@@ -92,7 +91,6 @@ OPERATORS = {
 }
 
 
-@in_turn
 @pytest.mark.parametrize("body", OPERATORS)
 def test_reductions(body: str) -> None:
     assert updates(LOOP + body + ";") == (OPERATORS[body],)
@@ -136,7 +134,6 @@ NONE = {
 }
 
 
-@in_turn
 @pytest.mark.parametrize("name", NONE)
 def test_no_reductions(name: str) -> None:
     assert updates(NONE[name]) == ()

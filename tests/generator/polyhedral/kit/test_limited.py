@@ -14,7 +14,6 @@ import pytest
 from generator.errors import IllegalPlan
 from generator.polyhedral.kit import limited as module
 from generator.polyhedral.kit.limited import ChildError, limited
-from tests.support.slow import in_turn
 
 
 def test_the_answer_comes_back_whole() -> None:
@@ -29,7 +28,6 @@ def test_an_error_comes_back_as_its_message() -> None:
         limited(fail, "nothing")
 
 
-@in_turn
 def test_endless_work_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def spin() -> str:
         while True:

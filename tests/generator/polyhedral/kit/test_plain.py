@@ -7,7 +7,6 @@ import pytest
 
 from generator.polyhedral.kit.plain import plain_subscripts
 from generator.polyhedral.pipelines.stages import possible_stages
-from tests.support.slow import in_turn
 from tests.support.stages import case
 from tests.support.suite import ALL_NAMES, polybench_program
 
@@ -40,7 +39,6 @@ def test_what_is_not_of_all_instances_is_left_to_isl(relation: str) -> None:
     assert plain_subscripts(relation, DOMAIN) is None
 
 
-@in_turn
 def test_isl_finds_the_same_in_real_programs() -> None:
     programs = [*(polybench_program(name) for name in ALL_NAMES[:5]), *(case(seed).program for seed in range(6))]
     compared = 0

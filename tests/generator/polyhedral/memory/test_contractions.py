@@ -16,7 +16,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.target import LANGUAGES
 from tests.support.programs import program_of, scop
-from tests.support.slow import few, in_turn
+from tests.support.slow import few
 from tests.support.suite import pipeline_program
 from tests.support.tensor_cores import float_problem
 
@@ -40,7 +40,6 @@ def words(found: Contraction) -> tuple[str, str, str]:
     return c_text(product.left), c_text(product.right), c_text(found.program.statement(found.statement).body.value)
 
 
-@in_turn
 @pytest.mark.parametrize(("name", "expected"), few([
     ("gemm", [("A[i][k]", "B[k][j]", f"C[i][j] + alpha * {SUMS}(i, j)")]),
     ("2mm", [("A[i][k]", "B[k][j]", f"tmp[i][j] + alpha * {SUMS}(i, j)"),

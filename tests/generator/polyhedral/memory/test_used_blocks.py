@@ -13,7 +13,6 @@ from generator.polyhedral.memory.used_blocks import used_blocks
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.schedules.choice import ScheduleChoice
 from tests.support.programs import program_of, scop
-from tests.support.slow import in_turn
 
 SIZE = 40
 
@@ -33,7 +32,6 @@ def blocks_by_condition(guard: str, tile: tuple[int, int]) -> set[tuple[int, int
             if eval(text, {"b0": b0, "b1": b1})}
 
 
-@in_turn
 @settings(max_examples=12, deadline=None)
 @given(st.integers(-2, 2), st.integers(-2, 2), st.integers(-30, 60), st.sampled_from(((4, 4), (8, 4), (16, 32))))
 def test_blocks_with_instances_are_never_left_out(i: int, j: int, constant: int, tile: tuple[int, int]) -> None:

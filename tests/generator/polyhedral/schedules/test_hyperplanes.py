@@ -50,7 +50,7 @@ from tests.support.nests import nest_texts
 from tests.support.orders import conflicts
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
-from tests.support.slow import counted, few, in_turn
+from tests.support.slow import counted, few
 from tests.support.suite import ODD_SIZES, large_program, polybench_program
 from tests.support.suite import TARGET as DEVICE
 
@@ -59,7 +59,6 @@ REASON = re.compile(r"isl |loops do not run what they should|loops run an instan
                     r"depends on S\d|no atomic updates of|was given up")
 
 
-@in_turn
 @pytest.mark.parametrize(("name", "count"), counted(PROGRAMS, ("jacobi", "seidel"), 3, 6))
 def test_random_walks_compute_what_the_program_computes(name: str, count: int) -> None:
     counts: Counter[str] = Counter()
@@ -72,7 +71,6 @@ def test_random_walks_compute_what_the_program_computes(name: str, count: int) -
     assert counts["right"] >= 2 * count // 3
 
 
-@in_turn
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rows_by_hand_are_right_or_refused(name: str) -> None:
     counts: Counter[str] = Counter()
@@ -106,7 +104,6 @@ def random_program(seed: int) -> str:
     return "right" if result == "right" else "refused"
 
 
-@in_turn
 @pytest.mark.parametrize(("count", "right"), few([(4, 5), (12, 12)], 1))
 def test_random_programs(count: int, right: int) -> None:
     """The last three: tiles with no row inside; rows with and without tiles; a component without rows."""
@@ -142,7 +139,6 @@ CROSSED = ("for (i = 1; i < 14; i++) for (j = 0; j < 14; j++) { A[i][j] = B[i-1]
 TOGETHER = ("S0", "S1")
 
 
-@in_turn
 @pytest.mark.parametrize(("text", "place", "legal_rows"), [
     (PROGRAMS["jacobi"], (), 3), (PROGRAMS["jacobi"], ((TOGETHER, ((2, 1, 0), (2, 1, 1))),), 1),
     (CROSSED, (), 8), (CROSSED, ((TOGETHER, ((1, 2, 0), (1, 2, 1))),), 1)])
@@ -222,7 +218,6 @@ def test_outer_loops_are_parallel_where_they_can_be() -> None:
                 assert len(part.parallel) >= wanted, plan.to_json()
 
 
-@in_turn
 def test_a_walk_is_replayed_and_comes_from_a_plan() -> None:
     found = polybench_program("seidel-2d", ODD_SIZES["seidel-2d"])
     options = RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3")
