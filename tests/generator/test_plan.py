@@ -71,7 +71,8 @@ def test_a_misspelt_kind_of_schedule_is_told_of_the_kinds() -> None:
 def test_the_plans_by_hand_of_the_pages_can_be_read() -> None:
     text = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("copies.md", "schedules.md"))
     plans = [plan_from_json(found) for found in re.findall(r"```json\n(.*?)\n```", text, flags=re.DOTALL)]
-    assert [type(plan.schedule) for plan in plans] == [ScheduleChoice, TimeTiles, Hyperplanes, Hyperplanes]
+    assert [type(plan.schedule) for plan in plans] == [
+        ScheduleChoice, ScheduleChoice, TimeTiles, Hyperplanes, Hyperplanes]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schedule": 1, "kernels": []}', '{"schedule": {}, "kernels": 3}',
