@@ -51,13 +51,13 @@ class PlannedKernel:
     """A kernel under a Plan.
 
     `group`: the stages that it computes, or why there are none. `tile` and `block` belong to the dimensions of the
-    array that it stores, outermost first: points and threads of a block; whole extents and one thread for a dimension
-    that is not cut. `points`: those of a thread, also beyond the extents (None: no tile is larger than these). `level`:
-    which threads share a tile. `step`: for blocks that walk along their tiles, the dimension and the points of it per
-    step (None: the whole tile). `facts` are those of its generated text, if there is one.
-    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches` of a
-    kernel that runs several time steps (None for other kernels). `whole`: the members that a block that walks computes
-    for its whole tile before.
+    array that it stores, outermost first: points and threads of a block; whole extents and one thread for a
+    dimension that is not cut. `points`: those of a thread, also beyond the extents (None: as many as `tile` and
+    `block` say). `level`: which threads share a tile. `step`: for blocks that walk along their tiles, the dimension
+    and the points of it per step (None: the whole tile). `facts` are those of its generated text, if there is one.
+    `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches`
+    of a kernel that runs several time steps (None for other kernels). `whole`: the members that a block that walks
+    computes for its whole tile before.
     """
 
     statements: tuple[str, ...]
