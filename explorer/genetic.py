@@ -167,7 +167,7 @@ class Genetic:
         self._told += 1
         self._known.learn(born.genes, cost_ms(outcome))
         if (foretell := foretelling_of(self._walks.space)) is not None:
-            self._belief.compare(foretell(known.plan), cost_ms(outcome))
+            self._belief.compare(foretell(known.plan).program, cost_ms(outcome))
         self._survive(born)
         for subject, kernel_ms in kernel_times(outcome).items():
             if subject not in self._kernels or kernel_ms < self._kernels[subject][0]:
@@ -217,7 +217,7 @@ class Genetic:
         found = [(forecast, birth) for forecast, number in forecasts if (birth := self._born(wishes[number], rng))]
         if not found:
             return None
-        foretold = [foretell(birth.walk.plan) for _, birth in found]
+        foretold = [foretell(birth.walk.plan).program for _, birth in found]
         costs = self._belief.trust * standardised(foretold)
         if not foretold_alone(self._walks.space) or all(cost is None for cost in foretold):
             costs = costs + standardised([forecast for forecast, _ in found])

@@ -12,12 +12,17 @@ a sum,
 the same statements, shrunk towards the mean of all kernels by one observation. So kernels with new statements have a
 forecast, too.
 
+If a cost model predicts the times of kernels (graph.foretelling), all of this is about the residuals of the log times
+after subtracting a line in the predicted log costs. Its slope is that of a ridge regression over the measured kernels,
+with the prior 1 (times are proportional to costs), which weighs as much as TRUSTED kernels; it is never negative.
+Kernels without a prediction have the mean of such kernels in place of the line.
+
 Failed walks are not used, because it is unknown which of their kernels failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
@@ -26,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes, Key
-from explorer.belief import LEAST_MS
+from explorer.belief import LEAST_MS, TRUSTED
 from explorer.gaussian_process import GaussianProcess, Pairs, Posterior, coordinates
+from graph.foretelling import Foresee
 from graph.space import Option
 from graph.walk import Walk
 
@@ -78,32 +84,36 @@ class KernelForecaster:
             self._instances.clear()  # kernels and columns of all that was learned have changed
             self._looked_at = 0
 
-    def forecast(self, known: Sequence[int], candidates: Sequence[Walk], best: float) -> KernelForecast | None:
+    def forecast(self, known: Sequence[int], candidates: Sequence[Walk], best: float,
+                 foretell: Foresee | None = None) -> KernelForecast | None:
         """Return the forecast for `candidates`, given the walks with the numbers `known`.
 
-        `best`: log ms of the best walk. None if the model of kernels is not usable: there are too few successes, all
-        programs have a single kernel, or the decisions do not determine the kernels of each walk.
+        `best`: log ms of the best walk. `foretell`: predicts the costs of kernels. None if the model of kernels is not
+        usable: there are too few successes, all programs have a single kernel, or the decisions do not determine the
+        kernels of each walk.
         """
         if self._successes < FEWEST or self._most < 2 or not self._can_tell():
             return None
         instances, times = self._data(known)
-        asked: dict[Instance, int] = {}
-        groups = [
-            [asked.setdefault(instance, len(asked)) for instance in self._instances_of(walk, self._kernels_of(walk))]
-            for walk in candidates
-        ]
-        if not all(groups):
+        wanted = [self._instances_of(walk, self._kernels_of(walk)) for walk in candidates]
+        if not all(wanted):
             return None
+        asked: dict[Instance, int] = {}
+        groups = [[asked.setdefault(instance, len(asked)) for instance in one] for one in wanted]
         table = self.attributes.table_of([values for _, values in (*instances, *asked)])
         points = coordinates(self.attributes, table)
-        means = _means([kernel for kernel, _ in instances], times)
-        around = times - np.array([means[kernel] for kernel, _ in instances])
+        seen = [(self._walks[number], self._instances[number]) for number in known]
+        costs = _predicted(foretell, [*seen, *zip(candidates, wanted, strict=True)]) if foretell else {}
+        trend = _trend([costs.get(instance) for instance in (*instances, *asked)], times)
+        rest = times - trend[: len(instances)]
+        means = _means([kernel for kernel, _ in instances], rest)
+        around = rest - np.array([means[kernel] for kernel, _ in instances])
         deviation = float(around.std()) or 1.0
         self._process.fit(points.part(slice(0, len(instances))), around / deviation, len(self.attributes.columns))
         posterior = self._process.posterior(points.part(slice(len(instances), None)))
-        overall = float(times.mean())
-        expected = np.array([means.get(kernel, overall) for kernel, _ in asked]) + deviation * posterior.mean
-        return _summed(posterior, expected, deviation, groups, best)
+        overall = float(rest.mean())
+        expected = trend[len(instances):] + np.array([means.get(kernel, overall) for kernel, _ in asked])
+        return _summed(posterior, expected + deviation * posterior.mean, deviation, groups, best)
 
     def _can_tell(self) -> bool:
         """Return whether every kernel that ran had decisions of its own. Once false, it stays false."""
@@ -195,6 +205,29 @@ def _summed(posterior: Posterior, expected: Array, unit: float, groups: Sequence
     second = np.array([one for group in groups for _ in group for one in group], dtype=np.intp)
     weight = np.exp(expected[first] + expected[second]) / np.square(totals)[walk]
     return KernelForecast(np.log(totals), best, posterior, unit, groups, walk, posterior.pairs(first, second), weight)
+
+
+def _predicted(foretell: Foresee, walks: Iterable[tuple[Walk, Sequence[Instance]]]) -> dict[Instance, float]:
+    """Return the predicted log costs of the kernels of all these walks, as far as the model can predict them."""
+    costs: dict[Instance, float] = {}
+    for walk, instances in walks:
+        foreseen = foretell(walk.plan).kernels
+        costs |= {one: foreseen[one[0]] for one in instances if one[0] in foreseen}
+    return costs
+
+
+def _trend(predictions: Sequence[float | None], times: Array) -> Array:
+    """Return the line through the predicted log costs, for all kernels. The first kernels are measured: `times`."""
+    costs = np.array([np.nan if cost is None else cost for cost in predictions])
+    known = np.isfinite(costs[: times.size])
+    if not known.any():
+        return np.full(costs.size, times.mean())
+    middle, level = costs[: times.size][known].mean(), times[known].mean()
+    away, above = costs[: times.size][known] - middle, times[known] - level
+    prior = TRUSTED * float(away.var()) or 1.0
+    slope = max(float(away @ above) + prior, 0.0) / (float(away @ away) + prior)
+    other = times.mean() if known.all() else times[~known].mean()
+    return np.asarray(np.where(np.isfinite(costs), level + slope * (costs - middle), other))
 
 
 def _mean(values: Sequence[float]) -> float:

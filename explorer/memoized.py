@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from generator.plan import Plan
-from graph.foretelling import Foresee, Foretell, foresight_of, foretelling_of, foretold_alone
+from graph.foretelling import Foresee, foresight_of, foretelling_of, foretold_alone
 from graph.space import Chooser, Decision, Option, Space
 
 
@@ -31,7 +31,7 @@ class MemoizedSpace:
         self._start: _Asked | Plan | None = None
 
     @property
-    def foretell(self) -> Foretell | None:
+    def foretell(self) -> Foresee | None:
         """See graph.foretelling.Foretelling."""
         return foretelling_of(self._space)
 

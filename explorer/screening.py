@@ -11,8 +11,9 @@ interactions between kernels.
 
 If the space predicts costs (graph.foretelling), the mean function of the process over walks is a slope times the
 standardised prediction. The slope is that of a ridge regression on the measured walks, with the prior SLOPE, which
-weighs as much as TRUSTED walks. So the slope adapts quickly; it is 0 for a useless model. If the space wants its model
-to be used alone, the walks with the lowest predictions are selected, whatever was measured.
+weighs as much as TRUSTED walks. So the slope adapts quickly; it is 0 for a useless model. The process over kernels has
+a mean function of its own, the predicted costs of kernels. If the space wants its model to be used alone, the walks
+with the lowest predictions are selected, whatever was measured.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from explorer.experience import Experience
 from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
 from explorer.kernel_forecast import KernelForecaster
 from explorer.small_algebra import normal_distribution
-from graph.foretelling import Foretell
+from graph.foretelling import Foresee
 from graph.walk import Walk
 
 MOST_KNOWN = 400
@@ -81,7 +82,7 @@ class Screen:
     kernels: KernelForecaster | None = None
     _process: GaussianProcess = field(default_factory=GaussianProcess)
 
-    def pick(self, candidates: Sequence[Walk], count: int, foretell: Foretell | None = None,
+    def pick(self, candidates: Sequence[Walk], count: int, foretell: Foresee | None = None,
              alone: bool = False) -> list[Walk]:
         """Return the `count` most promising candidates, most promising first; all candidates if there are fewer.
 
@@ -89,7 +90,7 @@ class Screen:
         """
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
-        foretold = [foretell(walk.plan) for walk in candidates] if foretell is not None and alone else []
+        foretold = [foretell(walk.plan).program for walk in candidates] if foretell is not None and alone else []
         if any(cost is not None for cost in foretold):
             order = np.argsort(standardised(foretold), kind="stable")
             return [candidates[number] for number in order[:count]]
@@ -104,21 +105,23 @@ class Screen:
                 other.measure(picked[-1])
         return [candidates[number] for number in picked]
 
-    def _forecasts(self, candidates: Sequence[Walk], foretell: Foretell | None) -> Sequence[Forecast]:
+    def _forecasts(self, candidates: Sequence[Walk], foretell: Foresee | None) -> Sequence[Forecast]:
         known = self.experience.telling(MOST_KNOWN)
         costs = np.array([self.experience.costs[number] for number in known])
         by_walks = self._by_walks(known, costs, candidates, foretell)
-        by_kernels = self.kernels and self.kernels.forecast(known.tolist(), candidates, costs.min(initial=np.inf))
+        best = costs.min(initial=np.inf)
+        by_kernels = self.kernels and self.kernels.forecast(known.tolist(), candidates, best, foretell)
         return (by_kernels, by_walks) if by_kernels else (by_walks,)
 
     def _by_walks(self, known: NDArray[np.intp], costs: Array, candidates: Sequence[Walk],
-                  foretell: Foretell | None) -> WalkForecast:
+                  foretell: Foresee | None) -> WalkForecast:
         attributes = self.experience.attributes
         rows = [attributes.row(walk) for walk in candidates]  # may add columns
         points = coordinates(attributes, np.vstack([self.experience.table()[known], attributes.table(rows)]))
         targets = _standardised(costs)
         told = [*(self.experience.walks[number] for number in known), *candidates]
-        trend = np.zeros(len(told)) if foretell is None else _trend([foretell(walk.plan) for walk in told], targets)
+        foretold = [foretell(walk.plan).program if foretell is not None else None for walk in told]
+        trend = _trend(foretold, targets)
         self._process.fit(points.part(slice(0, len(known))), targets - trend[: len(known)], len(attributes.columns))
         posterior = self._process.posterior(points.part(slice(len(known), None)))
         return WalkForecast(float(targets.min(initial=0.0)), posterior.mean + trend[len(known):], posterior)

@@ -14,9 +14,6 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from generator.plan import Plan
 from graph.space import Space
 
-Foretell: TypeAlias = Callable[[Plan], float | None]
-"""Returns the logarithm of a plan's predicted cost, in a unit of the model's own; None if it cannot predict it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
@@ -43,8 +40,8 @@ class Foretelling(Protocol):
     """
 
     @property
-    def foretell(self) -> Foretell | None:
-        """See Foretell."""
+    def foretell(self) -> Foresee | None:
+        """See Foresee."""
 
     @property
     def alone(self) -> bool:
@@ -55,7 +52,7 @@ class Foretelling(Protocol):
         """See Foresee."""
 
 
-def foretelling_of(space: Space) -> Foretell | None:
+def foretelling_of(space: Space) -> Foresee | None:
     """Return the cost model that `space` offers for screening, or None."""
     return space.foretell if isinstance(space, Foretelling) else None
 

@@ -3,14 +3,15 @@ intel]`.
 
 For each pipeline of the suite and each seed, an explorer searches in several ways, directly after each other: with its
 default start plans, with the best plans of cost models before them (--models: of two plan makers, of a beam), with
-predicted costs as the mean function of its screening (--foretell) or instead of it (--foretell only:MODEL), as the
-desirability of its ants (--foresee), and with plans of plan makers and both of these. The predictions are those of
-Sioutas' model, and also of the learned one. The explorers that follow one model alone search, too, for a few
-evaluations. The runs are kept below --out; existing ones are not repeated, but continued if they have fewer
-evaluations. Then the best plans of each search at each budget are measured again, in turns in one process: on a machine
-with other work, times taken minutes apart are hard to compare. Prints, at each budget, the time of the best plan
-without models over that with them; then the times of the models' first plans and of the plain search's best plans, over
-the best plan of all, and in parentheses their numbers of kernels. --only WAY... leaves out the others.
+predicted costs as the mean function of its screening (--foretell) or instead of it (--foretell only:MODEL), with plans
+of a beam and the mean function of its model, with predictions as the desirability of its ants (--foresee), and with
+plans of plan makers and both of these. The predictions are those of Sioutas' model, and also of the learned one. The
+explorers that follow one model alone search, too, for a few evaluations. The runs are kept below --out; existing ones
+are not repeated, but continued if they have fewer evaluations. Then the best plans of each search at each budget are
+measured again, in turns in one process: on a machine with other work, times taken minutes apart are hard to compare.
+Prints, at each budget, the time of the best plan without models over that with them; then the times of the models'
+first plans and of the plain search's best plans, over the best plan of all, and in parentheses their numbers of
+kernels. --only WAY... leaves out the others.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def ways(explorer: str) -> tuple[Way, ...]:
             Way(f"{explorer} --foretell", explorer, foretell=MODEL),
             Way(f"{explorer} --foretell {LEARNED}", explorer, foretell=LEARNED),
             Way(f"{explorer} --foretell {ONLY}{LEARNED}", explorer, foretell=ONLY + LEARNED),
+            Way(f"{explorer} --models beam --foretell {LEARNED}", explorer, ("beam",), LEARNED),
             Way(f"{explorer} --foresee", explorer, foresee=MODEL),
             Way(f"{explorer} --foresee {LEARNED}", explorer, foresee=LEARNED),
             Way(f"{explorer}, all", explorer, PLAN_MAKERS, MODEL, MODEL),

@@ -92,7 +92,7 @@ def _as_beams_rank(walks: Sequence[Walk], program: Program, target: Target, opti
 
     if not is_learned(target, options.calibration):
         return walks
-    return ranked(walks, Judge(program, target, find_model("learned", target)).foretell)
+    return ranked(walks, Judge(program, target, find_model("learned", target)).foresee)
 
 
 def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:

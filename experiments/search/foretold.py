@@ -12,7 +12,7 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
-from graph.foretelling import Foresee, Foreseen, Foretell
+from graph.foretelling import Foresee, Foreseen
 from graph.reaching import Answers, Reachable
 from graph.space import Chooser
 from graph.stage_graph import StageGraph, stage_graph_of
@@ -42,10 +42,6 @@ class Judge:
         if plan.digest not in self._known:
             self._known[plan.digest] = self._judged(plan)
         return self._known[plan.digest]
-
-    def foretell(self, plan: Plan) -> float | None:
-        """See graph.foretelling.Foretell."""
-        return self.foresee(plan).program
 
     def _judged(self, plan: Plan) -> Foreseen:
         try:
@@ -82,7 +78,7 @@ class ForetoldSpace:
     """
 
     inside: Reachable
-    foretell: Foretell | None
+    foretell: Foresee | None
     foresee: Foresee | None
     alone: bool = False
 
@@ -124,5 +120,5 @@ def foretold_space(inside: Reachable, program: Program, target: Target, screenin
                    calibration: Calibration | None) -> ForetoldSpace:  # fmt: skip
     """Return `inside` with the models `screening` and `ants`. Raises InputError if there is no such model."""
     judges = {name: Judge(program, target, find_model(name, target, calibration)) for name in {screening, ants} if name}
-    return ForetoldSpace(inside, judges[screening].foretell if screening else None,
+    return ForetoldSpace(inside, judges[screening].foresee if screening else None,
                          judges[ants].foresee if ants else None)  # fmt: skip

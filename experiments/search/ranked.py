@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from graph.foretelling import Foretell
+from graph.foretelling import Foresee
 from graph.walk import Walk
 
 TIMES = 5.0
@@ -17,11 +17,11 @@ a walk. Of 24 such plans of eight pipelines, the fastest took 3.2 times as long 
 """
 
 
-def ranked(walks: Sequence[Walk], foretell: Foretell) -> tuple[Walk, ...]:
+def ranked(walks: Sequence[Walk], foresee: Foresee) -> tuple[Walk, ...]:
     """Return the walks with those whose plans the model can rate in the order of their predicted times, without those
     above TIMES times the shortest. The others keep their places.
     """
-    times = [foretell(walk.plan) for walk in walks]
+    times = [foresee(walk.plan).program for walk in walks]
     rated = sorted((time, number) for number, time in enumerate(times) if time is not None)
     best = iter([walks[number] for time, number in rated if time <= rated[0][0] + log(TIMES)])
     found = (walk if time is None else next(best, None) for walk, time in zip(walks, times, strict=True))

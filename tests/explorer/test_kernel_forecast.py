@@ -10,6 +10,8 @@ import pytest
 from explorer.experience import Experience
 from explorer.kernel_forecast import FEWEST, KernelForecaster
 from explorer.screening import Screen
+from generator.plan import Plan
+from graph.foretelling import Foreseen
 from graph.space import Decision
 from graph.walk import Choice, Walk
 from tests.support.spaces import plan_of
@@ -113,6 +115,47 @@ def test_failures_are_passed_over() -> None:
     forecaster.learn(apart(8, 2), {})
     forecast = forecaster.forecast(range(len(DIAGONAL) + 1), [apart(8, 2)], best)
     assert forecast is not None and forecast.mean[0] == pytest.approx(np.log(4), abs=0.1)
+
+
+def seen(plan: Plan) -> Foreseen:
+    """The true costs of the kernels in another unit, and nothing about the program."""
+    values = [number - 1 for number in plan.kernels[0].block]
+    if len(values) == 1:
+        return Foreseen(None, {("A", "B"): float(np.log(7.0 * values[0]))})
+    return Foreseen(None, {kernel: float(np.log(7.0 * ms)) for kernel, ms in times(values[0], values[1]).items()})
+
+
+def lie(plan: Plan) -> Foreseen:
+    return Foreseen(None, {kernel: -cost for kernel, cost in seen(plan).kernels.items()})
+
+
+def test_a_model_that_is_right_tells_about_kernels_that_were_never_measured() -> None:
+    forecaster, best = learned(*DIAGONAL)
+    new = [apart(512, 2), apart(8, 256), fused(4)]
+    known = range(len(DIAGONAL))
+    forecast, without = forecaster.forecast(known, new, best, seen), forecaster.forecast(known, new, best)
+    assert forecast is not None and without is not None
+    wanted = np.log([sum(times(512, 2).values()), sum(times(8, 256).values()), 4.0])
+    assert np.abs(forecast.mean - wanted).max() < 0.15
+    assert np.abs(without.mean - wanted).max() > 0.4
+
+
+def test_a_wrong_model_has_no_weight() -> None:
+    forecaster, best = learned(*DIAGONAL)
+    new = [apart(3, 3), apart(24, 6), apart(8, 2)]
+    told, untold = (forecaster.forecast(range(len(DIAGONAL)), new, best, one) for one in (lie, None))
+    assert told is not None and untold is not None
+    assert told.mean == pytest.approx(untold.mean)
+
+
+def test_kernels_that_no_model_can_judge_are_forecast_as_without_a_model() -> None:
+    """The model only knows kernel A; B's forecast is that of its measurements."""
+    forecaster, best = learned(*DIAGONAL)
+    pairs = [pair for pair in product(TILES, TILES) if pair not in DIAGONAL]
+    forecast = forecaster.forecast(range(len(DIAGONAL)), [apart(*pair) for pair in pairs], best,
+                                   lambda plan: Foreseen(None, {A: seen(plan).kernels[A]}))  # fmt: skip
+    assert forecast is not None
+    assert np.abs(forecast.mean - np.log([sum(times(*pair).values()) for pair in pairs])).max() < 0.1
 
 
 def test_the_screen_joins_the_fastest_kernels() -> None:

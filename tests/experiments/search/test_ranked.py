@@ -13,6 +13,7 @@ from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from generator.target import Target
+from graph.foretelling import Foreseen
 from graph.walk import Walk
 from metrics.costs.constants import Calibration
 from tests.support.suite import pipeline_program
@@ -31,11 +32,11 @@ def order(times: list[float | None]) -> list[int]:
     given = walks(len(times))
     by_plan = {walk.plan: time for walk, time in zip(given, times, strict=True)}
 
-    def foretell(plan: Plan) -> float | None:
+    def foresee(plan: Plan) -> Foreseen:
         time = by_plan[plan]
-        return None if time is None else log(time)
+        return Foreseen(None if time is None else log(time), {})
 
-    return [given.index(walk) for walk in ranked(given, foretell)]
+    return [given.index(walk) for walk in ranked(given, foresee)]
 
 
 @pytest.mark.parametrize(("times", "expected"), [
