@@ -21,7 +21,7 @@ from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
-from generator.decisions.thread_loops import Loops
+from generator.decisions.thread_loops import POINTS, Loops
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.walk import WALK
@@ -30,8 +30,6 @@ from generator.forms import Form, are_pairs, is_positive
 
 Factors: TypeAlias = tuple[tuple[str, int], ...]
 FACTORS = (1, 2, 4)
-_POINTS = frozenset({"point", "neighbour"})
-"""Kinds of loops over points of a thread."""
 
 
 def _text(factors: Factors) -> str:
@@ -46,8 +44,8 @@ def _offer(known: Known) -> Offer[Factors]:
     """Offers one loop at a time, if there are several, with other factors than it has anyway: UNROLL if innermost, else
     1.
 
-    Loops over points with results in registers unroll completely; loops with barriers are not unrolled on CPUs
-    (`Language.unrolled_barriers`).
+    Loops over points unroll completely where threads keep results, parts of sums or other values per point; loops with
+    barriers are not unrolled on CPUs (`Language.unrolled_barriers`).
     """
     none: Factors = ()
     plain = not (known[WALK] or known[DIAGONALS] or known[IN_REGISTERS] or known.shape.timed or known.shape.skewed
@@ -59,7 +57,8 @@ def _offer(known: Known) -> Offer[Factors]:
                                     known[SHARED], known[UNCOPIED], known[WHOLE], known[DEPTH]))
     if len(loops) < 2:
         return Offer((none,))
-    whole = _POINTS if known[REGISTERS] else frozenset[str]()
+    kept = known[REGISTERS] or known.shape.reduces or any(loop.own for loop in loops)
+    whole = POINTS if kept else frozenset[str]()
     waits = known[SHARED] or known.shape.computes  # barriers around what an inner tile copies or computes
     fixed = whole | ({"tile", "around"} if waits and not known.target.language.unrolled_barriers else set())
     offered = (none, *(((loop.name, factor),) for loop in loops if loop.kind not in fixed for factor in FACTORS

@@ -317,7 +317,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         copies=copies,
         contraction=rows_and_columns,
         sums=sums if rows_and_columns else None,
-        threads=ThreadLoops(program, part),
+        threads=ThreadLoops(program, part, frame.whole),
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
         written=written_bytes(program, part, statements),
         inner=tuple(map(inner_extents, points)),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from generator.decisions.thread_loops import Loops, ThreadLoop
+from generator.decisions.size_lists import smallest_inner
+from generator.decisions.thread_loops import POINTS, Loops, ThreadLoop
 from generator.lowering.naming import LoopKey, loop_keys
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.footprint import plan_points
 from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.memory.thread_values import thread_values
 from generator.polyhedral.schedules.kernels import KernelPart, is_even, reordered
 from generator.program import Program
 
@@ -19,14 +21,22 @@ _LEAST = 4
 
 @dataclass(frozen=True, slots=True)
 class ThreadLoops:
-    """The loops of a kernel's threads, which depend on its sizes and on the order of its parallel dimensions."""
+    """The loops of a kernel's threads, which depend on its sizes and on the order of its parallel dimensions.
+
+    `whole`: the kernel's program is the whole program.
+    """
 
     program: Program
     part: KernelPart
+    whole: bool
 
     def found(self, decided: Loops, order: tuple[int, ...]) -> tuple[ThreadLoop, ...]:
         """Return all of them, the outermost first."""
-        return _loops(self.program, self.part, alike(reordered(self.part, order), decided), order)
+        loops = _loops(self.program, self.part, alike(reordered(self.part, order), decided), order)
+        together = decided.points_inside or smallest_inner(decided.inner_tile) > 1  # else one point after the other
+        if not (together and self.whole and thread_values(self.program, self.part)):
+            return loops
+        return tuple(replace(loop, own=loop.kind in POINTS) for loop in loops)
 
 
 def alike(part: KernelPart, decided: Loops) -> Loops:

@@ -53,6 +53,15 @@ class KeptArrays:
         return {**{one.array: one for one in self.registers}, **{one.array: one for one in self.variables}}
 
     @property
+    def few_parts(self) -> bool:
+        """Whether partial results are so few that a GPU has registers for them, where they have constant subscripts.
+
+        Compilers take long for loops over more of them that are unrolled completely.
+        """
+        sizes = (prod(points.count for points in one.points) for one in self.registers if one.sharing != "thread")
+        return any(size <= MAX_REGISTERS for size in sizes)
+
+    @property
     def elements(self) -> list[Kept]:
         """The elements that the registers and variables hold."""
         return [*(one.kept for one in self.registers), *(one.kept for one in self.variables if one.kept is not None)]

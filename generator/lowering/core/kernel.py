@@ -239,7 +239,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     nest, together = marked_points(nest, loops, plan.points_inside and most_terms(larger, part.statements) > 1)
     nodes = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     nodes = with_points_in_sums(nodes, {array.name for array in program.arrays}, taken) if together else nodes
-    whole_loops = plan.registers or plan.jam or bool(kept.variables) or together
+    whole_loops = plan.registers or plan.jam or bool(kept.variables) or kept.few_parts or together
     made = (with_factors(node, plan.unroll, whole_loops) for node in nodes)
     within = (*_before(kept, plan), *made, *_after(kept, plan, scratch))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],

@@ -16,7 +16,7 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.placement import placeable
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.partition import level
 from generator.program import Program
@@ -39,6 +39,7 @@ from tests.support.slow import counted
 from tests.support.space_plans import first_walks
 from tests.support.suite import ALL_NAMES, ODD_SIZES, TARGET, polybench_program
 from tests.support.targets import HOPPER
+from tests.support.tensor_cores import float_problem
 
 MODEL = device_model(HOPPER)
 NO_PLAN = Plan(ScheduleChoice(), ())
@@ -72,6 +73,15 @@ def test_default_plans_and_starts_spill_nothing(name: str, count: int) -> None:
     starts = first_walks(program, "o2", HOPPER)
     assert any(isinstance(plan.schedule, TimeTiles) for plan in starts) == (name in STENCILS)
     for plan in (default_plan(program, HOPPER), *starts[::-(-len(starts) // count)]):
+        check_nothing_spills("NVRTC", program, plan)
+
+
+def test_parts_of_sums_are_in_registers() -> None:
+    """32 in a thread, of sums that several threads compute, with any unroll factor."""
+    program = float_problem("gemm").program
+    for factor in (1, 2):
+        sums = KernelPlan(("S1",), (32, 16, 64), (8, 4, 8), unroll=factor)
+        plan = Plan(ScheduleChoice(reductions=("S1",)), (KernelPlan(("S0",), (8, 8), (8, 8)), sums))
         check_nothing_spills("NVRTC", program, plan)
 
 

@@ -13,8 +13,9 @@ from generator.decisions.deciding import decide, kernel_words, nearest
 from generator.decisions.unrolls import UNROLLS
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
-from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.plan import KERNEL_DECISIONS, KernelPlan, Plan, plan_from_json
+from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
@@ -30,6 +31,8 @@ ARRAYS = "float A[40][40], B[40][40], C[40][40], D[40][40]; int l;"
 TWO_SUMS = ("for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) { "
             "for (k = 0; k < 40; k++) C[i][j] += A[i][k] * B[k][j]; "
             "for (l = 0; l < 40; l++) D[i][j] += C[i][j] * A[l][j]; }")
+VALUES = ("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) { "
+          "float t = x[i] - x[j]; y[i] += t * t; }")
 
 OF_THREE = (
     '{"kernels": [{"statements": ["S0", "S2"], "tile": [8, 8], "block": [8, 8]}, '
@@ -78,6 +81,28 @@ def test_registers_keep_their_loops_unrolled_completely() -> None:
     assert (found["i_point"], found["k_tile"], found["k"]) == (4, 2, 4)
     with pytest.raises(IllegalPlan, match=r"factor for i_point: .* it is unrolled completely; leave it out"):
         pragmas(float_problem("gemm").program, replace(kernel, unrolls=(("i_point", 2), ("k_tile", 2))))
+
+
+PARTS = (KernelPlan(("S0",), (8, 8), (8, 8)), KernelPlan(("S1",), (32, 16, 32), (8, 4, 8), unroll=2))
+"""gemm with its sums in parallel: a thread has parts of 4 x 4 sums, of 4 terms each."""
+IN_PARALLEL = ScheduleChoice(reductions=("S1",))
+
+
+def test_parts_of_sums_keep_their_loops_unrolled_completely() -> None:
+    """So that their subscripts are constant, also without the decision about registers."""
+    program = float_problem("gemm").program
+    text = lower(program, Plan(IN_PARALLEL, PARTS), HOPPER).source
+    assert "float C_here[4][4];" in text
+    assert set(re.findall(r"#pragma unroll (\d)\n *for \(int [ij]_point = 0; [ij]_point <=? \w+;", text)) == {"4"}
+    assert len(re.findall(r"for \(int [ij]_point", text)) == text.count("#pragma unroll 4") - 4
+    many = replace(PARTS[1], tile=(128, 16, 128), block=(8, 4, 8))  # compilers would take long for all of them
+    assert "[16][16]" in (rolled := lower(program, Plan(IN_PARALLEL, (PARTS[0], many)), HOPPER).source)
+    assert not re.search(r"#pragma unroll 16\n *for \(int [ij]_point", rolled)
+    wrong = replace(PARTS[1], unrolls=(("j_point", 2),))
+    with pytest.raises(IllegalPlan, match=r"factor for j_point: .* it is unrolled completely; leave it out"):
+        lower(program, Plan(IN_PARALLEL, (PARTS[0], wrong)), HOPPER)
+    kept = lower(program, Plan(IN_PARALLEL, (PARTS[0], replace(PARTS[1], unrolls=(("k_point", 4),)))), HOPPER).source
+    assert kept == re.sub(r"unroll 2(\n *for \(int k_point)", r"unroll 4\1", text) != text
 
 
 def test_loops_with_barriers_are_refused_where_they_stay() -> None:
@@ -150,18 +175,23 @@ def test_json() -> None:
 
 
 def offered(program: Program, kernel: KernelPlan, target: Target) -> tuple[Option, ...]:
-    """The options where `kernel` has decided everything before; none where nothing is asked."""
+    """`asked` of the shape of `kernel`."""
     [shape] = [s for s in kernel_shapes(program, ScheduleChoice(), target.language)
                if s.statements == kernel.statements]
+    return asked(shape, kernel, target)
+
+
+def asked(shape: KernelShape, kernel: KernelPlan, target: Target = HOPPER) -> tuple[Option, ...]:
+    """The options where `kernel` has decided everything before; none where nothing is asked."""
     given = {name: option for one in KERNEL_DECISIONS for name, option in one.answers(kernel).items()}
-    asked = dict[str, tuple[Option, ...]]()
+    options = dict[str, tuple[Option, ...]]()
 
     def answer(question: Question) -> Option:
-        asked[question.name] = question.options
+        options[question.name] = question.options
         return given[question.name]
 
     decide(Known(shape, target, True), answer)
-    return asked.get(UNROLLS.name, ())
+    return options.get(UNROLLS.name, ())
 
 
 def test_what_is_offered() -> None:
@@ -171,6 +201,18 @@ def test_what_is_offered() -> None:
     assert offered(program, replace(GEMM, registers=True, points_inside=True), HOPPER) == (
         "as others", "k_tile 2", "k_tile 4", "k 1", "k 2")
     assert offered(program, GEMM, CPU) == ()
+
+
+def test_loops_over_points_with_variables_of_their_own_are_not_offered() -> None:
+    """Parts of sums, and values that only one point needs, unless points come one after the other."""
+    shape = next(one for one in kernel_shapes(float_problem("gemm").program, IN_PARALLEL) if one.reduces)
+    assert asked(shape, PARTS[1]) == ()
+    made = expand(program_of(scop(VALUES, "float x[64], y[64];")))
+    [shape] = kernel_shapes(made, ScheduleChoice())
+    kernel = KernelPlan(shape.statements, (16,), (8,), points_inside=True)
+    assert asked(shape, kernel) == ("as others", "j 2", "j 4")
+    assert "i_point 2" in asked(shape, replace(kernel, points_inside=False))
+    assert "t_here[2]" in lower(made, Plan(ScheduleChoice(), (kernel,)), HOPPER).source
 
 
 @pytest.mark.parametrize("name", few(["gemm", "2mm", "jacobi-2d", "correlation"], ["gemm", "jacobi-2d"]))
