@@ -58,8 +58,9 @@ class KernelShape:
     `copies`: gives `staged` and `alone` in other orders; None if blocks copy nothing in any. `contraction`: see Shape;
     `sums` gives it for orders other than `order`, the present one. `threads`: computes `loops`; None for kernels
     without isl's loops. `waves`: gives the copies of blocks that run a tile along `diagonals`; None without these.
-    `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it. `rows`: all
-    loops inside a thread are parallel, too, and there only because a device has three dimensions. `summed`: see Shape.
+    `written`: see Shape. `inner`: per fill point, the extents of the loops that may be tiled around it. `rows`: the
+    outermost loops inside a thread are parallel, too, and there only because a device has three dimensions. `summed`:
+    see Shape.
     """
 
     statements: tuple[str, ...]
@@ -89,7 +90,8 @@ class KernelShape:
     @property
     def steps(self) -> bool:
         """Whether its loops inside a thread are steps that all points could take together. Rows of arrays with four
-        dimensions are not: around loops over points, they would be read against the order of memory.
+        dimensions are not, with sums in them or without: around loops over points, they would be read against the order
+        of memory.
         """
         return self.sequential and not self.rows
 
@@ -321,7 +323,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         waves=BlockWaves(program, part, frame.prefix) if diagonals else None,
         written=written_bytes(program, part, statements),
         inner=tuple(map(inner_extents, points)),
-        rows=_has_loop(part.tree) and _is_parallel(part.tree),
+        rows=_has_loop(part.tree) and _begins_parallel(part.tree),
         summed=most_terms(program, statements),
     )
 
@@ -354,11 +356,12 @@ def _has_loop(tree: Tree) -> bool:
             return False
 
 
-def _is_parallel(tree: Tree) -> bool:
+def _begins_parallel(tree: Tree) -> bool:
+    """Return whether all outermost loops are parallel."""
     match tree:
-        case Band(coincident=coincident, child=child):
-            return all(coincident) and _is_parallel(child)
+        case Band(coincident=coincident):
+            return coincident[0]
         case Sequence(children=children):
-            return all(_is_parallel(c) for c in children)
+            return all(_begins_parallel(c) for c in children)
         case _:
             return True

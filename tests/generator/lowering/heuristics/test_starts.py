@@ -92,16 +92,25 @@ def summed_planes() -> hl.Func:
     return inner
 
 
-def test_cpus_run_rows_of_a_fourth_dimension_inside_the_points_of_a_thread() -> None:
+def sums_in_rows() -> hl.Func:
+    x, y, z, c, r, inner = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("c"), hl.RDom([(0, 3)]), hl.Func("summed")
+    inner[x, y, z, c] = 0.0
+    inner[x, y, z, c] += hl.f32(x + y * z - c) * hl.f32(r.x)
+    return inner
+
+
+@pytest.mark.parametrize(("stage", "inside"), [(planes, ["x"]), (sums_in_rows, ["x", "r0"])])
+def test_cpus_run_rows_of_a_fourth_dimension_inside_the_points_of_a_thread(stage: Callable[[], hl.Func],
+                                                                            inside: list[str]) -> None:
     """Outside, a thread would write one element of each row, then the next one of each."""
-    program = pipelines.program_of([planes()], [64, 12, 10, 8])
+    program = pipelines.program_of([stage()], [64, 12, 10, 8])
     (shape,) = kernel_shapes(program, Stages())
     assert shape.sequential and not shape.steps
     for plan in start_plans(program, CPU, Stages()):
         assert not any(kernel.points_inside for kernel in plan.kernels)
         (kernel,) = lowered_kernels(program, plan)
         loops = [node.iterator for node in walk(kernel.body) if isinstance(node, For)]
-        assert loops[-1] == "x"
+        assert loops[-len(inside):] == inside
 
 
 def test_cpus_take_the_steps_of_sums_for_all_points_together() -> None:
