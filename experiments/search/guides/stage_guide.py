@@ -35,8 +35,10 @@ from graph.space import Option
 from metrics.costs.groups import flat
 
 STAGE = "stage"
-MANY = 24
-"""From this number of stages on, freezing is worthwhile: the time saved outweighs the good plans lost."""
+MANY = 10
+"""From this number of stages on, freezing is worthwhile: it takes a fifth of the time, and beams of programs with many
+stages find better plans, because they are spread over fewer decisions (docs/benchmarks/overhead.md).
+"""
 _COARSE: tuple[Option, ...] = ("root", "inline")
 _DECISIONS: Mapping[str, KernelDecision[object]] = MappingProxyType({one.name: one for one in KERNEL_DECISIONS})
 _CUT = (WALK.name, LEVEL.name)
