@@ -64,7 +64,7 @@ def guided_space(inside: Reachable, program: Program, target: Target, scorer: Sc
 def stage_guide(program: Program, target: Target, scorer: Scorer, settings: BeamSettings | None = None) -> StageGuide:
     """Return a guide that uses the costs of `scorer`."""
     given = settings or BeamSettings()
-    launches = not target.shares_host_cores and around_launches(computed_arrays(program), target)
+    launches = around_launches(computed_arrays(program), target)
     tables = Tables(dataflow(program), cost_device(target), scorer, given.memory, launches)
     return StageGuide(program, tables, many=given.many)
 

@@ -82,8 +82,8 @@ class StageGuide:
         wanted = self.settled.get((decision.name, decision.subject))
         if len(options) == 1 or wanted in options:
             return options if len(options) == 1 or wanted is None else (wanted,)
-        if decision.name == LAUNCHES:  # it is asked on CPUs only where long sums would be in memory otherwise
-            return (self.tables.device.host or self.tables.launches,)
+        if decision.name == LAUNCHES:
+            return (self.tables.launches,)
         if decision.name == STAGE:
             return self._of_stage(decision.subject[0], options)
         if isinstance(prefix.state.known, KernelsKnown) and isinstance(decided := prefix.state.about, Deciding):

@@ -26,7 +26,6 @@ MOST_COPIES = 256
 """The most expressions that inlining may put into one stage."""
 UNROLLED, SERIAL, REGISTER_BYTES = 16, 64, 128
 """Limits on GPUs: points per thread along the axes at level `thread`, otherwise, and register bytes per thread."""
-PARALLEL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +60,17 @@ class Table:
         return float(self.costs.min()) if len(self.costs) else float("inf")
 
 
-def usual_axes(extents: Sequence[int]) -> tuple[int, ...]:
-    """Return the dimensions that are probably parallel: the last three with more than one element."""
-    several = [d for d, extent in enumerate(extents) if extent > 1] or list(range(len(extents)))
-    return tuple(several[-PARALLEL:])
+def usual_axes(extents: Sequence[int], launches: bool = False) -> tuple[int, ...]:
+    """Return the dimensions that are probably parallel: three with more than one element. They are the first ones, and
+    rows are loops inside a thread; with `launches`, they are the last ones.
+    """
+    several = _several(extents)
+    return several[-AXES:] if launches else several[:AXES]
+
+
+def _several(extents: Sequence[int]) -> tuple[int, ...]:
+    """Return the dimensions with more than one element; all if there are none: others have no loops."""
+    return tuple(d for d, extent in enumerate(extents) if extent > 1) or tuple(range(len(extents)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +101,7 @@ class Tables:
 
     def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
         """Return the table of a kernel; `axes` are its parallel dimensions, if known."""
-        along = usual_axes(self.flow.array(key.output).extents) if axes is None else axes
+        along = usual_axes(self.flow.array(key.output).extents, self.launches) if axes is None else axes
         known = self._known.get((key, along)) if self.memoised else None
         if known is None:
             known = self._made(key, along, self._usual(key, along))
@@ -117,7 +123,8 @@ class Tables:
                      hosted=self._hosted(key.output))  # fmt: skip
 
     def _hosted(self, output: str) -> int:
-        return max(0, len(self.flow.array(output).extents) - AXES) if self.launches else 0
+        several = _several(self.flow.array(output).extents)
+        return several[-AXES] if self.launches and len(several) > AXES else 0
 
     def _without(self, key: KernelKey) -> Dataflow:
         """Return the data flow without the kernel's reads of free stages."""

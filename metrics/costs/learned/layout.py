@@ -53,9 +53,9 @@ class Sizes:
 
 
 def sizes_of(kernel: PlannedKernel) -> Sizes:
-    """Return the only way of a plan."""
+    """Return the only way of a plan, in one launch."""
     step = kernel.step and (kernel.step[0], np.array([kernel.step[1]], dtype=float))
-    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, step,
+    return Sizes(column(kernel.launched_tile), column(kernel.block), column(kernel.team), kernel.level, step,
                  np.array([kernel.sums]))
 
 

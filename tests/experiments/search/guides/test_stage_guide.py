@@ -18,7 +18,7 @@ from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_
 from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.sizing import Sizing
 from experiments.search.guides.stage_guide import STAGE, StageGuide
-from experiments.search.guides.tables import KernelKey
+from experiments.search.guides.tables import KernelKey, Tables, usual_axes
 from experiments.search.modelled import model_plans
 from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
@@ -32,6 +32,7 @@ from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
+from generator.lowering.analysis.planned import stored_kernels
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -42,9 +43,12 @@ from generator.target import Target
 from graph.guiding import Prefix, guide_of
 from graph.states import start_of
 from metrics.costs.base import Cost
+from metrics.costs.device import cost_device
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.features import minimum_points
 from metrics.costs.learned.layout import Layout
+from metrics.costs.learned.model import shipped_model
+from metrics.costs.scoring import Scorer
 from tests.support.reading import read_untimed
 from tests.support.slow import few, in_turn
 from tests.support.spaces import timed
@@ -81,11 +85,12 @@ def convolution(*extents: int) -> Program:
     return pipeline_program(load_pipeline(pipeline("conv_layer").file, {"inputs": 2}), extents, "conv_layer")
 
 
-def guided(name: str | Program, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
+def guided(name: str | Program, target: Target, memoised: bool = True,
+           scorer: Scorer | None = None) -> tuple[GuidedSpace, StageGuide]:
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     given = program(name) if isinstance(name, str) else name
-    space = guided_space(make_reachable_space(given, target, options), given, target, sioutas_scorer(target, None),
-                         BeamSettings(memory=memoised))
+    space = guided_space(make_reachable_space(given, target, options), given, target,
+                         scorer or sioutas_scorer(target, None), BeamSettings(memory=memoised))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
     return space, guide
@@ -155,6 +160,35 @@ def test_gpus_have_plans_for_long_rows_of_four_dimensions(extents: tuple[int, ..
     assert isinstance(plan.schedule, Stages) and plan.schedule.launches is launches
     found = predicted(given, plan, GPU, find_model("sioutas", GPU))
     assert isinstance(found, Cost) and guide.costs([end]) == [pytest.approx(found.number)]
+
+
+@pytest.mark.parametrize("extents", [(128, 32, 16, 2), (128, 64, 1, 2), (1, 64, 64, 2), (128, 64, 64, 1)])
+def test_axes_are_those_of_kernels_before_these_are_known(extents: tuple[int, ...]) -> None:
+    """Of more than three dimensions with several elements, rows are loops in threads, or the first ones are around
+    launches.
+    """
+    found = convolution(*extents)
+    flow, checked = dataflow(found), 0
+    for launches in (True, False):
+        tables = Tables(flow, cost_device(CPU), sioutas_scorer(CPU, None), launches=launches)
+        for one in stored_kernels(found, Stages((), launches=launches), flow):
+            if not one.refusal:
+                assert set(usual_axes(flow.array(one.output).extents, launches)) == set(one.axes), one
+                assert tables.group(KernelKey(one.output)).hosted == one.hosted, one
+                checked += 1
+    assert checked == 4
+
+
+@pytest.mark.parametrize("target", [CPU, GPU])
+def test_models_rate_one_launch_of_several(target: Target) -> None:
+    """The guide and the model of a plan, also the learned one."""
+    given = convolution(128, 32, 16, 2)
+    for scorer in (sioutas_scorer(target, None), shipped_model()):
+        space, guide = guided(given, target, scorer=scorer)
+        end = greedy(space, guide, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
+        assert end is not None and isinstance(end.state.plan.schedule, Stages) and end.state.plan.schedule.launches
+        found = predicted(given, end.state.plan, target, find_model(scorer.name, target))
+        assert isinstance(found, Cost) and guide.costs([end]) == [pytest.approx(found.number)]
 
 
 @pytest.mark.parametrize(("name", "target"), few([("unsharp", CPU), ("blur", GPU), ("harris", GPU)], 1))
