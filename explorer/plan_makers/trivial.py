@@ -9,14 +9,19 @@ begin at 0, for any coordinates of the program.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from generator.dataflow import Dataflow, Node
 from graph.inlining import MAX_COPIES
 from metrics.costs.groups import flat
 
 
 def trivial(flow: Dataflow) -> frozenset[str]:
-    """Return the stages of `flow` that are always inlined."""
-    inlined = frozenset(node.array for node in flow.nodes if can_inline(node) and _is_cheap(flow, node))
+    """Return the stages of `flow` that are always inlined, as far as texts have room for them."""
+    cheap = [node.array for node in flow.nodes if can_inline(node) and _is_cheap(flow, node)]
+    inlined = frozenset(cheap)
+    if not fits(flow, inlined):
+        inlined = reduce(lambda some, one: some | {one} if fits(flow, some | {one}) else some, cheap, frozenset[str]())
     while True:
         more = [
             node.array

@@ -10,7 +10,7 @@ from antune import halide as hl
 from explorer.plan_makers.choices import Choice, Grouping, kept
 from explorer.plan_makers.greedy import greedy_plans
 from explorer.plan_makers.nesting import nested, severe
-from explorer.plan_makers.trivial import trivial
+from explorer.plan_makers.trivial import fits, trivial
 from generator.dataflow import Dataflow
 from generator.decisions.walk import STEPS
 from generator.frontend_py.problem import program_of
@@ -63,6 +63,20 @@ def test_cheap_stages_are_trivial_whoever_reads_them() -> None:
     one[x, y] = hl.f32(x)
     wide[x, y] = one[x, y] + one[x + 1, y] + one[x, y + 1]
     assert trivial(flow(wide)) == {"one"}
+
+
+@pytest.mark.parametrize(("reads", "expected"), [(63, {"one", "other"}), (64, {"other"})])
+def test_cheap_stages_are_trivial_only_if_texts_have_room_for_them(reads: int, expected: set[str]) -> None:
+    """At most MAX_COPIES elements, with that of the reader."""
+    one, other, wide, out = (hl.Func(name) for name in ("one", "other", "wide", "out"))
+    one[x, y] = hl.f32(x)
+    other[x, y] = hl.f32(y)
+    wide[x, y] = hl.exp(sum((one[x + k, y] for k in range(1, reads)), one[x, y]))
+    out[x, y] = other[x, y] + wide[x, y] + wide[x + 1, y]
+    data = flow(out)
+    assert trivial(data) == expected and fits(data, trivial(data))
+    found = greedy_plans(data, RTX_2080_TI).groupings[0].kernels
+    assert found and all(fits(data, kernel.group.inlined) for kernel in found)
 
 
 def test_what_many_points_read_is_not_inlined_and_what_is_read_once_is() -> None:
