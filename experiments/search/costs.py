@@ -75,7 +75,7 @@ def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKern
         timed.boxes if timed else (), stored.hosted)  # fmt: skip
     return PlannedKernel(
         stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers, cut.sums,
-        timed.launches if timed else None, cut.whole, cut.points)  # fmt: skip
+        timed.launches if timed else None, cut.whole, cut.points, cut.order)  # fmt: skip
 
 
 def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:

@@ -57,7 +57,8 @@ class PlannedKernel:
     and the points of it per step (None: the whole tile). `facts` are those of its generated text, if there is one.
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `launches`
     of a kernel that runs several time steps (None for other kernels). `whole`: the members that a block that walks
-    computes for its whole tile before.
+    computes for its whole tile before. `order`: all dimensions as blocks have them, the last one along x; empty if that
+    is the order of the array.
     """
 
     statements: tuple[str, ...]
@@ -72,6 +73,7 @@ class PlannedKernel:
     launches: int | None = None
     whole: tuple[str, ...] = ()
     points: tuple[int, ...] | None = None
+    order: tuple[int, ...] = ()
 
     @property
     def team(self) -> tuple[int, ...]:
@@ -80,11 +82,18 @@ class PlannedKernel:
             case "block":
                 return self.block
             case "sub-group":
-                return sub_group(self.block) or self.block
+                return self._warp or self.block
             case "thread":
                 return (1,) * len(self.block)
             case _:
                 assert_never(self.level)
+
+    @property
+    def _warp(self) -> tuple[int, ...] | None:
+        """The threads of a warp, in each dimension; None if blocks are not whole warps."""
+        order = self.order or tuple(range(len(self.block)))
+        found = sub_group(tuple(self.block[d] for d in order))
+        return found and tuple(threads for _, threads in sorted(zip(order, found, strict=True)))
 
     @property
     def launched_tile(self) -> tuple[int, ...]:

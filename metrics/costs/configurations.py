@@ -23,12 +23,23 @@ _TILE_POINTS = 16384
 @dataclass(frozen=True, slots=True, eq=False)
 class Configurations:
     """Tiles to compare: `points[d, k]` of a thread along dimension d, `block[d, k]` threads; `tenths[k]` of a warp's
-    tile are in registers (None: all of it is in shared memory).
+    tile are in registers (None: all of it is in shared memory). `order`: the dimensions as blocks have them, the last
+    one along x (empty: in this order).
     """
 
     points: Numbers
     block: Numbers
     tenths: Numbers | None = None
+    order: tuple[int, ...] = ()
+
+    @property
+    def x(self) -> int:
+        """The dimension along x."""
+        return self.order[-1] if self.order else len(self.points) - 1
+
+    def sharing(self, level: Level) -> Numbers:
+        """Return the threads that share a tile, in each dimension."""
+        return sharing_threads(self.block, level, self.order)
 
     @property
     def tile(self) -> Numbers:
@@ -80,8 +91,8 @@ def split_candidates(extents: tuple[int, ...], device: CostDevice, hosted: int =
     return Configurations(given.points[:, kept], given.block[:, kept], np.array(tenths, dtype=float))
 
 
-def sharing_threads(block: Numbers, level: Level) -> Numbers:
-    """Return the threads that share a tile, in each dimension."""
+def sharing_threads(block: Numbers, level: Level, order: tuple[int, ...] = ()) -> Numbers:
+    """Return the threads that share a tile, in each dimension; `order`: see Configurations."""
     match level:
         case "block":
             return block
@@ -89,7 +100,7 @@ def sharing_threads(block: Numbers, level: Level) -> Numbers:
             return np.ones_like(block)
         case "sub-group":
             left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
-            for d in reversed(range(len(block))):
+            for d in reversed(order or range(len(block))):
                 found[d] = np.minimum(block[d], left)
                 left = left / found[d]
             return found
@@ -102,7 +113,7 @@ def tiles_of(
     given: Configurations, level: Level, extents: tuple[int, ...]
 ) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
     """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
-    team = sharing_threads(given.block, level)
+    team = given.sharing(level)
     return (team, *distinct(np.minimum(given.points * team, column(extents))))
 
 

@@ -33,7 +33,7 @@ from generator.dataflow import Dataflow, Read
 from generator.facts import Operations
 from generator.nest import Level
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
-from metrics.costs.configurations import Configurations, sharing_threads, tiles_of
+from metrics.costs.configurations import Configurations, tiles_of
 from metrics.costs.device import CostDevice
 from metrics.costs.distances import changing_distances
 from metrics.costs.groups import (
@@ -46,7 +46,7 @@ from metrics.costs.groups import (
     kept_bytes,
     tile_work,
 )
-from metrics.costs.split import split_room, wrongs_of
+from metrics.costs.split import Lanes, split_room, wrongs_of
 
 TERMS = (
     "transactions",
@@ -145,7 +145,7 @@ class PolyMage:
         if device.host:  # a core runs the threads of a tile in sequence
             given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
         else:
-            given = Configurations(column(kernel.launched_points), column(kernel.block))
+            given = Configurations(column(kernel.launched_points), column(kernel.block), order=kernel.order)
             if kernel.in_registers:
                 given = replace(given, tenths=np.array([float(kernel.in_registers)]))
         model = replace(self, level=kernel.level)
@@ -158,7 +158,7 @@ class PolyMage:
         """Return the cost of several launches, each with the cost `once` and the transactions that the device could
         move during its start (an extension: several time steps per launch save this).
         """
-        in_block = np.ceil(given.block / sharing_threads(given.block, self.level))
+        in_block = np.ceil(given.block / given.sharing(self.level))
         teams = np.ceil(column(group.extents) / given.tile) * in_block
         points = 1.0 if self.published else float(self._points(group, given).prod())
         meanwhile = LAUNCH_S * device.bandwidth / device.transaction / float(teams.prod())
@@ -183,10 +183,11 @@ class PolyMage:
         shared = teams * kept_bytes(group, kept or work)[where]
         registers, more = np.full_like(threads, float(self._registers(group))), tuple[Wrong, ...]()
         if given.tenths is not None:
-            split = split_room(group, _members_at(group, work, where), team, given.points[-1], given.tenths)
+            lanes = Lanes(team, given.points, given.tenths, given.x)
+            split = split_room(group, _members_at(group, work, where), lanes)
             shared = np.where(given.tenths > 0, teams * split.bytes, shared)
             registers = registers + split.words
-            more = () if self.published else wrongs_of(group, split.words, given.tenths, team)
+            more = () if self.published else wrongs_of(group, split.words, lanes)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
         overlap, blocks = computed_again(group, work, tile)[where], np.ceil(extents / given.tile).prod(axis=0)
         moved, ratio = self._traffic(group, work, tile, where, team.prod(axis=0), device)
@@ -209,7 +210,7 @@ class PolyMage:
 
     def _points(self, group: Group, given: Configurations) -> Numbers:
         """Return the points of a thread within the extents, per dimension; a fraction if threads are idle."""
-        return np.minimum(given.points, column(group.extents) / sharing_threads(given.block, self.level))
+        return np.minimum(given.points, column(group.extents) / given.sharing(self.level))
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, where: NDArray[np.intp], team: Numbers,
                  device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip

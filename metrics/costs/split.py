@@ -15,7 +15,23 @@ import numpy as np
 from generator.dataflow import Read
 from generator.decisions.fractions import MOST_WORDS
 from metrics.costs.base import Wrong
-from metrics.costs.groups import Group, Numbers, TileWork, flat, in_places
+from metrics.costs.groups import Group, Numbers, TileWork, column, flat, in_places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """The lanes of warps, per configuration: `team[d]` of them along each dimension, with `points[d]` each, also beyond
+    the extents; `tenths` of those along `x` are in registers.
+    """
+
+    team: Numbers
+    points: Numbers
+    tenths: Numbers
+    x: int
+
+    def beyond(self, extents: tuple[int, ...]) -> Numbers:
+        """Return the rows of tiles beyond the extents, which stages have, too, except where each lane has all rows."""
+        return np.where(self.team > 1.0, np.maximum(self.team * self.points - column(extents), 0.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,14 +48,14 @@ def can_split(group: Group) -> bool:
     return bool(group.members) and group.lanes_along_x and alone_along(group) is not None
 
 
-def alone_along(group: Group) -> frozenset[int] | None:
+def alone_along(group: Group, x: int | None = None) -> frozenset[int] | None:
     """Return the dimensions of the output along which lanes may not alternate between rows, as distances of stages grow
     there.
 
-    None if distances grow along x, or stages do not follow it.
+    None if distances grow along `x` (None: the last one), or stages do not follow it.
     """
-    last, found = len(group.extents) - 1, set[int]()
-    along: dict[str, tuple[int, ...]] = {group.output: tuple(range(last + 1))}
+    last, found = len(group.extents) - 1 if x is None else x, set[int]()
+    along: dict[str, tuple[int, ...]] = {group.output: tuple(range(len(group.extents)))}
     for stage in reversed(group.stages):
         for read in flat(group.flow, stage, group.inlined).reads:
             if read.array not in group.members:
@@ -65,24 +81,23 @@ def _along(read: Read, reader: tuple[int, ...]) -> tuple[tuple[int, ...], set[in
     return tuple(follows), grows
 
 
-def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, tenths: Numbers) -> Split:
-    """Return the resources of the tiles of a group that `can_split`; `points` of a lane along x, also beyond the
-    extents, and `tenths` of them in registers.
-    """
-    held = np.floor((points * tenths + 5.0) / 10.0)
-    last, count = len(team) - 1, len(tenths)
+def split_room(group: Group, work: TileWork, lanes: Lanes) -> Split:
+    """Return the resources of the tiles of a group that `can_split`."""
+    x, team, count = lanes.x, lanes.team, len(lanes.tenths)
+    held, beyond = np.floor((lanes.points[x] * lanes.tenths + 5.0) / 10.0), lanes.beyond(group.extents)
     shared, words = dict[str, Numbers](), dict[str, Numbers]()
     for member in group.members:
         element = group.flow.array(member).element
-        row, rows = np.ones(count), np.ones(count)
+        points, rows = np.ones(count), np.ones(count)
         for d, follows in enumerate(work.along[member]):
             extent = work.extents[member][d]
-            if follows == last:
-                overlap = np.maximum(extent - work.extents[group.output][last], 0.0)
-                row = (points - held) * team[last] + overlap
-            else:
-                rows = rows * np.ceil(extent / (team[follows] if follows >= 0 else 1.0))
-        shared[member] = work.points[member] / work.extents[member][work.along[member].index(last)] * row * element
+            if follows == x:
+                overlap = np.maximum(extent - work.extents[group.output][x], 0.0)
+                points = points * ((lanes.points[x] - held) * team[x] + overlap)
+                continue
+            extent = extent + (beyond[follows] if follows >= 0 else 0.0)
+            points, rows = points * extent, rows * np.ceil(extent / (team[follows] if follows >= 0 else 1.0))
+        shared[member] = points * element
         words[member] = held * rows * -(-element // 4)
     return Split(in_places(group, shared, np.zeros(count)), _alive(group, words))
 
@@ -102,13 +117,13 @@ def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:
     return most
 
 
-def wrongs_of(group: Group, words: Numbers, tenths: Numbers, team: Numbers) -> tuple[Wrong, ...]:
+def wrongs_of(group: Group, words: Numbers, lanes: Lanes) -> tuple[Wrong, ...]:
     """Return the objections to parts of tiles in registers."""
-    alone = alone_along(group)
-    taking_turns = np.full(len(tenths), alone is None)
+    alone = alone_along(group, lanes.x)
+    taking_turns = np.full(len(lanes.tenths), alone is None)
     for d in alone or ():
-        taking_turns |= team[d] > 1
+        taking_turns |= lanes.team[d] > 1
     return (
-        Wrong("lanes cannot hold its stages for each other: their distances grow", taking_turns & (tenths > 0)),
+        Wrong("lanes cannot hold its stages for each other: their distances grow", taking_turns & (lanes.tenths > 0)),
         Wrong(f"more than {MOST_WORDS} registers of a thread would hold parts of its tile", words > MOST_WORDS, True),
     )

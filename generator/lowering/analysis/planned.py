@@ -46,7 +46,8 @@ class Cut:
     `points`: those of a thread per dimension, also beyond the array.
     `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: no walk).
     `in_registers`: tenths of a warp's tile. `sums`: repeatedly updated elements are kept in registers. `whole`: the
-    members that blocks compute for their whole tiles before they walk.
+    members that blocks compute for their whole tiles before they walk. `order`: all dimensions as blocks have them, the
+    last one along x; empty if that is the order of the array.
     """
 
     stored: Stored
@@ -58,6 +59,7 @@ class Cut:
     in_registers: int = 0
     sums: bool = False
     whole: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
@@ -148,7 +150,12 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
         tile[axis], block[axis], points[axis] = min(size, extents[axis]), threads, size // threads
     step = (axes[walked(len(axes))], kernel.walk) if kernel.walk else None
     return Cut(stored, tuple(tile), tuple(block), tuple(points), kernel.level, step, kernel.in_registers,
-               kernel.registers, kernel.whole)
+               kernel.registers, kernel.whole, _order(axes, len(extents)))
+
+
+def _order(axes: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return all dimensions, those without threads first; empty if the threads' `axes` are in order."""
+    return () if list(axes) == sorted(axes) else (*(d for d in range(count) if d not in axes), *axes)
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from antune import halide as hl
 from experiments.search.costs import planned as planned_kernels
 from generator.dataflow import Dataflow
 from generator.decisions.fractions import in_registers, sub_group
+from generator.errors import IllegalPlan
 from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Level
@@ -23,7 +26,7 @@ from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
 from metrics.costs.polymage import TESLA_V100, PolyMage, Weighed, refusal, usual_weights
 from metrics.costs.split import alone_along, can_split
 from tests.support.costs import CPU, GTX_1080_TI, blur
-from tests.support.lanes import split_plan, three_stages
+from tests.support.lanes import random_chain, split_plan, three_stages
 from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
@@ -132,6 +135,28 @@ def test_tiles_of_warps_beyond_short_rows_take_what_their_kernel_takes(block: tu
     found = model.evaluate(planned.group, replace(given, tenths=np.array([float(tenths)])), GTX_1080_TI)
     assert found.shared[0] == kernel.local_bytes
     assert found.cost[0] == pytest.approx(judged.number)
+
+
+@pytest.mark.parametrize("seed", few(range(60), (0, 7, 9, 12, 27, 35)))
+def test_random_tiles_of_warps_take_what_their_kernel_takes(seed: int) -> None:
+    """With their dimensions in any order, lanes in several rows, and tiles beyond the extents of any dimension."""
+    rng = np.random.default_rng(seed)
+    dims = int(rng.integers(2, 4))
+    program, order = random_chain(rng, dims, 3).program, tuple(map(int, rng.permutation(dims)))
+    blocks = [one for one in product((1, 2, 4, 8, 16, 32), repeat=dims) if prod(one) in (32, 64)]
+    block, points = blocks[int(rng.integers(len(blocks)))], tuple(int(2 ** rng.integers(0, 3)) for _ in range(dims))
+    plan = split_plan(program, block, points, int(rng.choice([0, 3, 5, 10])))
+    plan = replace(plan, kernels=tuple(replace(one, order=order) for one in plan.kernels))
+    try:
+        [kernel] = lowered_kernels(program, plan, "cuda")
+    except IllegalPlan as illegal:
+        assert "pieces of text" in str(illegal)
+        return
+    [planned] = [one for one in planned_kernels(program, plan) if isinstance(one.group, Group)]
+    assert prod(planned.team) == 32 and tuple(planned.block[d] for d in order) == block
+    judged = PolyMage().judge(planned, replace(GTX_1080_TI, block_shared=1 << 20))
+    assert isinstance(judged, Cost), judged.reason
+    assert {term.name: term.value for term in judged.terms}["shared memory"] == kernel.local_bytes
 
 
 def test_stages_that_are_read_faster_are_not_split() -> None:
