@@ -15,7 +15,7 @@ DAY = "ANTUNE_TEST_DAY"
 same.
 """
 EVERY = "every"
-TURN_DAYS = 3
+TURN_DAYS = 4
 QUICK_ONLY = "ANTUNE_TESTS_QUICK_ONLY"
 """A variable of the environment, set where a session leaves out what is marked as slow: then its cases are not even
 made, because collecting them takes as long as collecting all others.
@@ -77,7 +77,7 @@ def of_today(cases: Sequence[Any], count: int = 1) -> list[Any]:
 
 
 def in_turn(test: Test) -> Test:
-    """Decorate a test that takes more than a second, of which there are hundreds: it runs on every third day, on the
+    """Decorate a test that takes more than a second, of which there are hundreds: it runs on every fourth day, on the
     others with `-m slow` only. Its name says on which, so that a new test moves no other.
     """
     if (today := day()) is None:
