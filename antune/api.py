@@ -17,7 +17,7 @@ from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
 from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
 from experiments.values.objective import named_metrics, parse_objective
-from experiments.values.options import Budget, LevelName, RunOptions, SpaceName, Timing
+from experiments.values.options import USUAL_MODELS, Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.values.records import Result as Evaluated
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation
 from generator.precision import Products
@@ -55,7 +55,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     words = CWords(defines, includes, sources, cflags, args, stdin, program_limit, random_inputs, function, scop)
     devices, sizes = (device,) if isinstance(device, str) else tuple(device or ()), parameters or {}
     options = RunOptions("", Compilation(), parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
-                         explorer=_explorer_name(explorer), ants=ants, ahead=ahead, seed=seed,
+                         explorer=_explorer_name(explorer), ants=ants, ahead=ahead, seed=seed, models=(USUAL_MODELS,),
                          device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
                          more_devices=devices[1:], cluster=cluster, products=precision_of_products,

@@ -62,7 +62,7 @@ from antune.options import (
     StopAt,
     Trust,
 )
-from antune.parsing import parse_budget, parse_scoped, usual_space
+from antune.parsing import parse_budget, parse_models, parse_scoped, usual_space
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
          precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm,
          finalists: Finalists = 5, realtime: Realtime = False, profile: Profile = 0, reuse: Reuse = None,
-         wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         wisdom: FromWisdom = False, models: Models = "usual", foretell: ForetellBy = None, foresee: ForeseeBy = None,
          beam: BeamText = "", calibration: CalibrationFile = None, objective: ObjectiveText = "time",
          maximize: Maximize = None, metric: OwnMetrics = None, live: Live = False, live_port: LivePort = None,
          picture: Picture = True, out: Out = None) -> None:
@@ -168,7 +168,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists, realtime),
-        cluster=cluster, more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=_names(models),
+        cluster=cluster, more_devices=devices[1:], profile=profile, reuse=_absolute(reuse), models=parse_models(models),
         foretell=foretell, foresee=foresee, calibration=read_constants(calibration),
         objective=sought(objective, maximize, metric), products=precision_of_products.value, ahead=ahead, beam=beam)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
@@ -226,11 +226,6 @@ def _directory(out: Path | None, name: str) -> AbstractContextManager[Path]:
     from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
 
     return nullcontext(out) if out else claimed_directory(RUNS_ROOT, name)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Return the names of a list separated by commas."""
-    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def _absolute(directories: list[Path] | None) -> tuple[str, ...]:

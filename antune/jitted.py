@@ -40,7 +40,7 @@ from experiments.search.code import variant_of_plan
 from experiments.search.parts import PARTS
 from experiments.search.places import find_device
 from experiments.search.run_dirs import claimed_directory
-from experiments.values.options import Budget, RunOptions
+from experiments.values.options import USUAL_MODELS, Budget, RunOptions
 from experiments.wisdom.database import Wisdom
 from experiments.wisdom.entry import known_by
 from experiments.wisdom.place import wisdom_file
@@ -93,7 +93,7 @@ class Effort:
         count = EVALUATIONS if self.evaluations is None and self.seconds is None else self.evaluations
         budget = Budget(count or None, None, minutes or (None if count else 1.0))  # without tuning, any limit
         return RunOptions(file, Compilation(), budget, explorer=self.explorer, seed=self.seed,
-                          device=device.key, space="pipeline", from_python=True)
+                          device=device.key, space="pipeline", from_python=True, models=(USUAL_MODELS,))
 
 
 @dataclass(frozen=True, slots=True)

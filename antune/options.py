@@ -186,8 +186,8 @@ Models: TypeAlias = Annotated[
     typer.Option(
         "--models",
         metavar="A,B",
-        help="Start with the best plans according to cost models: `sioutas`, `polymage-dp`, `beam` (docs/models.md).",
-        show_default=False,
+        help="Start with the best plans according to cost models: `sioutas`, `polymage-dp`, `beam`; `none`; `usual`: "
+             "`beam` for pipelines with many stages on CPUs (docs/models.md).",
     ),
 ]
 ForetellBy: TypeAlias = Annotated[

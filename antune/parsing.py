@@ -154,3 +154,11 @@ def parse_parameters(texts: list[str]) -> tuple[tuple[str, int], ...]:
             raise InputError(f"--param {match[1]} is given twice; keep one of them")
         pairs[match[1]] = int(match[2])
     return tuple(pairs.items())
+
+
+def parse_models(text: str) -> tuple[str, ...]:
+    """Return the plan makers that --models names, without any for `none`."""
+    from experiments.values.options import NO_MODELS
+
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    return () if names == (NO_MODELS,) else names

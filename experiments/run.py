@@ -28,6 +28,7 @@ from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
 from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
+from experiments.search.usual_models import with_usual_models, without_usual
 from experiments.search.worded import Worded
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
@@ -106,7 +107,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     """
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
-    _check_models(options)
+    _check_models(without_usual(options))
     place = checked_place(options, parts.check_place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
@@ -119,6 +120,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
             check_device(options.calibration, runner.device)
             if options.profile:
                 profiling(runner)
+            options = with_usual_models(options, problem.subject, runner.device.target)
             if wisdom:
                 options = taking_wisdom(options, problem.subject, runner.device, reporter.note)
             parts.reasons(problem.subject, runner.device.target, options)  # raises before the run is created

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from experiments.search.lower_precision import searched
 from experiments.search.spaces import make_reachable_space, make_space, time_steps
-from experiments.values.options import RunOptions
+from experiments.values.options import NO_MODELS, USUAL_MODELS, RunOptions
 from generator.errors import InputError
 from generator.problem import Subject, program_of
 from generator.program import Program
@@ -113,10 +113,10 @@ def _model_plans(program: Program, target: Target, options: RunOptions) -> Mappi
     makers, count = ((options.explorer,), BEST) if followed else (options.models, FEW)
     if not makers:
         return {}
-    return {maker: _plans_by(maker, program, target, count, options) for maker in makers}
+    return {maker: plans_by(maker, program, target, count, options) for maker in makers}
 
 
-def _plans_by(maker: str, program: Program, target: Target, count: int, options: RunOptions) -> ModelPlans:
+def plans_by(maker: str, program: Program, target: Target, count: int, options: RunOptions) -> ModelPlans:
     """Return the `count` best plans of the plan maker `maker`."""
     if maker == "beam":
         from experiments.search.guides.beam_plans import Asked, beam_plans
@@ -137,7 +137,8 @@ def check_models(options: RunOptions) -> None:
     makers = (*PLAN_MAKERS, "beam")
     for name in options.models:
         if name not in makers:
-            raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(makers)}")
+            raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(makers)}, "
+                             f"{USUAL_MODELS}, or `{NO_MODELS}` alone")
     for option, model in (("--foretell", options.screening), ("--foresee", options.foresee)):
         if model not in (None, *FORETELLING):
             raise InputError(f"{option}: there is no model {model!r}; use one of {', '.join(FORETELLING)}")

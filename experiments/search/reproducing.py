@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from experiments.values.objective import Objective
-from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Timing
+from experiments.values.options import COMPILE_LIMIT_S, NO_MODELS, RUN_LIMIT_S, Budget, RunOptions, Timing
 from experiments.values.records import RunInfo
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation
 from generator.plain_text import path_word
@@ -35,13 +35,19 @@ def _repeated(options: RunOptions) -> Iterator[str]:
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
                          ("--device", options.place.devices),
                          ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse),
-                         ("--models", (",".join(options.models),) if options.models else ()),
+                         ("--models", _models(options)),
                          ("--foretell", (options.foretell,) if options.foretell else ()),
                          ("--foresee", (options.foresee,) if options.foresee else ()),
                          ("--beam", (options.beam,) if options.beam else ()),
                          ("--calibration", (options.calibration.file,) if options.calibration else ())):
         for value in values:
             yield from (flag, value)
+
+
+def _models(options: RunOptions) -> tuple[str, ...]:
+    """Return the plan makers: also that there are none, where the usual ones may be others by now."""
+    none = (NO_MODELS,) if options.space == "pipeline" else ()
+    return (",".join(options.models),) if options.models else none
 
 
 def _compilation_words(compilation: Compilation) -> Iterator[str]:

@@ -21,6 +21,8 @@ DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000
 ONLY = "only:"
 """Before a model: it screens walks without the search's own forecasts."""
+USUAL_MODELS, NO_MODELS = "usual", "none"
+"""In place of plan makers: those that pay for the program on the device (`experiments.search.usual_models`); none."""
 MOST_REPEATS, MOST_FINALISTS = 10_000, 20
 COMPILE_LIMIT_S, RUN_LIMIT_S = 60.0, 30.0
 
@@ -147,7 +149,8 @@ class RunOptions:
     `memory_limit_gb` (10^9 bytes) the memory of the process that compiles or runs it (None: a share of the machine's
     memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are also run
     under a profiler. `reuse`: runs whose results hold here too (`experiments.search.reuse`). `models`: plan makers
-    whose best plans the search starts from (`experiments.search.modelled`). `calibration`: constants of their models
+    whose best plans the search starts from (`experiments.search.modelled`), in a request also `USUAL_MODELS`, which a
+    new run replaces. `calibration`: constants of their models
     (None: the defaults). `foretell`: the model that screens walks, after `only:` if nothing else does; `foresee`: the
     model that guides the ants (`graph.foretelling`). `from_python`: a Python program built the tuned program and
     started the run; only it can build the program again, and `file` is its file, if it has one. `wisdom`: plans (JSON)

@@ -67,6 +67,35 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
+CHAIN = """
+from antune import halide as hl
+
+def build():
+    x, y = hl.Var("x"), hl.Var("y")
+    stage = hl.ImageParam(hl.Float(32), 2, "image")
+    for number in range(21):
+        after = hl.Func(f"stage_{number}")
+        after[x, y] = stage[x, y] + stage[x + 1, y]
+        stage = after
+    return stage
+"""
+
+
+@in_turn
+def test_a_pipeline_with_many_stages_begins_with_a_beam_unless_told_otherwise(
+        run_antune: Antune, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "chain.py").write_text(CHAIN)
+    words = ("tune", "chain.py", "--size", "64x32", "--device", "pocl", "--evaluations", 2)
+    assert run_antune(*words, "--out", "usual") == 0
+    assert re.search(r"^beam: \d+ kernels?, the cheapest of", capsys.readouterr().out, re.MULTILINE)
+    assert run_antune(*words, "--models", "beam", "--out", "named") == 0
+    assert run_antune(*words, "--models", "none", "--out", "none") == 0
+    assert asked("usual") == asked("named") != asked("none")
+    for run, models in (("usual", "beam"), ("named", "beam"), ("none", "none")):
+        with read_store(Path(run)) as store:
+            assert f"--models {models} " in reproduce_command(store.info())
+
+
 @in_turn
 @pytest.mark.parametrize(("option", "model"), few([
     ("--foretell", "only:sioutas"), ("--foresee", "sioutas"), ("--foretell", "sioutas")], 1))

@@ -90,9 +90,12 @@ def _made(store: Store) -> int:
 
 
 def _compare(lane: Lane, info: RunInfo) -> None:
-    """Raise InputError if the stored run differs from the requested one in more than its budget."""
+    """Raise InputError if the stored run differs from the requested one in more than its budget. Which models it begins
+    with was decided when it began.
+    """
     stored, file = info.options, Path(lane.options.file)
-    same = replace(lane.options, budget=stored.budget, device=stored.device, file=stored.file) == stored
+    same = replace(lane.options, budget=stored.budget, device=stored.device, file=stored.file,
+                   models=stored.models) == stored  # fmt: skip
     if not same or source_hash(file.read_bytes()) != info.source_hash:
         what = "with other options" if not same else f"of another {file.name}"
         raise InputError(f"{lane.directory} holds a run {what}; choose another directory with --out, or remove it")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from experiments.studies.side_by_side.names import chosen
 from experiments.suites.image_pipelines import PIPELINES, SIZES, SizeName, pipeline
-from experiments.values.options import Budget, RunOptions, Timing
+from experiments.values.options import USUAL_MODELS, Budget, RunOptions, Timing
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 
@@ -72,6 +72,7 @@ class Pipelines:
             seed=seed,
             device=device,
             space="pipeline",
+            models=(USUAL_MODELS,),
             timing=Timing(finalists=0),
         )
 

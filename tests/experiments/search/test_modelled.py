@@ -304,9 +304,9 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert stage_graph_of(space) == stage_graph_of(inside)
     whole = predicted(program, plan, CPU, find_model("sioutas", CPU))
     assert space.foretell is not None and space.foresee is None and foresight_of(space) is None
-    assert isinstance(whole, Cost) and space.foretell(plan) == pytest.approx(log(whole.number))
+    assert isinstance(whole, Cost) and space.foretell(plan).program == pytest.approx(log(whole.number))
     large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048), walk=0) for kernel in plan.kernels))
-    assert space.foretell(large) is None, "more than a core's cache holds"
+    assert space.foretell(large).program is None, "more than a core's cache holds"
     assert not foretold_alone(space) and not foretold_alone(inside)
     alone = PARTS.make_space(program, CPU, replace(OPTIONS, foretell="only:sioutas"))
     assert foretold_alone(alone) and (told := foretelling_of(alone)) is not None
@@ -319,7 +319,7 @@ def test_the_learned_model_foretells_too() -> None:
     plan = model_plans(program, CPU, "sioutas", 1).plans[0]
     whole = predicted(program, plan, CPU, find_model("learned", CPU))
     assert isinstance(space, ForetoldSpace) and space.foretell is not None and isinstance(whole, Cost)
-    assert space.foretell(plan) == pytest.approx(log(whole.number))
+    assert space.foretell(plan).program == pytest.approx(log(whole.number))
 
 
 def test_a_kernel_is_judged_once_whatever_the_others_of_its_plan_are(monkeypatch: pytest.MonkeyPatch) -> None:
