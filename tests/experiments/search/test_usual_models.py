@@ -24,8 +24,9 @@ USUAL = RunOptions("chain.py", Compilation(), Budget(evaluations=1), space="pipe
 def chain(stages: int) -> Program:
     """A program of so many stages before the output, each of which reads two elements of the one before."""
     x, y = hl.Var("x"), hl.Var("y")
-    stage = hl.ImageParam(hl.Float(32), 2, "image")
-    for number in range(stages + 1):
+    image, stage = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("first")
+    stage[x, y] = image[x, y]
+    for number in range(stages):
         after = hl.Func(f"stage_{number}")
         after[x, y] = stage[x, y] + stage[x + 1, y]
         stage = after
