@@ -24,6 +24,7 @@ from experiments.learning.folder import Tell, TuningJob, claim, keep_model, roun
 from experiments.learning.samples import Sample, batch, space_of
 from experiments.learning.series import LIMITS, Origin, Series, series_of
 from experiments.learning.spilling import Compiling, likely_fastest, opened
+from experiments.search.guides.beam_plans import unrated_words
 from experiments.search.guides.guided import GuidedSpace
 from experiments.search.guides.settings import beam_settings, settings_text
 from generator.errors import InputError
@@ -114,6 +115,8 @@ def _likely(one: Tuned, count: int, wanted: Wanted, device: DeviceInfo, tell: Te
     """Return the plans of a batch with the lowest predicted times; `runner` will run them. Raises InputError if there
     is none.
     """
+    for line in unrated_words(one.given.program):
+        tell(f"{one.given.name}: {line}")
     all_count = reports_spills(device.key)  # those with the lowest predicted times may be passed over
     found = batch(one.space, wanted.samples, (wanted.seed, 0), least=None if all_count else count)
     if not found:

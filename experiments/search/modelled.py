@@ -5,8 +5,8 @@ those of the first start plan. Sizes that a device does not offer are replaced b
 kernels that walk: without the chosen tile and steps there is no plan. The model then judges the kernels of the plan:
 plans are sorted by these costs, users read these figures, and a plan with a kernel that the model refuses is left out.
 
-Arrays that the model cannot judge have kernels of their own, as start plans have them. On CPUs, kernels with sums of
-products are those of start plans, too.
+Arrays that the model cannot judge have kernels of their own, those of a start plan (`unrated_plan`). On CPUs, kernels
+with sums of products are those of start plans, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from generator.lowering import lower
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.row_sums import sums_products
-from generator.lowering.heuristics.starts import start_plans
+from generator.lowering.heuristics.starts import start_plans, unrated_plan
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.stage_facts import computed_arrays
@@ -218,7 +218,7 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
     schedule = Stages(tuple(sorted(places.items())), launches=_launches(program, target))
     try:
-        base = start_plans(program, target, schedule)[0]
+        base, unrated = start_plans(program, target, schedule)[0], unrated_plan(program, target, schedule)
         stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}
         shapes = kernel_shapes(program, schedule, target.language)
     except IllegalPlan as illegal:  # blocks cannot wait in the loops of some kernel
@@ -227,7 +227,8 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
     found = list[KernelPlan]()
     for shape in shapes:
         output = stored[shape.statements].output
-        wanted = _kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
+        start = base if output in chosen else unrated
+        wanted = _kernel(start.kernel(shape.statements), stored[shape.statements], chosen, shape, target)
         found.append(nearest(wanted, Known(shape, target, True)))
         if output in chosen and not _has_steps(chosen[output], wanted, found[-1]):
             return f"{step_words(chosen[output])} are not on offer for `{output}`"

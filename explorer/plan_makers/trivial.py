@@ -3,8 +3,9 @@
     trivial by cost         1 + bytes of an element >= arithmetic + bytes loaded, to compute an element
     element by element      read by one other stage only, at the coordinates of each of its own elements, in order
 
-Deviation: an element at a constant distance counts, too, although the paper requires equal coordinates: arrays here
-begin at 0, for any coordinates of the program.
+Deviations: an element at a constant distance counts, too, although the paper requires equal coordinates: arrays here
+begin at 0, for any coordinates of the program. A stage that turns rows into columns is not trivial by cost if an array
+that models cannot judge reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from metrics.costs.groups import flat
 
 def trivial(flow: Dataflow) -> frozenset[str]:
     """Return the stages of `flow` that are always inlined, as far as texts have room for them."""
-    cheap = [node.array for node in flow.nodes if can_inline(node) and _is_cheap(flow, node)]
+    cheap = [node.array for node in flow.nodes
+             if can_inline(node) and _is_cheap(flow, node) and not _turns_rows(flow, node)]
     inlined = frozenset(cheap)
     if not fits(flow, inlined):
         inlined = reduce(lambda some, one: some | {one} if fits(flow, some | {one}) else some, cheap, frozenset[str]())
@@ -63,6 +65,15 @@ def readers_of(flow: Dataflow, array: str, inlined: frozenset[str]) -> tuple[str
         else:
             found[reader] = None
     return tuple(found)
+
+
+def _turns_rows(flow: Dataflow, node: Node) -> bool:
+    """Return whether an array of which models do not know how it reads others would read columns instead of the rows of
+    a stage, such as a transposed image, if the stage was inlined.
+    """
+    unknown = any((reader := flow.node(name)) is not None and reader.refusal for name in flow.readers(node.array))
+    return unknown and any(read.reach and any(read.reach[-1].slopes) and not read.reach[-1].slopes[-1]
+                           for read in node.reads)
 
 
 def _is_cheap(flow: Dataflow, node: Node) -> bool:

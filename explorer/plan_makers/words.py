@@ -25,16 +25,17 @@ def reasons(made: Made, host: bool) -> Iterator[str]:
     apart = set_apart(made.groupings[0], made.unjudged) if made.groupings else ()
     if made.groupings:
         yield from grouping_words(made.groupings[0], host)
-    yield from _unjudged_words((*made.left, *apart))
+    yield from unjudged_words(made.left, ", as the start plans have them")
+    yield from unjudged_words(tuple(apart))
 
 
-def _unjudged_words(stages: Sequence[Unjudged]) -> Iterator[str]:
-    """Yield `t, s by kernels of their own: ` and the reason, a line per reason."""
+def unjudged_words(stages: Sequence[Unjudged], manner: str = "") -> Iterator[str]:
+    """Yield `t, s by kernels of their own: ` and the reason, a line per reason; `manner` tells more of the kernels."""
     reasons = dict[str, list[str]]()
     for one in stages:
         reasons.setdefault(one.reason, []).append(one.array)
     for reason, arrays in [*reasons.items()][:TOLD]:
-        yield f"{_listed(tuple(arrays))} by kernels of {'its' if len(arrays) == 1 else 'their'} own: {reason}"
+        yield f"{_listed(tuple(arrays))} by kernels of {'its' if len(arrays) == 1 else 'their'} own{manner}: {reason}"
     if more := sum(map(len, [*reasons.values()][TOLD:])):
         yield f"{more} more by kernels of their own, for such reasons"
 

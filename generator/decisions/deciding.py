@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -89,13 +89,18 @@ def _asked(decision: KernelDecision[Any], known: Known, answer: Answer) -> Any:
         return done.value
 
 
+def answers_of(wanted: KernelPlan) -> dict[str, Option]:
+    """Return the answers that lead to `wanted`, by names of questions."""
+    return {name: option for decision in KERNEL_DECISIONS for name, option in decision.answers(wanted).items()}
+
+
 def nearest(wanted: KernelPlan, known: Known) -> KernelPlan:
     """Return the plan on offer that is closest to `wanted`, decision by decision: `wanted` itself if it is on offer.
 
     A number that is not on offer is replaced by the next smaller option, any other value by the first option.
     """
-    answers = {name: option for decision in KERNEL_DECISIONS for name, option in decision.answers(wanted).items()}
-    return decide(known, lambda question: _closest(answers.get(question.name), question.options))
+    answers = answers_of(wanted)
+    return decide(known, lambda question: closest(answers.get(question.name), question.options))
 
 
 @lru_cache(maxsize=1024)
@@ -105,7 +110,8 @@ def nearest_to(wanted: KernelPlan, shape: Shape, target: Target, wide: bool) -> 
     return nearest(wanted, known), known.shape
 
 
-def _closest(wanted: Option | None, options: tuple[Option, ...]) -> Option:
+def closest(wanted: Option | None, options: Sequence[Option]) -> Option:
+    """Return the option on offer instead of `wanted` (see `nearest`)."""
     if wanted is not None and wanted in options:
         return wanted
     smaller = [option for option in options if isinstance(option, int) and isinstance(wanted, int) and option <= wanted]

@@ -12,7 +12,10 @@ from experiments.search.guides.guided import guided_space, scorer_of
 from experiments.search.guides.settings import BeamSettings
 from experiments.search.modelled import ModelPlans
 from explorer.beam import greedy, search
+from explorer.plan_makers.choices import Unjudged
+from explorer.plan_makers.words import unjudged_words
 from generator.errors import InputError
+from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
 from graph.guiding import Prefix, guide_of
@@ -62,4 +65,10 @@ def beam_plans(asked: Asked) -> ModelPlans:
     kernels = len(plans[0].kernels)
     reason = (f"{kernels} kernel{'s' * (kernels > 1)}, the cheapest of {found.judged} prefixes by the model "
               f"`{scorer.name}`")
-    return ModelPlans(plans, (reason,))
+    return ModelPlans(plans, (reason, *unrated_words(asked.program)))
+
+
+def unrated_words(program: Program) -> tuple[str, ...]:
+    """Return which arrays of a program no model can judge, with what beams do about it, a line per reason."""
+    left = [Unjudged(node.array, node.refusal) for node in dataflow(program).nodes if node.refusal]
+    return tuple(unjudged_words(left, ", as the start plans have them"))

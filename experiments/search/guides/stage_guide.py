@@ -4,6 +4,7 @@ The cost of a prefix is the sum over its kernels so far, each tiled in the best 
 are not decided yet cost nothing, and reading them costs nothing, so that such a stage counts as placed where it is
 cheapest (as in the paper). Decisions outside the model are answered as in the training data of the learned models: by
 their defaults, x along rows, sums in registers; on CPUs, loops around launches where they keep sums in registers.
+Kernels that no model can judge are those of a start plan.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from experiments.search.guides.grouping import Kernels, always_inlined, first_ke
 from experiments.search.guides.sizing import sizing_of, sizing_of_plan, way_of
 from experiments.search.guides.tables import Table, Tables
 from generator.decisions.base import KernelDecision
-from generator.decisions.deciding import Deciding
+from generator.decisions.deciding import Deciding, answers_of, closest
 from generator.decisions.level import LEVEL
 from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.registers import REGISTERS
@@ -25,7 +26,8 @@ from generator.decisions.sizes import BLOCK, TILE
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
-from generator.plan import KERNEL_DECISIONS
+from generator.lowering.heuristics.starts import unrated_plan
+from generator.plan import KERNEL_DECISIONS, Plan
 from generator.program import Program
 from generator.schedules.schedule import Schedule
 from graph.guiding import Guide, Prefix
@@ -74,6 +76,7 @@ class StageGuide:
     coarse_only: bool = False
     many: int = MANY
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
+    _unrated: dict[Schedule, Plan] = field(default_factory=dict)
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
         """See Guide."""
@@ -86,8 +89,12 @@ class StageGuide:
             return (self.tables.launches,)
         if decision.name == STAGE:
             return self._of_stage(decision.subject[0], options)
-        if isinstance(prefix.state.known, KernelsKnown) and isinstance(decided := prefix.state.about, Deciding):
-            return self._of_kernel(prefix, prefix.state.known.schedule, decided, decision.name, options)
+        if isinstance(decided := prefix.state.about, Deciding):
+            known = prefix.state.known
+            if not isinstance(known, KernelsKnown):  # at the first question about the first kernel
+                known = prefix.state.choose(options[0]).known
+            assert isinstance(known, KernelsKnown)
+            return self._of_kernel(prefix, known.schedule, decided, decision.name, options)
         return options[:1]
 
     def _of_stage(self, stage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
@@ -103,18 +110,25 @@ class StageGuide:
     def _of_kernel(self, prefix: Prefix, schedule: Schedule, decided: Deciding, name: str,
                    options: tuple[Option, ...]) -> tuple[Option, ...]:
         stored = self._of(schedule).get(decided.statements)
-        if stored is not None and not stored.refusal:
-            if name == X_DIMENSION.name:
-                along = [d for d, axis in enumerate(stored.axes) if axis == max(stored.axes) and d in options]
-                return tuple(along[:1]) or options[:1]
-            if name in _CUT or name.startswith((TILE, BLOCK)):
-                return self._left(prefix, stored, decided, name, options)
+        if stored is None or stored.refusal:
+            return (closest(self._started(schedule, decided).get(name), options),)
+        if name == X_DIMENSION.name:
+            along = [d for d, axis in enumerate(stored.axes) if axis == max(stored.axes) and d in options]
+            return tuple(along[:1]) or options[:1]
+        if name in _CUT or name.startswith((TILE, BLOCK)):
+            return self._left(prefix, stored, decided, name, options)
         if name == POINTS_INSIDE.name and True in options:
             return (decided.shape.steps_on(decided.target),)
         if name == REGISTERS.name and True in options:
             return (True,)
         usual = _DECISIONS[name].default if name in _DECISIONS else None
         return tuple(one for one in options if one == usual and type(one) is type(usual)) or options[:1]
+
+    def _started(self, schedule: Schedule, decided: Deciding) -> Mapping[str, Option]:
+        """Return the answers that lead to the kernel of a start plan."""
+        if schedule not in self._unrated:
+            self._unrated[schedule] = unrated_plan(self.program, decided.target, schedule)
+        return answers_of(self._unrated[schedule].kernel(decided.statements))
 
     def _left(self, prefix: Prefix, stored: Stored, decided: Deciding, name: str,
               options: tuple[Option, ...]) -> tuple[Option, ...]:

@@ -7,6 +7,8 @@ from math import prod
 
 from generator.decisions.size_lists import InnerTiles
 from generator.errors import IllegalPlan
+from generator.expr import loads_of, names_of
+from generator.polyhedral.kit.members import iterator_of
 from generator.polyhedral.memory.contractions import contraction_of
 from generator.polyhedral.memory.diagonals import places_of, shared_rows, with_inner_tiles
 from generator.polyhedral.memory.extents import Extent
@@ -88,6 +90,22 @@ class BlockLines:
     def arrays(self) -> tuple[str, ...]:
         """The arrays that they update."""
         return tuple(line.array for line in own_lines(self.program, self.part, self.prefix))
+
+    @property
+    def along_rows(self) -> bool:
+        """Whether a thread that runs point after point reads along rows: in all reads of the updates, the last
+        subscript moves with a loop inside the thread.
+        """
+        outside = {iterator_of(member, self.program) for member in
+                   (*self.part.prefix, *(dimension.member for dimension in self.part.parallel))}
+        arrays, rows = self.arrays, list[bool]()
+        for statement in map(self.program.statement, self.part.statements):
+            if (target := statement.body.target).array in arrays:
+                inside = set(statement.iterators) - outside
+                rows += (not inside.isdisjoint(names_of(load.index[-1]))
+                         for expr in (*target.index, *statement.body.computed) for load in loads_of(expr)
+                         if load.index and load.array not in arrays)
+        return bool(rows) and all(rows)
 
     def bytes(self, tile: tuple[int, ...]) -> int:
         """Return the shared memory of the lines of a tile."""

@@ -91,9 +91,14 @@ class KernelShape:
     def steps(self) -> bool:
         """Whether its loops inside a thread are steps that all points could take together. Rows of arrays with four
         dimensions are not, with sums in them or without: around loops over points, they would be read against the order
-        of memory.
+        of memory. Neither are those with `own_rows`: points share nothing.
         """
-        return self.sequential and not self.rows
+        return self.sequential and not self.rows and not self.own_rows
+
+    @property
+    def own_rows(self) -> bool:
+        """Whether each point reads rows of its own and updates elements that data choose, as in a histogram per row."""
+        return isinstance(self.updates, BlockLines) and self.updates.along_rows
 
     def steps_on(self, target: Target) -> bool:
         """`steps` on CPUs. On GPUs, neighbouring threads read neighbouring elements in any case, so all loops inside a

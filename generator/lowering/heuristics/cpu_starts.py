@@ -12,7 +12,7 @@ from generator.decisions.size_lists import STEPS, Sizes, cover
 from generator.lowering.analysis.shapes import KernelShape
 from generator.lowering.heuristics.default import fitting
 from generator.lowering.heuristics.even_rows import even_size
-from generator.lowering.heuristics.few_rows import few_rows
+from generator.lowering.heuristics.few_rows import even_shares, few_rows
 from generator.lowering.heuristics.row_sums import updates_neighbours
 from generator.lowering.heuristics.rows_together import rows_together
 from generator.lowering.heuristics.styled import styled_kernel
@@ -45,6 +45,7 @@ def slab_kernel(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     if tile:
         least = min(_LEAST_X, tile[0]) if len(tile) == 1 else 1
         tile[0] = min(tile[0], max(least, cover(shape.extents[0] // target.compute_units + 1) // 2))
+        tile[0] = even_shares(tile[0], shape, target)
     for d in range(len(tile)):
         while prod(tile) > _SLAB_POINTS and tile[d] > 1:
             tile[d] //= 2

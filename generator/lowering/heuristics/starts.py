@@ -133,8 +133,17 @@ def _with_orders(program: Program, shapes: Sequence[KernelShape], target: Target
 def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
     """Return a plan for CPUs with one thread per block. Raises IllegalPlan if isl gives up."""
     default = default_plan(program, target, choice=choice)  # for the same x
-    return Plan(choice, tuple(vectors_kernel(program, shape, target, default.kernel(shape.statements).order)
+    return Plan(choice, tuple((lines_kernel(shape, target) if isinstance(choice, Stages) else None) or vectors_kernel(
+        program, shape, target, default.kernel(shape.statements).order)
                               for shape in kernel_shapes(program, choice, target.language)))
+
+
+def unrated_plan(program: Program, target: Target, choice: Schedule) -> Plan:
+    """Return the start plan whose kernels replace those that no cost model can rate: that with one thread per block on
+    CPUs (the default plan), the first one on GPUs. Raises IllegalPlan if isl gives up.
+    """
+    make = vectors_plan if target.shares_host_cores else lambda *given: start_plans(*given)[0]
+    return make(program, target, choice)
 
 
 def sum_plan(program: Program, target: Target, choice: Schedule, wide: int = 1) -> Plan:

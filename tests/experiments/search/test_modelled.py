@@ -19,12 +19,16 @@ from experiments.search.parts import PARTS
 from experiments.search.spaces import make_reachable_space
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import EXPLORERS, PLAN_MAKERS
+from generator.decisions.deciding import nearest_to
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.starts import unrated_plan
 from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.memory.boxes import ring_rows
+from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
@@ -201,6 +205,28 @@ def test_searches_may_begin_with_the_plans_of_a_beam() -> None:
     assert re.fullmatch(r"beam: 1 kernel, the cheapest of \d+ prefixes by the model `learned`", told)
     without = program_of(scop("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0;"))
     assert len(PARTS.starts(without, CPU, asked)) > 1, "nothing to place, but sizes"
+
+
+@pytest.mark.parametrize(("name", "maker"), few(product(("bilateral_grid", "iir_blur"), (*PLAN_MAKERS, "beam")), (
+    ("iir_blur", "sioutas"), ("bilateral_grid", "beam"))))
+def test_kernels_that_no_model_can_judge_are_those_of_a_start_plan(name: str, maker: str) -> None:
+    program, beam = pipeline_program(name), "width=2,passes=1" if maker == "beam" else ""
+    asked = replace(OPTIONS, models=(maker,), beam=beam)
+    plan = PARTS.starts(program, CPU, asked)[0].plan
+    assert isinstance(plan.schedule, Stages)
+    left = {word for node in dataflow(program).nodes if node.refusal for word in node.statements}
+    unrated = [kernel for kernel in plan.kernels if not left.isdisjoint(kernel.statements)]
+    start = unrated_plan(program, CPU, plan.schedule)
+    shapes = {shape.statements: shape for shape in kernel_shapes(program, plan.schedule)}
+    assert unrated and unrated == [nearest_to(start.kernel(names), shapes[names], CPU, True)[0]
+                                   for names in (kernel.statements for kernel in unrated)]
+    array = "histogram" if name == "bilateral_grid" else "blur_y"
+    told = f"{array} by kernels of its own, as the start plans have them: `{array}` is not computed element by element"
+    assert any(line.startswith(f"{maker}: {told}") for line in PARTS.reasons(program, CPU, asked))
+    if maker == "beam":
+        [line] = PARTS.reasons(program, CPU, replace(OPTIONS, explorer="beam"))[:1]
+        assert line.startswith(f"beam: {told}")
+    assert "transposed_y" not in places_of(plan), "the loops of blur_x would read columns"
 
 
 def test_a_program_without_arrays_between_others_is_refused() -> None:

@@ -71,7 +71,7 @@ def test_the_reasons_are_words() -> None:
     assert inlined == "det, sxy, trace inlined"
     made = dynamic_plans(dataflow(pipeline_program("bilateral_grid")), GTX_1080_TI, PolyMage())
     *_, left, by_data = reasons(made, host=False)
-    assert left.startswith("histogram by kernels of its own: `histogram` is not computed element by element")
+    assert left.startswith("histogram by kernels of its own, as the start plans have them: `histogram` is not ")
     assert by_data == "blur_y by kernels of its own: data decide which elements of `blur_y` `interpolated` reads"
     assert "% occupancy" in next(grouping_words(made.groupings[0], host=False))
 

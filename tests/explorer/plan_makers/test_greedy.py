@@ -79,6 +79,16 @@ def test_cheap_stages_are_trivial_only_if_texts_have_room_for_them(reads: int, e
     assert found and all(fits(data, kernel.group.inlined) for kernel in found)
 
 
+@pytest.mark.parametrize("how", ["in order", "transposed"])
+def test_cheap_stages_that_turn_rows_are_not_trivial_for_arrays_that_models_cannot_judge(how: str) -> None:
+    """The loops of the running sum would read columns."""
+    copied, running, r = hl.Func("copied"), hl.Func("running"), hl.RDom([(1, 1023)], "r")
+    copied[x, y] = IMAGE[x, y] if how == "in order" else IMAGE[y, x]
+    running[x, y] = copied[x, y]
+    running[x, r] = running[x, r - 1] + copied[x, r]
+    assert trivial(flow(running)) == ({"copied"} if how == "in order" else frozenset())
+
+
 def test_what_many_points_read_is_not_inlined_and_what_is_read_once_is() -> None:
     found = greedy_plans(kwhz(), RTX_2080_TI).groupings[0]
     inlined = set().union(*(one.group.inlined for one in found.kernels))

@@ -12,7 +12,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Declare, For, If, Node
 from generator.program import Array
 
-X = Name("x")
+X, C = Name("x"), Name("c")
 ARRAYS = tuple(Array(name, "float" if name == "f" else "short", (70,), "in") for name in ("a", "c", "f", "out"))
 
 
@@ -63,6 +63,40 @@ def test_both_values_are_computed_with_their_types() -> None:
 )
 def test_others_stay(node: Node) -> None:
     assert rewritten(node) == (node,)
+
+
+def numbered(*arms: Expr, at: Expr = C) -> Expr:
+    """A choice of the first value if `at` is 0, of the second one if it is 1, ..., else of the last one."""
+    *others, last = arms
+    for number, arm in reversed([*enumerate(others)]):
+        last = Select(Binary("==", at, Int(number)), arm, last)
+    return last
+
+
+def test_all_values_of_a_choice_by_a_number_are_computed_also_within_expressions() -> None:
+    arms = Binary("*", Load("f", (X,)), Int(2)), Load("f", (X,)), Binary("+", Load("a", (X,)), Int(1))
+    names = tuple(Load(f"out_choice{k}") for k in range(3))
+    (new,) = rewritten(loop(Assign(at("out"), "", Call("fmaxf", (numbered(*arms), Int(0))))))
+    assert isinstance(new, For)
+    kinds = ("float", "float", "int")
+    assert new.body[:6:2] == tuple(Declare(name.array, kind, ()) for name, kind in zip(names, kinds, strict=True))
+    assert new.body[1:6:2] == tuple(Assign(name, "", arm) for name, arm in zip(names, arms, strict=True))
+    assert new.body[6:] == (Assign(at("out"), "", Call("fmaxf", (numbered(*names), Int(0)))),)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Call("fmaxf", (numbered(at("f"), at("f", 1)), Int(0))),
+        Call("fmaxf", (numbered(at("f"), at("f", 7), Int(0)), Int(0))),
+        Call("fmaxf", (numbered(at("f"), Call("sqrtf", (at("f"),)), Int(0)), Int(0))),
+        Call("fmaxf", (Select(Binary("==", C, Int(0)), at("f"), numbered(Int(1), Int(0), at=X)), Int(0))),
+    ],
+    ids=["of two", "behind the end", "a call", "by two numbers"],
+)
+def test_other_choices_within_expressions_stay(value: Expr) -> None:
+    store = loop(Assign(at("out"), "", value))
+    assert rewritten(store) == (store,)
 
 
 def test_real_numbers_may_be_divided_by_anything() -> None:

@@ -21,7 +21,7 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.even_rows import even_size
 from generator.lowering.heuristics.few_rows import STEP_POINTS, few_rows
-from generator.lowering.heuristics.starts import default_partition, start_plans
+from generator.lowering.heuristics.starts import default_partition, start_plans, unrated_plan, vectors_plan
 from generator.nest import For, walk
 from generator.schedules.partition import Partition
 from generator.schedules.stages import Stages
@@ -141,6 +141,26 @@ def test_whole_rows_are_updated_at_once() -> None:
     (shape,) = [one for one in kernel_shapes(pipelines.program_of([binned()], [256, 300, 8]), Stages()) if one.steps]
     assert few_rows([128, 4 * STEP_POINTS], shape) == [1, 4 * STEP_POINTS]
     assert few_rows([4, 256], shape) == [4, 256]
+
+
+def counted(rows: bool) -> hl.Func:
+    """How often numbers occur in each row or column of an image."""
+    x, y, r, counts = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 300)]), hl.Func("counts")
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    counts[x, y] = 0
+    counts[hl.i32((image[r, y] if rows else image[y, r]) % 8), y] += 1
+    return counts
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_cpus_count_what_is_in_rows_row_after_row_and_what_is_in_columns_together(rows: bool) -> None:
+    program = pipelines.program_of([counted(rows)], [8, 768])
+    (shape,) = [one for one in kernel_shapes(program, Stages()) if one.sequential]
+    assert shape.own_rows is rows and shape.steps is not rows
+    for make in (vectors_plan, unrated_plan):
+        kernel = make(program, replace(CPU, compute_units=2), Stages()).kernel(shape.statements)
+        assert kernel.points_inside is not rows
+        assert kernel.tile == ((128,) if rows else (256,)), "three blocks of 256 rows take two cores as long as four"
 
 
 @pytest.mark.parametrize(("extents", "least"), [((100, 2), 32), ((3, 100), 32), ((5, 5), 32), ((2, 3), 8)])
