@@ -233,6 +233,15 @@ def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypat
     assert not (tmp_path / "out").exists()
 
 
+def test_the_command_names_arrays_that_no_model_can_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path(pipeline("iir_blur").file)
+    assert antune_command(monkeypatch)("autotune", file, "--size", "24x16x3", "--mode", "one-shot", "--samples", 1,
+                                       "--beam", "width=1,passes=1", "--device", "deterministic", "--out",
+                                       tmp_path / "out") == 0
+    assert "iir_blur.py: blur_y by kernels of its own, as the start plans have them: " in capsys.readouterr().out
+
+
 NAMED = """from antune import halide as hl
 
 
