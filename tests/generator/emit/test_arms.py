@@ -74,8 +74,8 @@ def numbered(*arms: Expr, at: Expr = C) -> Expr:
 
 
 def test_all_values_of_a_choice_by_a_number_are_computed_also_within_expressions() -> None:
-    arms = Binary("*", Load("f", (X,)), Int(2)), Load("f", (X,)), Binary("+", Load("a", (X,)), Int(1))
-    names = tuple(Load(f"out_choice{k}") for k in range(3))
+    arms: tuple[Expr, ...] = Binary("*", Load("f", (X,)), Int(2)), Load("f", (X,)), Binary("+", Load("a", (X,)), Int(1))
+    names = Load("out_choice0"), Load("out_choice1"), Load("out_choice2")
     (new,) = rewritten(loop(Assign(at("out"), "", Call("fmaxf", (numbered(*arms), Int(0))))))
     assert isinstance(new, For)
     kinds = ("float", "float", "int")
