@@ -23,7 +23,16 @@ from generator.rounding import Bounds, Pair, from_other_answers, rounding_tolera
 from generator.scratch import scratch_folder
 from generator.sequential.error_bounds import LOOP
 from generator.sequential.jumps import HEAD, Jumps
-from generator.sequential.pipeline import FLAGS, HEAD_OF_ALL, bounds_of, function, printer_of, put_data, stages
+from generator.sequential.pipeline import (
+    FLAGS,
+    HEAD_OF_ALL,
+    bounds_of,
+    function,
+    printer_of,
+    put_data,
+    stages,
+    with_own_names,
+)
 
 LIMIT_S = 60.0
 _IN_PART = ("there was no time for three runs with error bounds: integers that depend on rounding and that fewer runs "
@@ -99,10 +108,10 @@ def _text(program: Program, jumps: Jumps, run_ms: float) -> str:
     parameters = [f"{kind} *restrict {name}" for kind, name in (*((a.type, a.name) for a in arrays), *jumps.arrays)]
     body = [f"{kind} {name};" for kind, name in local]
     body += stages(original_loops(program, LOOP), printer_of(program), jumps.statement, True)
-    own = [f"#undef {a.name}" for a in program.arrays]  # headers have more macros than anybody lists
-    return "\n".join([HEAD_OF_ALL.read_text(encoding="utf-8"), HEAD.read_text(encoding="utf-8"), *own,
-                      function("antune_bounded", parameters, body),
-                      function("main", [], [*_main(program, jumps, arrays, run_ms), "return 0;"], "int")])
+    text = [function("antune_bounded", parameters, body),
+            function("main", [], [*_main(program, jumps, arrays, run_ms), "return 0;"], "int")]
+    return "\n".join([HEAD_OF_ALL.read_text(encoding="utf-8"), HEAD.read_text(encoding="utf-8"),
+                      *(with_own_names(one, program) for one in text)])
 
 
 def _main(program: Program, jumps: Jumps, arrays: list[Array], run_ms: float) -> Iterator[str]:

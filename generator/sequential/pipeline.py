@@ -7,6 +7,7 @@ that find which truncations and comparisons they decide.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -193,7 +194,7 @@ def c_program(program: Program) -> str:
     plain = [f"{a.type} {a.name};" for a in program.arrays if a not in arrays]
     body = [*plain, *stages(loops, printer, partial(_statement, program, printer), False)]
     parameters = [f"{'const ' if a.role == 'in' else ''}{a.type} *restrict {a.name}" for a in arrays]
-    text = [function("antune_pipeline", parameters, body)]
+    text = [with_own_names(function("antune_pipeline", parameters, body), program)]
     halves = any(a.type == "half" for a in program.arrays) or TO_HALF in text[0] or TO_FLOAT in text[0]
     text = [HEAD_OF_ALL.read_text(encoding="utf-8") + (_HALVES if halves else ""), *text]
     if jumps.found:
@@ -202,9 +203,19 @@ def c_program(program: Program) -> str:
         more = [f"{kind} *restrict {name}" for kind, name in jumps.arrays]
         text += [f"#ifndef {_TIMES_ONLY}", "#pragma GCC push_options", f"#pragma GCC optimize ({_level(program)})",
                  "#define ANTUNE_WITH_PAIRS", JUMPS_HEAD.read_text(encoding="utf-8"),
-                 function("antune_bounded", [*parameters, *more], bounded), "#pragma GCC pop_options", "#endif"]
-    text += [function("main", [], [*_main(program, arrays, jumps), "return 0;"], "int")]
-    return "\n".join(text)
+                 with_own_names(function("antune_bounded", [*parameters, *more], bounded), program),
+                 "#pragma GCC pop_options", "#endif"]
+    main = function("main", [], [*_main(program, arrays, jumps), "return 0;"], "int")
+    return "\n".join([*text, with_own_names(main, program)])
+
+
+def with_own_names(text: str, program: Program) -> str:
+    """Return C text in which the arrays of `program` have names that no macro or function of a header has: headers have
+    more of these than anybody lists. What the text calls, and strings, stay as they are.
+    """
+    names = "|".join(sorted(array.name for array in program.arrays))
+    return re.sub(rf'"[^"]*"|\b(?:{names})\b(?!\()',
+                  lambda found: found[0] if found[0][0] == '"' else f"antune_own_{found[0]}", text)
 
 
 def _level(program: Program) -> str:

@@ -48,6 +48,21 @@ def test_zeros_of_both_signs_are_equal_results(tmp_path: Path, monkeypatch: pyte
     assert ran.warnings == () and ran.outputs["whole"].tolist() == np.trunc(data).tolist()
 
 
+@pytest.mark.parametrize("name", ["errno", "EOF", "FE_UPWARD", "FILE", "fopen", "fesetround", "main", "in_image"])
+def test_arrays_may_be_called_as_macros_and_functions_of_headers_are(name: str) -> None:
+    """Also as functions that macros of the program call, and as its files."""
+    y, image = hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    stage, out = hl.Func(name), hl.Func("out")
+    data = np.linspace(-2, 2, 60, dtype=np.float32).reshape(5, 12)
+    image.set(data)
+    stage[x, y] = hl.exp(image[x, y]) / 3.0
+    out[x, y] = stage[x, y] + hl.f32(hl.i32(stage[x, y] * 10.0))
+    program = program_of([out], [12, 5])
+    assert name in {array.name.rstrip("_") for array in program.arrays}
+    found = run_sequential(program, {"image": data}, baselines=False)
+    assert found.warnings == () and np.allclose(found.outputs["out"], out.realize([12, 5]), rtol=1e-5)
+
+
 FULL = """\
 #define _GNU_SOURCE
 #include <errno.h>
