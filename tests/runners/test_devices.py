@@ -17,9 +17,10 @@ from generator.lowering.heuristics.default import default_plan
 from generator.target import Target
 from metrics.outcome import Timed
 from runners.base import DeviceInfo, Job, Limits
-from runners.devices import choose, find_device, list_devices, survey
+from runners.devices import TRIAL_S, choose, find_device, list_devices, survey
 from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.pool_runner import DeviceRunner
+from tests.support.cuda_double import LIMIT_S, probing_for_host
 from tests.support.paths import ROOT
 from tests.support.runners import scale_problem, stays_on_cores, worker_pids
 from tests.support.targets import CPU
@@ -62,6 +63,13 @@ def test_an_unknown_device_is_refused_with_a_list(selector: str) -> None:
 def test_without_any_device_the_message_says_what_to_install() -> None:
     with pytest.raises(InputError, match="pip install"):
         choose((), None)
+
+
+def test_stand_ins_for_gpus_may_take_long_for_their_trial(tmp_path: Path) -> None:
+    """On a busy machine, the host's compiler took longer than a GPU's own may."""
+    done = subprocess.run([sys.executable, "-c", "from runners.devices import TRIAL_S; print(TRIAL_S)"], text=True,
+                          env={**os.environ, **probing_for_host(tmp_path / "hooks")}, capture_output=True, check=True)
+    assert float(done.stdout) == LIMIT_S > TRIAL_S
 
 
 def test_devices_are_listed_best_first_without_loading_a_driver_here() -> None:

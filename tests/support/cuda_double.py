@@ -47,6 +47,7 @@ UNUSABLE = ("cuda-bindings is not installed" if find_spec("cuda") is None else
 WATCHED = "CUDA_DOUBLE_RACES"
 """The environment variable that compiles kernels with race detection (tests/cuda_double/shadow.hpp)."""
 LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
+LIMIT_S = 3600.0
 
 
 def found_in(said: Path) -> list[str]:
@@ -72,6 +73,7 @@ def pretended(folder: Path, library: str = "libcuda.so.1") -> Iterator[Path]:
     build_driver(folder, library)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LD_LIBRARY_PATH", str(folder))
+        patch.setattr("runners.devices.PROBE_S", LIMIT_S)
         for variable, value in probing_for_host(folder / "hooks").items():
             patch.setenv(variable, value)
         yield folder
@@ -152,7 +154,10 @@ def wrappers(text: str) -> list[str]:
 
 
 def probing_for_host(folder: Path) -> Mapping[str, str]:
-    """Return environment variables of processes that compile for the host, including probes of `antune devices`."""
+    """Return environment variables of processes that compile for the host, including probes of `antune devices`.
+
+    Probes and trials of devices may take LIMIT_S: the host's compiler needs far more than an own one on a busy machine.
+    """
     return changed_children(folder, """
 from tests.support.children import after_import
 def change(module):
@@ -165,9 +170,12 @@ def change_hip(module):
         from tests.support.cuda_double import translate_for_host
         return translate_for_host(self, text, architecture)[0]
     module.Hiprtc.translate = translate
+def change_limits(module):
+    module.PROBE_S = module.TRIAL_S = LIMIT_S
+after_import("runners.devices", change_limits)
 after_import("runners.cuda.compiler", change)
 after_import("runners.hip.compiler", change_hip)
-""")
+""".replace("LIMIT_S", str(LIMIT_S)))
 
 
 def pretend() -> None:
