@@ -120,7 +120,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
             check_device(options.calibration, runner.device)
             if options.profile:
                 profiling(runner)
-            options = with_usual_models(options, problem.subject, runner.device.target)
+            options = with_usual_models(options, problem.subject, runner.device.target, reporter.note)
             if wisdom:
                 options = taking_wisdom(options, problem.subject, runner.device, reporter.note)
             parts.reasons(problem.subject, runner.device.target, options)  # raises before the run is created

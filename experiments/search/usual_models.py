@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from experiments.values.options import USUAL_MODELS, RunOptions
@@ -25,16 +26,18 @@ def without_usual(options: RunOptions) -> RunOptions:
     return replace(options, models=tuple(name for name in options.models if name != USUAL_MODELS))
 
 
-def with_usual_models(options: RunOptions, subject: Subject, target: Target) -> RunOptions:
-    """Return the options of a new run, with the plan makers that `usual` stands for."""
+def with_usual_models(options: RunOptions, subject: Subject, target: Target, tell: Callable[[str], None]) -> RunOptions:
+    """Return the options of a new run, with the plan makers that `usual` stands for. `tell` receives a message before
+    they make plans, which may take several seconds.
+    """
     if USUAL_MODELS not in options.models:
         return options
-    pays = not isinstance(subject, Template) and _pays(program_of(subject), target, options)
+    pays = not isinstance(subject, Template) and _pays(program_of(subject), target, options, tell)
     named = without_usual(options)
     return replace(named, models=tuple(dict.fromkeys((*named.models, "beam")))) if pays else named
 
 
-def _pays(program: Program, target: Target, options: RunOptions) -> bool:
+def _pays(program: Program, target: Target, options: RunOptions, tell: Callable[[str], None]) -> bool:
     """Return whether beams follow the learned model on the device, and it can rate many stages of the program."""
     if options.space != "pipeline" or options.explorer not in EXPLORERS:
         return False
@@ -45,6 +48,7 @@ def _pays(program: Program, target: Target, options: RunOptions) -> bool:
     rated = [node for node in dataflow(program).nodes if node.stage and not node.refusal]
     if not is_learned(target, options.calibration) or len(rated) < FEWEST:
         return False
+    tell(f"planning {len(rated)} stages with a cost model, for the first plans (--models none: without)")
     try:
         return bool(plans_by("beam", program, target, FEW, options).plans)
     except InputError:  # the beam ends in prefixes that no plan continues; who asked for it would be told

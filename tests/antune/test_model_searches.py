@@ -87,7 +87,9 @@ def test_a_pipeline_with_many_stages_begins_with_a_beam_unless_told_otherwise(
     (tmp_path / "chain.py").write_text(CHAIN)
     words = ("tune", "chain.py", "--size", "64x32", "--device", "pocl", "--evaluations", 2)
     assert run_antune(*words, "--out", "usual") == 0
-    assert re.search(r"^beam: \d+ kernels?, the cheapest of", capsys.readouterr().out, re.MULTILINE)
+    out = capsys.readouterr().out
+    assert "planning 20 stages with a cost model, for the first plans (--models none: without)" in out
+    assert re.search(r"^beam: \d+ kernels?, the cheapest of", out, re.MULTILINE)
     assert run_antune(*words, "--models", "beam", "--out", "named") == 0
     assert run_antune(*words, "--models", "none", "--out", "none") == 0
     assert asked("usual") == asked("named") != asked("none")
