@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from antune.parsing import parse_budget
+from antune.parsing import parse_budget, parse_models
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
 from antune.sources import CWords, Source, built_here, fit_name, in_file, name_of, of_file, whole_numbers
@@ -36,7 +36,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
          strict_float: bool = False, precision_of_products: Products = "full", finalists: int = 5,
          out: str | Path | None = None, name: str | None = None,
-         wisdom: bool = False, objective: str = "time", maximize: bool | None = None,
+         wisdom: bool = False, models: str = USUAL_MODELS, objective: str = "time", maximize: bool | None = None,
          metrics: Mapping[str, str] | None = None, reporter: ReporterName | Reporter | None = None,
          on_result: Callable[[Evaluated], object] | None = None) -> Result:
     """Search for fast code, as `antune tune` does.
@@ -55,8 +55,8 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     words = CWords(defines, includes, sources, cflags, args, stdin, program_limit, random_inputs, function, scop)
     devices, sizes = (device,) if isinstance(device, str) else tuple(device or ()), parameters or {}
     options = RunOptions("", Compilation(), parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
-                         explorer=_explorer_name(explorer), ants=ants, ahead=ahead, seed=seed, models=(USUAL_MODELS,),
-                         device=next(iter(devices), None),
+                         explorer=_explorer_name(explorer), ants=ants, ahead=ahead, seed=seed,
+                         models=parse_models(models), device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
                          more_devices=devices[1:], cluster=cluster, products=precision_of_products,
                          objective=parse_objective(objective, maximize, named_metrics(metrics)))

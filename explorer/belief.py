@@ -1,4 +1,4 @@
-"""The trust in a cost model: the correlation of its predictions with the measured costs."""
+"""The trust in a cost model: the correlation of its predictions with the measured costs, or the slope of a line."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ class Belief:
             both = float(((foretold - foretold.mean()) * (measured - measured.mean())).mean())
             correlation = max(both / spread, 0.0) if spread > 0 else 0.0
         return (TRUSTED + count * correlation) / (TRUSTED + count)
+
+
+def slope(foretold: Array, measured: Array, prior: float, weight: float) -> float:
+    """Return the slope of a line through measured over predicted costs (both around their means), 0 if it falls.
+
+    A ridge regression towards `prior`, whose `weight` is that of walks whose squared predictions add up to it.
+    """
+    return max(float(foretold @ measured) + weight * prior, 0.0) / (float(foretold @ foretold) + weight)
 
 
 def standardised(costs: Sequence[float | None]) -> Array:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes, Key
-from explorer.belief import LEAST_MS, TRUSTED
+from explorer.belief import LEAST_MS, TRUSTED, slope
 from explorer.gaussian_process import GaussianProcess, Pairs, Posterior, coordinates
 from graph.foretelling import Foresee
 from graph.space import Option
@@ -224,10 +224,9 @@ def _trend(predictions: Sequence[float | None], times: Array) -> Array:
         return np.full(costs.size, times.mean())
     middle, level = costs[: times.size][known].mean(), times[known].mean()
     away, above = costs[: times.size][known] - middle, times[known] - level
-    prior = TRUSTED * float(away.var()) or 1.0
-    slope = max(float(away @ above) + prior, 0.0) / (float(away @ away) + prior)
+    rise = slope(away, above, 1.0, TRUSTED * float(away.var()) or 1.0)
     other = times.mean() if known.all() else times[~known].mean()
-    return np.asarray(np.where(np.isfinite(costs), level + slope * (costs - middle), other))
+    return np.asarray(np.where(np.isfinite(costs), level + rise * (costs - middle), other))
 
 
 def _mean(values: Sequence[float]) -> float:

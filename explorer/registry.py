@@ -63,6 +63,8 @@ FORETOLD = ("colony", "genetic", "portfolio")
 """antune's own explorers that choose plans by the costs that a space predicts (graph.foretelling)."""
 FORESEEN = ("colony", "portfolio", "coding-ants-base", "coding-ants-metrics", "coding-ants", *ANT_SYSTEMS)
 """antune's own explorers whose ants prefer options with low predicted costs."""
+MODELLED = ("colony", "genetic", "local", "portfolio")
+"""antune's own explorers that begin with plans of a cost model where these usually pay."""
 SEARCHES = tuple(name for name in EXPLORERS if name not in PLAN_MAKERS)
 """Explorers that work on any space."""
 

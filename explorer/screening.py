@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array
-from explorer.belief import standardised
+from explorer.belief import TRUSTED, slope, standardised
 from explorer.experience import Experience
 from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
 from explorer.kernel_forecast import KernelForecaster
@@ -37,8 +37,8 @@ from graph.walk import Walk
 MOST_KNOWN = 400
 """The model uses at most so many measured walks: for one half the best, for the other the latest others."""
 
-SLOPE, TRUSTED = 0.5, 5.0
-"""Prior slope of costs over predicted costs (both standardised), and its weight in measured walks."""
+SLOPE = 0.5
+"""Prior slope of costs over predicted costs (both standardised)."""
 
 
 class Forecast(Protocol):
@@ -137,9 +137,7 @@ def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
 def _trend(foretold: Sequence[float | None], targets: Array) -> Array:
     """Return the mean function at all walks, 0 without prediction. The first walks are measured: costs `targets`."""
     values = standardised(foretold)
-    known = values[: len(targets)]
-    slope = (known @ targets + TRUSTED * SLOPE) / (known @ known + TRUSTED)
-    return np.asarray(max(float(slope), 0.0) * values)
+    return np.asarray(slope(values[: len(targets)], targets, SLOPE, TRUSTED) * values)
 
 
 def _standardised(costs: Array) -> Array:

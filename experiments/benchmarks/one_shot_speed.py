@@ -1,9 +1,9 @@
 """The time to plan without measurements: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
-sioutas] [--off sampling,freezing,memory]`.
+sioutas] [--off sampling,freezing,memory] [--freezing-from N]`.
 
 One beam search in five passes per pipeline of the suite, at its full size, with known data flow. With --off, features
 of the search are switched off one by one (Anderson et al. 2021, tables 1 and 2), or all of those named together with
---together.
+--together. --freezing-from: programs with so many stages or more are frozen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from experiments.script import run
 from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
 from experiments.search.guides.settings import BeamSettings
-from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.guides.stage_guide import MANY, StageGuide
 from experiments.search.places import find_device
 from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
@@ -36,7 +36,7 @@ SWITCHES = ("sampling", "freezing", "memory")
 
 
 def main(names: list[str], model: str = "learned", off: str = "", together: bool = False,
-         device: str | None = None, size: str = "full") -> None:
+         device: str | None = None, size: str = "full", freezing_from: int = MANY) -> None:
     """Print a line per pipeline and way."""
     target, without = find_device(device).target, tuple(filter(None, off.split(",")))
     if unknown := set(without) - set(SWITCHES):
@@ -45,7 +45,7 @@ def main(names: list[str], model: str = "learned", off: str = "", together: bool
     for name in names:
         program = read(name, size)
         for way in ways:
-            print(measured(name, program, target, model, way), flush=True)
+            print(measured(name, program, target, model, way, freezing_from), flush=True)
 
 
 def read(text: str, size: str) -> Program:
@@ -58,13 +58,14 @@ def read(text: str, size: str) -> Program:
     return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # no reference is computed
 
 
-def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...]) -> str:
+def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...],
+             freezing_from: int) -> str:
     """Return the time of a search, in words."""
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
     flow = dataflow(program)
     space = guided_space(make_reachable_space(program, target, options), program, target, scorer,
-                         BeamSettings(memory="memory" not in off))
+                         BeamSettings(many=freezing_from, memory="memory" not in off))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
     beam = replace(BeamOptions(), sampling="sampling" not in off, freezing="freezing" not in off)

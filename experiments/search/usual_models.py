@@ -17,8 +17,6 @@ FEWEST = 20
 1.25 times as long without them (geometric mean of six), those of pipelines with up to 11 stages 1.02 times
 (docs/benchmarks/cost_models.md).
 """
-EXPLORERS = ("colony", "genetic", "local", "portfolio")
-"""Explorers for which this was chosen; others that begin with start walks are models' own or follow a paper."""
 
 
 def without_usual(options: RunOptions) -> RunOptions:
@@ -39,7 +37,9 @@ def with_usual_models(options: RunOptions, subject: Subject, target: Target, tel
 
 def _pays(program: Program, target: Target, options: RunOptions, tell: Callable[[str], None]) -> bool:
     """Return whether beams follow the learned model on the device, and it can rate many stages of the program."""
-    if options.space != "pipeline" or options.explorer not in EXPLORERS:
+    from explorer.registry import MODELLED
+
+    if options.space != "pipeline" or options.explorer not in MODELLED:
         return False
     from experiments.search.first_walks import FEW, plans_by
     from experiments.search.guides.guided import is_learned
@@ -50,6 +50,8 @@ def _pays(program: Program, target: Target, options: RunOptions, tell: Callable[
         return False
     tell(f"planning {len(rated)} stages with a cost model, for the first plans (--models none: without)")
     try:
-        return bool(plans_by("beam", program, target, FEW, options).plans)
-    except InputError:  # the beam ends in prefixes that no plan continues; who asked for it would be told
+        plans_by("beam", program, target, FEW, options)
+    except InputError as error:  # nobody asked for this beam
+        tell(f"the search begins without: {error}")
         return False
+    return True

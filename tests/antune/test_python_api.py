@@ -85,6 +85,8 @@ def test_wrong_words_are_one_sentence(folder: Path) -> None:
         antune.tune("none.c")
     with pytest.raises(InputError, match="unknown explorer 'bees'; use one of colony"):
         antune.tune("blur.c", explorer="bees", reporter="silent")
+    with pytest.raises(InputError, match="no plan maker 'oracle'; use one of sioutas, polymage-dp, beam, usual, or"):
+        antune.tune("blur.c", models="oracle", evaluations=1, reporter="silent")
 
 
 PACKAGE = """

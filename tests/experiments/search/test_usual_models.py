@@ -9,6 +9,7 @@ import pytest
 from antune import halide as hl
 from experiments.search.usual_models import FEWEST, with_usual_models, without_usual
 from experiments.values.options import USUAL_MODELS, Budget, RunOptions
+from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import program_of
 from generator.program import Program
@@ -55,6 +56,16 @@ def test_searches_that_nothing_is_known_about_begin_without_models(options: RunO
 def test_gpus_and_loops_have_no_usual_models() -> None:
     assert models(chain(FEWEST), CUDA) == ()
     assert models(polybench_program("gemm"), options=replace(USUAL, space="wide")) == ()
+
+
+def test_a_beam_without_a_plan_is_told_and_the_search_begins_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise InputError("the beam found no plan")
+
+    monkeypatch.setattr("experiments.search.first_walks.plans_by", fail)
+    told = list[str]()
+    assert with_usual_models(USUAL, chain(FEWEST), CPU, told.append).models == ()
+    assert told[1:] == ["the search begins without: the beam found no plan"]
 
 
 def test_what_the_user_names_stays() -> None:
