@@ -1,5 +1,5 @@
 """Measures plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]
-[--programs dag|integers|layers|images|pixels]`.
+[--programs dag|integers|layers|images|pixels|lookups]`.
 
 Plans are random. With `--guided SHARE`, that share of the draws are samples of greedy searches with a model: a search
 finds the plans that its model judges too favourably, and only their measured times tell the next model so.
@@ -45,7 +45,7 @@ RANDOM = PROGRAMS / "random_dag.py"
 SIZES = ((384, 256), (512, 384), (640, 480), (1024, 768), (1536, 1024))
 SMALL = ((32, 32), (64, 48), (96, 64), (128, 96))
 """Sizes of `layers`, whose elements are long sums."""
-Programs: TypeAlias = Literal["dag", "integers", "layers", "images", "pixels"]
+Programs: TypeAlias = Literal["dag", "integers", "layers", "images", "pixels", "lookups"]
 BATCH = 16
 
 
@@ -89,7 +89,7 @@ def random_origin(seed: int, programs: Programs = "dag") -> Origin:
     match programs:
         case "dag":
             return Origin(RANDOM.name, (("banks", seed % 2), *drawn))
-        case "integers" | "layers" | "images" | "pixels":
+        case "integers" | "layers" | "images" | "pixels" | "lookups":
             return Origin(f"random_{programs}.py", drawn)
         case _:
             assert_never(programs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -10,10 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antune import halide as hl
 from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.size_lists import TILES, WIDE, CandidateSizes, Sizes
+from generator.frontend_py.problem import program_of
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.target import LANGUAGES
+from graph.pipeline import Chosen
 from tests.support.slow import counted
 from tests.support.stages import offered_plans
 from tests.support.suite import TARGET, pipeline_program
@@ -38,6 +43,21 @@ def test_the_stages_of_random_plans_fit(name: str, count: int) -> None:
                 assert used <= SMALL_GPU.local_bytes, kernel
                 tested += 1
     assert tested
+
+
+@pytest.mark.parametrize(("other", "offered"), [
+    (lambda x, y: (x + 9, y + 3), True), (lambda x, y: (y, x), False), (lambda x, y: (2 * x, y), False),
+    (lambda _, y: (0, y), False), (lambda x, _: (x, 399), False), (lambda x, y: (x // 2, y // 2), False),
+    (lambda x, y: (x // 2 * 2, y), True)])  # fmt: skip
+def test_elements_that_lie_apart_anywhere_need_room_in_blocks(
+        other: Callable[[hl.Var, hl.Var], tuple[hl.Expr, hl.Expr]], offered: bool) -> None:
+    """In the middle of a square image, `t[x, y]` and `t[y, x]` are close to each other; in a corner they are not."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    stage, out = hl.Func("stage"), hl.Func("out")
+    stage[x, y] = image[x, y] * 2.0
+    out[x, y] = stage[x, y] + stage[other(x, y)]
+    (facts,) = stage_facts(program_of([out], (400, 400), "test"))
+    assert ("block" in Chosen(2048).options(facts)) == offered
 
 
 @given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([TILES, WIDE]), st.sampled_from([0, 2]), st.booleans(),

@@ -11,7 +11,7 @@ from typing import Any
 import islpy as isl
 
 from generator.expr import Expr, Int, loads_of, names_of, parts
-from generator.linear import simplify
+from generator.linear import simplify, terms
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.joining import lined, sharable
@@ -166,18 +166,47 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
     numbers = [n for n, access in enumerate(statement.accesses) if access.array == array]
     by_instance = [map_of(statement.accesses[n].relation) for n in numbers]
     by_element = [reads_by_element(step, n, name) for n in numbers] if step else by_instance
-    along = _boxes(by_element, lines)
-    slope, margin = _line(*map(max, _boxes(by_instance) if lines else along))
     subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
+    everywhere = not _move_alike(subscripts)
+    along = _boxes(by_element, everywhere, lines)
+    slope, margin = _line(*map(max, _boxes(by_instance, everywhere) if lines else along))
     places = [_element(index, statement, step) for index in subscripts]
     known = tuple(place for place in places if place is not None)
     return Reader(name, len(subscripts), often, slope, margin, known if len(known) == len(places) else None,
                   _line(*map(max, along)) if lines else None, tuple(map(_line, *along)))
 
 
-def _boxes(reads: Sequence[Any], lines: Collection[int] = ()) -> list[list[int]]:
-    """Return the extents of the boxes that `reads` access from a small cube and from a large one."""
-    return [_extents(reads, side, lines) for side in (_SIDE, 2 * _SIDE)]
+def _move_alike(subscripts: Sequence[tuple[Expr, ...]]) -> bool:
+    """Return whether all elements that a statement reads of an array keep their distances from place to place.
+
+    Those of `t[x, y] + t[y, x]`, `t[x] + t[2 * x]` and `t[x] + t[0]` do not.
+    """
+    moving = ({frozenset(item for item in terms(simplify(index)).items() if item[0] is not None) for index in along}
+              for along in zip(*subscripts, strict=True))
+    return all(len(different) <= 1 for different in moving)
+
+
+def _boxes(reads: Sequence[Any], everywhere: bool, lines: Collection[int] = ()) -> list[list[int]]:
+    """Return the extents of the boxes that `reads` access from a small cube and from a large one: of the largest boxes
+    if they are not equally large `everywhere`.
+    """
+    return [_largest(reads, side, lines, everywhere) for side in (_SIDE, 2 * _SIDE)]
+
+
+def _largest(reads: Sequence[Any], side: int, lines: Collection[int], everywhere: bool) -> list[int]:
+    """Return the extents of the box in the middle, with `everywhere` at least those in corners.
+
+    For any two dimensions, some corner lies at the start of one and at the end of the other: there, elements are far
+    apart that move along different dimensions.
+    """
+    found = _extents(reads, side, lines)
+    if everywhere:
+        dims = max(read.dim(isl.dim_type.in_) for read in reads)
+        for bit in range(max(1, (dims - 1).bit_length())):
+            for end in (0, 1):
+                corner = tuple((d >> bit) & 1 == end for d in range(dims))
+                found = list(map(max, found, _extents(reads, side, lines, corner)))
+    return found
 
 
 def _line(small: int, large: int) -> tuple[float, float]:
@@ -216,8 +245,10 @@ def _operations(steps: Sequence[Step], extents: Sequence[int], lines: Collection
                                                                for _ in parts(value)) for step in steps)
 
 
-def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[int]:
-    """Return the extents of the box that `reads` access from a cube of this side in the middle of their domain.
+def _extents(reads: Sequence[Any], side: int, lines: Collection[int],
+             corner: tuple[bool, ...] | None = None) -> list[int]:
+    """Return the extents of the box that `reads` access from a cube of this side in the middle of their domain, or in a
+    `corner`: per dimension, whether at its end.
 
     With whole `lines`; from the whole domain if nothing is read there.
     """
@@ -226,19 +257,20 @@ def _extents(reads: Sequence[Any], side: int, lines: Collection[int]) -> list[in
         domain = read.domain()
         cube = next((cube for other, cube in cubes if other.plain_is_equal(domain)), None)
         if cube is None:
-            cube = _cube(domain, side, lines)
+            cube = _cube(domain, side, lines, corner)
             cubes.append((domain, cube))
         inside = read.intersect_domain(cube)
         ranges.append(ends((read if inside.is_empty() else inside).range()))
     return [1 + max(high for _, high in along) - min(low for low, _ in along) for along in zip(*ranges, strict=True)]
 
 
-def _cube(domain: Any, side: int, lines: Collection[int]) -> Any:
-    """Return the cube of this side in the middle of an isl Set, with whole `lines`."""
+def _cube(domain: Any, side: int, lines: Collection[int], corner: tuple[bool, ...] | None) -> Any:
+    """Return the cube of this side in the middle of an isl Set, or in a corner, with whole `lines`."""
     cube = domain
     for d in (d for d in range(cube.dim(isl.dim_type.set)) if d not in lines):
         low, high = ends_along(cube, d)
-        first = max(low, (low + high - side) // 2)
+        middle = (low + high - side) // 2
+        first = max(low, middle if corner is None else high + 1 - side if corner[d] else low)
         cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
         cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
     return cube

@@ -12,13 +12,14 @@ from experiments.learning.series import Origin, program_digest
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import program_of
 from generator.program import Program
 from tests.support.reading import read_untimed
 from tests.support.slow import few, in_turn
 from tests.support.suite import TARGET
 
-KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images", "pixels")
+KINDS: tuple[Programs, ...] = ("dag", "integers", "layers", "images", "pixels", "lookups")
 
 
 def small_program(seed: int, kind: Programs) -> Program:
@@ -77,6 +78,14 @@ def test_integers_and_layers_have_what_the_others_lack() -> None:
 def test_pixels_have_few_bits() -> None:
     types = {array.type for seed in range(4) for array in small_program(seed, "pixels").arrays}
     assert types == {"unsigned char", "unsigned short"}
+
+
+def test_lookups_read_columns_for_rows_and_elements_that_data_choose() -> None:
+    """The stages of some program are read as `t[y, x]`, those of another at subscripts that contain a read."""
+    facts = [stage for seed in range(8) for stage in stage_facts(small_program(seed, "lookups"))]
+    turned = ((1, 0), (0, 0))
+    assert any((reader.places or ((),))[0][:2] == turned for stage in facts for reader in stage.readers)
+    assert any(stage.by_data for stage in facts)
 
 
 def test_the_best_of_few_is_what_counts() -> None:
