@@ -6,6 +6,7 @@ from math import prod
 
 from generator.decisions.points_inside import LEAST_TERMS
 from generator.decisions.size_lists import MIN_THREADS, Sizes, cover
+from generator.decisions.unroll import only_points
 from generator.lowering.analysis.shapes import KernelShape
 from generator.lowering.heuristics.default import fitting, within_limits
 from generator.lowering.heuristics.depths import least_depth
@@ -37,7 +38,8 @@ def styled_kernel(style: Style, shape: KernelShape, target: Target, order: Sizes
     registers = style.registers and shape.sequential and bool(shape.kept)
     run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     most = _UNROLLED_AROUND if depth else style.unroll  # the text repeats what is inside all loops within the copies
-    unroll = min(style.unroll, most) if shape.sequential or tile != block else 1
+    unrolled = (shape.sequential or tile != block) and not only_points(shape, target)
+    unroll = min(style.unroll, most) if unrolled else 1
     return KernelPlan(
         shape.statements, tile, block, order=order, unroll=unroll,
         points_inside=inside,
