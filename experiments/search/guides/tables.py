@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.search.guides.candidates import Way, sizes, ways
 from generator.dataflow import Dataflow
+from generator.lowering.analysis.planned import hosted_dimensions
 from generator.nest import Level
 from graph.space import Option
 from metrics.costs.device import CostDevice
@@ -116,15 +117,20 @@ class Tables:
             return float(table.costs[table.ways.index(way)])
         return self._made(key, axes, self._cut(key, axes, (way,))).best
 
-    def group(self, key: KernelKey) -> Group:
-        """Return the kernel in the form that cost models use."""
+    def group(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Group:
+        """Return the kernel in the form that cost models use; `axes` as in `table`."""
         members = tuple(node.array for node in self.flow.nodes if node.array in key.members)
         return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined,
-                     hosted=self._hosted(key.output))  # fmt: skip
+                     hosted=self._hosted(key.output, axes))  # fmt: skip
 
-    def _hosted(self, output: str) -> int:
-        several = _several(self.flow.array(output).extents)
-        return several[-AXES] if self.launches and len(several) > AXES else 0
+    def _hosted(self, output: str, axes: tuple[int, ...] | None) -> int:
+        """Return how many dimensions host loops run: those with several elements that threads do not share out."""
+        extents = self.flow.array(output).extents
+        several = _several(extents)
+        if not self.launches or len(several) <= AXES:
+            return 0
+        along = usual_axes(extents, self.launches) if axes is None else axes
+        return hosted_dimensions(set(several).difference(along), extents)
 
     def _without(self, key: KernelKey) -> Dataflow:
         """Return the data flow without the kernel's reads of free stages."""
@@ -150,7 +156,7 @@ class Tables:
         return made
 
     def _cut(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> _Cuts:
-        hosted, alike = self._hosted(key.output), dict[Level, list[int]]()
+        hosted, alike = self._hosted(key.output, axes), dict[Level, list[int]]()
         extents = (1,) * hosted + self.flow.array(key.output).extents[hosted:]  # of a launch
         for k, way in enumerate(found):
             alike.setdefault(way.level, []).append(k)
@@ -159,7 +165,7 @@ class Tables:
 
     def _made(self, key: KernelKey, axes: tuple[int, ...], cuts: _Cuts) -> Table:
         self.made += 1
-        group, costs = self.group(key), np.full(len(cuts.ways), np.inf)
+        group, costs = self.group(key, axes), np.full(len(cuts.ways), np.inf)
         if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
             return Table(axes, cuts.ways, costs)
         for some, cut in cuts.alike:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,14 +103,21 @@ def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
         tuple(a for a, where in places.items() if where == "block"),
         tuple(a for a, where in places.items() if where == "inline"),
         axes,
-        hosted=_hosted(kernel, node.array),
+        hosted=_hosted(kernel, node.array, flow.array(node.array).extents),
     )
 
 
-def _hosted(kernel: SectionKernel, output: str) -> int:
-    """Return how many dimensions of the output host loops run; 0 if they are not the outermost ones, in order."""
+def _hosted(kernel: SectionKernel, output: str, extents: Sequence[int]) -> int:
     around = _axes(kernel, output, kernel.part.prefix)
-    return len(around) if around == tuple(range(len(around))) else 0
+    return 0 if isinstance(around, str) else hosted_dimensions(around, extents)
+
+
+def hosted_dimensions(around: Collection[int], extents: Sequence[int]) -> int:
+    """Return how many dimensions, outermost first, host loops `around` launches run; 0 if these are not the outermost
+    loops. Dimensions of one element have no loops: they count up to the first loop of a launch.
+    """
+    inside = next((d for d, extent in enumerate(extents) if extent > 1 and d not in around), len(extents))
+    return inside if around and max(around) < inside else 0
 
 
 def _axes(kernel: SectionKernel, output: str, members: Iterable[Any]) -> tuple[int, ...] | str:
