@@ -44,10 +44,10 @@ class Way:
 
 def keeps_sums(way: Way, axes: Sequence[int], extents: Sequence[int]) -> bool:
     """Return whether threads can keep sums in registers: `generator.decisions.registers` offers it for few points, and
-    a thread computes all points of a dimension that is not parallel.
+    a thread computes all points of a dimension that is not parallel. Kernels whose blocks walk keep none.
     """
     mine = prod(-(-points // threads) for points, threads in zip(way.tile, way.block, strict=True))
-    return mine * prod(extent for d, extent in enumerate(extents) if d not in axes) <= MAX_REGISTERS
+    return not way.walk and mine * prod(extent for d, extent in enumerate(extents) if d not in axes) <= MAX_REGISTERS
 
 
 def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way, ...]:
