@@ -14,7 +14,8 @@ forecast, too.
 
 If a cost model predicts the times of kernels (graph.foretelling), all of this is about the residuals of the log times
 after subtracting a line in the predicted log costs. Its slope is that of a ridge regression over the measured kernels,
-with the prior 1 (times are proportional to costs), which weighs as much as TRUSTED kernels; it is never negative.
+with the prior 1 (times are proportional to costs), which weighs as much as TRUSTED kernels whose predictions are a
+factor of e from the mean; it is never negative.
 Kernels without a prediction have the mean of such kernels in place of the line.
 
 Failed walks are not used, because it is unknown which of their kernels failed.
@@ -224,7 +225,7 @@ def _trend(predictions: Sequence[float | None], times: Array) -> Array:
         return np.full(costs.size, times.mean())
     middle, level = costs[: times.size][known].mean(), times[known].mean()
     away, above = costs[: times.size][known] - middle, times[known] - level
-    rise = slope(away, above, 1.0, TRUSTED * float(away.var()) or 1.0)
+    rise = slope(away, above, 1.0, TRUSTED)  # costs that hardly differ say nothing of the slope
     other = times.mean() if known.all() else times[~known].mean()
     return np.asarray(np.where(np.isfinite(costs), level + rise * (costs - middle), other))
 

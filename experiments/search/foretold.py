@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import log
 
 from experiments.search.costs import find_model, planned
+from experiments.search.guides.grouping import places_for_unknown
 from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -28,7 +29,8 @@ class Judge:
     """The costs of plans of `program` by `model`. Results are cached by plan and by kernel: plans share most of their
     kernels.
 
-    Kernels of arrays that no model can judge in any plan are left out: every plan has them.
+    Kernels of arrays that no model can judge in any plan are left out: every plan has them, with or without what is
+    inlined there from inputs.
     """
 
     program: Program
@@ -66,8 +68,13 @@ class Judge:
         return found
 
     def _left(self) -> frozenset[str]:
-        """Return the statements of the arrays that no model can judge."""
-        return frozenset(name for node in dataflow(self.program).nodes if node.refusal for name in node.statements)
+        """Return the statements of the arrays that no model can judge, and of the inputs that may be inlined in their
+        kernels (`places_for_unknown`).
+        """
+        flow = dataflow(self.program)
+        places = places_for_unknown(flow)
+        return frozenset(name for node in flow.nodes if node.refusal or "inline" in places.get(node.array, ())
+                         for name in node.statements)
 
 
 @dataclass(frozen=True, slots=True)

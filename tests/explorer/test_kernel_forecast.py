@@ -166,3 +166,19 @@ def test_the_screen_joins_the_fastest_kernels() -> None:
     candidates = [apart(*pair) for pair in product(TILES, TILES) if pair not in DIAGONAL]
     [picked] = Screen(experience, forecaster).pick(candidates, 1)
     assert [choice.option for choice in picked.choices] == [2, 8, 2]
+
+
+def test_predictions_that_hardly_differ_say_nothing_about_the_slope() -> None:
+    """A kernel whose prediction is far from those of the measured ones is not infinitely slow."""
+    forecaster, best = learned(*DIAGONAL)
+    known, far = range(len(DIAGONAL)), apart(512, 512)
+
+    def nearly_equal(plan: Plan) -> Foreseen:
+        costs = seen(plan).kernels
+        distance = 1.0 if plan == far.plan else 1e-9
+        return Foreseen(None, {kernel: distance * cost for kernel, cost in costs.items()})
+
+    forecast = forecaster.forecast(known, [far, apart(8, 2)], best, nearly_equal)
+    assert forecast is not None
+    longest = np.log([sum(times(*pair).values()) for pair in DIAGONAL]).max()
+    assert np.isfinite(forecast.deviation()).all() and np.abs(forecast.mean).max() < 3 * longest

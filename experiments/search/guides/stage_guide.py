@@ -88,7 +88,7 @@ class StageGuide:
         if decision.name == LAUNCHES:
             return (self.tables.launches,)
         if decision.name == STAGE:
-            return self._of_stage(decision.subject[0], options)
+            return self._of_stage(prefix, decision.subject[0], options)
         if isinstance(decided := prefix.state.about, Deciding):
             known = prefix.state.known
             if not isinstance(known, KernelsKnown):  # at the first question about the first kernel
@@ -97,15 +97,23 @@ class StageGuide:
             return self._of_kernel(prefix, known.schedule, decided, decision.name, options)
         return options[:1]
 
-    def _of_stage(self, stage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    def _of_stage(self, prefix: Prefix, stage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
         node = self.tables.flow.node(stage)
         if node is None or not node.stage:
             return options[:1]  # tuples and lines: the model knows no other place for them
-        if "inline" in options and stage in always_inlined(self.tables.flow):
+        if "inline" in options and stage in always_inlined(self.tables.flow) and self._may_inline(prefix, stage):
             return ("inline",)
         places = places_for_unknown(self.tables.flow).get(stage, options)
         found = tuple(one for one in options if one in places) or options
         return tuple(one for one in found if one in _COARSE) if self.coarse_only else found
+
+    def _may_inline(self, prefix: Prefix, stage: str) -> bool:
+        """Return whether some way is left to tile each kernel with the stage inlined: its only reader may be inlined,
+        too, where it costs little without this stage.
+        """
+        before = self._note(prefix).kernels
+        kernels = with_stage(before, self.tables.flow, stage, "inline")
+        return all(self._best(kernels, output) < inf for output in _changed(before, kernels))
 
     def _of_kernel(self, prefix: Prefix, schedule: Schedule, decided: Deciding, name: str,
                    options: tuple[Option, ...]) -> tuple[Option, ...]:
@@ -190,8 +198,8 @@ class StageGuide:
         decision, known = prefix.choice.decision, prefix.state.known
         if decision.name == STAGE:
             kernels = with_stage(note.kernels, self.tables.flow, decision.subject[0], str(prefix.choice.option))
-            changed = [output for output, key in kernels.keys.items() if note.kernels.keys.get(output) is not key]
-            return Note(kernels, {**note.costs, **{output: self._best(kernels, output) for output in changed}})
+            changed = {output: self._best(kernels, output) for output in _changed(note.kernels, kernels)}
+            return Note(kernels, {**note.costs, **changed})
         about = prefix.parent.state.about if prefix.parent is not None else None
         if isinstance(about, Deciding) and isinstance(known, KernelsKnown | Placed):
             cut = decision.name in _CUT or decision.name.startswith((TILE, BLOCK))
@@ -280,6 +288,11 @@ class StageGuide:
             for stage, share in _shares(group.stages, key.inlined, self):
                 found[stage] = found.get(stage, 0.0) + note.costs.get(output, inf) * share
         return found
+
+
+def _changed(before: Kernels, after: Kernels) -> list[str]:
+    """Return the arrays stored by kernels that are new or have other stages."""
+    return [output for output, key in after.keys.items() if before.keys.get(output) is not key]
 
 
 def _shares(stages: Sequence[str], inlined: frozenset[str], guide: StageGuide) -> Iterator[tuple[str, float]]:

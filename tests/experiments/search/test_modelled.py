@@ -24,7 +24,7 @@ from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.lowering.heuristics.starts import unrated_plan
+from generator.lowering.heuristics.starts import start_plans, unrated_plan
 from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.memory.boxes import ring_rows
@@ -365,6 +365,15 @@ def test_a_kernel_is_judged_once_whatever_the_others_of_its_plan_are(monkeypatch
     first, *others = plan.kernels
     known.foresee(replace(plan, kernels=(replace(first, tile=(1,) * len(first.tile)), *others)))
     assert asked[len(plan.kernels) :] == [first.statements]
+
+
+def test_inputs_that_are_inlined_into_arrays_that_no_model_can_judge_are_left_out_with_these() -> None:
+    program, model = pipeline_program("bilateral_grid", "medium"), find_model("sioutas", CPU)
+    judge, found = Judge(program, CPU, model), list[bool]()
+    for inlined in ((), (("repeat_edge", "inline"),)):
+        plan = start_plans(program, CPU, Stages((("interpolated", "inline"), *inlined)))[0]
+        found.append(judge.foresee(plan).program is not None)
+    assert found == [True, True]
 
 
 def test_what_models_leave_out_of_foretold_costs_is_said_and_a_program_that_is_all_that_is_refused() -> None:
