@@ -1,7 +1,7 @@
 """antune searches for fast OpenCL and CUDA code. This package holds the public names and the command line.
 
-From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `sources.py`, `result.py`, docs/python.md).
-Names import their rooms on first use, so `import antune` is cheap.
+From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `arguments.py`, `sources.py`, `result.py`,
+docs/python.md). Names import their rooms on first use, so `import antune` is cheap.
 
 Read `cli.py` (the list of commands), then one `command_*.py` per group of commands. `options.py` and `parsing.py`
 convert command line options to typed values, `help.py` groups them in --help, `progress.py`, `reporters.py` and

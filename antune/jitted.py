@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from antune.arguments import check_single, explorer_name
 from antune.jit_arguments import checked_signature, extents_of, image_of, is_array, kind_of, number_of, numbers_outside
 from antune.jit_own import Order, OwnData, values_of
 from antune.recent import Recent
@@ -334,7 +335,7 @@ class Jitted:
 
 def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None = None, seconds: float | None = None,
         device: str | None = None, size_hints: Sequence[Sequence[int]] | None = None,
-        size: Callable[..., Sequence[int]] | None = None, explorer: str = "colony", seed: int = 0,
+        size: Callable[..., Sequence[int]] | None = None, explorer: str | type[Any] = "colony", seed: int = 0,
         runs: str | Path | None = None, reporter: ReporterName | Reporter = "silent") -> Any:
     """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
 
@@ -355,8 +356,9 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
     if size is not None and not callable(size):
         raise InputError(f"size is {size!r}; give a function of the arguments here, and extents at each call")
     check_reporter(reporter)
+    check_single(device=device, seed=seed)
     hints = None if size_hints is None else tuple(extents_of(hint, "a size in size_hints") for hint in size_hints)
-    effort = Effort(evaluations, seconds, hints, explorer, seed, None if runs is None else Path(runs),
+    effort = Effort(evaluations, seconds, hints, explorer_name(explorer), seed, None if runs is None else Path(runs),
                     reporter)
 
     def made(build: Callable[..., Any]) -> Jitted:

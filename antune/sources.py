@@ -49,8 +49,8 @@ class CWords:
     """The arguments for C files; the fields are the options of `antune tune`."""
 
     defines: Sequence[str] = ()
-    includes: Sequence[str | Path] = ()
-    sources: Sequence[str | Path] = ()
+    includes: Sequence[Path] = ()
+    sources: Sequence[Path] = ()
     cflags: str = ""
     args: str = ""
     stdin: str | Path | None = None
@@ -62,10 +62,9 @@ class CWords:
     def scoped(self, file: Path, parameters: Mapping[str, int]) -> Scoped:
         """Return the loops to tune in `file`. Raises InputError as `parse_scoped`."""
         sizes = [f"{name}={value}" for name, value in parameters.items()]
-        return parse_scoped(file, [Path(folder) for folder in self.includes], list(self.defines),
-                            [Path(other) for other in self.sources], self.cflags, self.function, self.scop, sizes, None,
-                            self.args, None if self.stdin is None else Path(self.stdin), self.program_limit,
-                            self.random_inputs)
+        return parse_scoped(file, list(self.includes), list(self.defines), list(self.sources),
+                            self.cflags, self.function, self.scop, sizes, None, self.args,
+                            None if self.stdin is None else Path(self.stdin), self.program_limit, self.random_inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,10 @@ def fit_name(name: str | None) -> str | None:
     return re.sub(r"\W", "_", name, flags=re.ASCII)[:MOST_NAME] or "run"
 
 
-def whole_numbers(parameters: Mapping[str, Any]) -> dict[str, int]:
+def whole_numbers(parameters: object) -> dict[str, int]:
     """Return `parameters` as Python integers. Raises InputError for other names and values."""
+    if not isinstance(parameters, Mapping):
+        raise InputError(f"parameters is {parameters!r:.60}; give names and whole numbers, like {{'width': 640}}")
     found = {}
     for key, value in parameters.items():
         if not isinstance(key, str) or not isinstance(value, int | np.integer):

@@ -15,6 +15,7 @@ import antune
 from antune.reporters import Silent
 from experiments.run import tune as tune_run
 from experiments.store import read_store
+from experiments.values.options import RunOptions
 from explorer.registry import EXPLORERS, explorers, find_maker
 from generator.errors import InputError
 from tests.support.cli import Antune, antune_command
@@ -87,6 +88,52 @@ def test_wrong_words_are_one_sentence(folder: Path) -> None:
         antune.tune("blur.c", explorer="bees", reporter="silent")
     with pytest.raises(InputError, match="no plan maker 'oracle'; use one of sioutas, polymage-dp, beam, usual, or"):
         antune.tune("blur.c", models="oracle", evaluations=1, reporter="silent")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ({"models": ["sioutas", "oracle"]}, "no plan maker 'oracle'; use one of sioutas"),
+    ({"models": 3}, "models is 3; give a text, or a list of texts"),
+    ({"models": ("beam", 3)}, "models is ('beam', 3); give a text, or a list of texts"),
+    ({"defines": "1X"}, "-D '1X' is not a definition"), ({"includes": [3]}, "includes is [3]; give a path, or a list"),
+    ({"cflags": ["-O1", 3]}, "cflags is ['-O1', 3]; give a text"), ({"device": [3]}, "device is [3]; give a text"),
+    ({"parameters": ["n=3"]}, "parameters is ['n=3']; give names and whole numbers, like {'width': 640}"),
+    ({"level": ["o1"]}, "level is ['o1']; use o1, o2 or o3"), ({"stop_at": 8}, "stop_at is 8; give a text"),
+    ({"seed": "3"}, "seed is '3'; give a whole number"), ({"program_limit": "5"}, "give a number of seconds"),
+    ({"explorer": ["colony"]}, "explorer is ['colony']; give its name as text, or a class")])
+def test_values_of_wrong_types_are_one_sentence(words: dict[str, object], message: str, folder: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        antune.tune("blur.c", **{**FAST, **words})  # type: ignore[arg-type]  # as users without types call it
+    assert not list(folder.glob("antune-runs/*")), "there is no run"
+
+
+def test_what_the_command_line_splits_or_repeats_may_be_a_list_or_a_text(folder: Path) -> None:
+    (folder / "own").mkdir()
+    (folder / "own" / "size.h").write_text("#define N 64\n")
+    (folder / "other.c").write_text("int other;\n")
+    (folder / "sized.c").write_text(f'#include "size.h"\n{SUMS_OF_ROWS}')
+    one = antune.tune("sized.c", models="none", defines="Q=2", includes="own", sources="other.c", cflags="-O1 -g",
+                      args="1 'a b'", **FAST)  # type: ignore[arg-type]  # as users without types call it
+    other = antune.tune("sized.c", models=["none"], defines=["Q=2"], includes=[folder / "own"], sources=("other.c",),
+                        cflags=["-O1", "-g"], args=["1", "a b"], **FAST)  # type: ignore[arg-type]  # as above
+    compilations = []
+    for result in (one, other):
+        with read_store(result.directory) as store:
+            compilations.append(store.info().options.compilation)
+    assert compilations[0] == compilations[1] and compilations[0].invocation.arguments == ("1", "a b")
+
+
+@pytest.mark.parametrize("models", [["sioutas", "polymage-dp"], ("sioutas,polymage-dp",), "sioutas, polymage-dp"])
+def test_plan_makers_may_be_a_list(models: object, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[str, ...]]()
+
+    def stop(options: RunOptions, *_: object, **__: object) -> None:
+        asked.append(options.models)
+        raise InputError("enough")
+
+    monkeypatch.setattr("antune.api.tune_run", stop)
+    with pytest.raises(InputError, match="enough"):
+        antune.tune("blur.c", models=models, **FAST)  # type: ignore[arg-type]  # as users without types call it
+    assert asked == [("sioutas", "polymage-dp")]
 
 
 PACKAGE = """
