@@ -192,7 +192,7 @@ def model_reasons(program: Program, target: Target, options: RunOptions) -> Sequ
     """
     first = tuple(f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
                   for line in found.reasons)  # fmt: skip
-    if options.guided:
+    if options.guided and "beam" not in options.models:  # otherwise its plans say so already
         from experiments.search.guides.beam_plans import unrated_words
 
         first += tuple(f"beam: {line}" for line in unrated_words(program))
