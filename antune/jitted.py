@@ -341,10 +341,11 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
 
     It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of the
     first call with new shapes, types or numbers takes `evaluations` plans (0: never tune) or `seconds`, whichever ends
-    first (default: 20 plans; `seconds` alone has no limit of plans), on `device` (as for --device). `size_hints`: the
-    extents of outputs (width, height, ...) that are worth a search; others run the plan from wisdom, or the default
-    plan (None: all are). `size`: a function of the arguments that returns the extents of the output, by default those
-    of the first array. `runs`: a folder for the runs. `reporter`: as for `antune.tune`, but silent by default.
+    first (default: 20 plans; `seconds` alone has no limit of plans; docs/python.md says what comes in addition), on
+    `device` (as for --device). `size_hints`: the extents of outputs (width, height, ...) that are worth a search;
+    others run the plan from wisdom, or the default plan (None: all are). `size`: a function of the arguments that
+    returns the extents of the output, by default those of the first array. `runs`: a folder for the runs. `reporter`:
+    as for `antune.tune`, but silent by default.
 
     Raises:
         InputError: a budget or hint makes no sense; at a call: as `Jitted`.

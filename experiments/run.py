@@ -28,7 +28,7 @@ from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
 from experiments.search.using_wisdom import keep_wisdom, taking_wisdom
-from experiments.search.usual_models import with_usual_models, without_usual
+from experiments.search.usual_models import check_beam, with_usual_models, without_usual
 from experiments.search.worded import Worded
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
@@ -107,7 +107,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     """
     source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
-    _check_models(without_usual(options))
+    _check_models(options)
     place = checked_place(options, parts.check_place)
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
@@ -173,9 +173,11 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 
 def _check_models(options: RunOptions) -> None:
     """Raise InputError if the options for cost models do not fit each other."""
-    check_models(options)
-    check_guided(options)
-    check_used(options)
+    named = without_usual(options)
+    check_models(named)
+    check_guided(named)
+    check_beam(options)
+    check_used(named)
 
 
 def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:

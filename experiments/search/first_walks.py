@@ -150,9 +150,7 @@ def check_models(options: RunOptions) -> None:
 
 
 def check_guided(options: RunOptions) -> None:
-    """Raise InputError if one of antune's own explorers is to use plans or predictions of a model, but uses none, or if
-    parameters of a beam have no effect.
-    """
+    """Raise InputError if one of antune's own explorers is to use plans or predictions of a model, but uses none."""
     from explorer.registry import EXPLORERS, FORESEEN, FORETOLD, STARTED
 
     for option, model, using in (("--models", options.models, STARTED), ("--foretell", options.foretell, FORETOLD),
@@ -160,18 +158,6 @@ def check_guided(options: RunOptions) -> None:
         if model and options.explorer in EXPLORERS and options.explorer not in using:
             raise InputError(f"{option}: the explorer `{options.explorer}` does not use it; leave it out, or use one "
                              f"of the explorers {', '.join(using)}")
-    if not options.beam:
-        return
-    from experiments.search.guides.settings import beam_settings
-
-    beam_settings(options.beam)
-    if "beam" not in options.models and not options.guided:
-        if options.explorer == "beam":
-            raise InputError("--beam sets the parameters of beam searches with a cost model, but no model judges "
-                             f"prefixes in the space `{options.space}`, where `--explorer beam` learns from measured "
-                             "plans only; use --space pipeline (for image pipelines), or leave --beam out")
-        raise InputError("--beam has no effect without a beam search: add --explorer beam or --models beam (both with "
-                         "--space pipeline), or leave it out")
 
 
 def model_words(subject: Subject, target: Target, options: RunOptions) -> Mapping[str, str]:

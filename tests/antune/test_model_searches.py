@@ -91,9 +91,11 @@ def test_a_pipeline_with_many_stages_begins_with_a_beam_unless_told_otherwise(
     assert "planning 20 stages with a cost model, for the first plans (--models none: without)" in out
     assert re.search(r"^beam: \d+ kernels?, the cheapest of", out, re.MULTILINE)
     assert run_antune(*words, "--models", "beam", "--out", "named") == 0
+    assert run_antune(*words, "--beam", "width=1,passes=1", "--out", "quick") == 0
+    assert run_antune("resume", "quick", "--evaluations", 3) == 0
     assert run_antune(*words, "--models", "none", "--out", "none") == 0
     assert asked("usual") == asked("named") != asked("none")
-    for run, models in (("usual", "beam"), ("named", "beam"), ("none", "none")):
+    for run, models in (("usual", "beam"), ("named", "beam"), ("quick", "beam"), ("none", "none")):
         with read_store(Path(run)) as store:
             assert f"--models {models} " in reproduce_command(store.info())
 
@@ -127,7 +129,10 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, m
     (("--foresee", "only:learned", "--space", "pipeline"), "--foresee: there is no model 'only:learned'; use one of "),
     (("--foresee", "sioutas", "--space", "pipeline", "--explorer", "genetic"),
      "--foresee: the explorer `genetic` does not use it; leave it out, or use one of the explorers colony, portfolio"),
-    (("--beam", "width=2", "--space", "pipeline"), "no effect without a beam search: add --explorer beam or --models"),
+    (("--beam", "width=2", "--models", "none", "--space", "pipeline"),
+     "no effect without a beam search: add --explorer beam or --models"),
+    (("--beam", "width=2"), "no effect without a beam search, and --models usual (the default) has none in the space"),
+    (("--beam", "width=2", "--space", "pipeline"), "has none on GPUs: add --explorer beam or --models beam"),
     (("--beam", "width=2", "--explorer", "beam"), "in the space `wide`, where `--explorer beam` learns from measured "),
     (("--beam", "width=2", "--explorer", "beam"), "use --space pipeline (for image pipelines), or leave --beam out"),
     (("--beam", "speed=2", "--models", "beam", "--space", "pipeline"), "--beam: 'speed=2' is none of width=N, "),
