@@ -216,7 +216,7 @@ class TileWork:
     bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of a stage
     follows (-1: none), and `scale` the number of its elements per element of the output there. `windows`: the members
     of which blocks that walk keep some rows, with the dimension of these. `whole`: those that such blocks compute for
-    their whole tile before.
+    their whole tile before. `walking`: which blocks walk (None: all, if there are windows).
     """
 
     extents: Mapping[str, Numbers]
@@ -227,12 +227,14 @@ class TileWork:
     scale: Mapping[str, tuple[float, ...]]
     windows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     whole: tuple[str, ...] = ()
+    walking: NDArray[np.bool_] | None = None
 
     def only(self, tiles: NDArray[np.bool_] | slice) -> TileWork:
         """Return the work of some of the tiles."""
         extents, points, effort, loads = ({array: numbers[..., tiles] for array, numbers in of.items()}
                                           for of in (self.extents, self.points, self.effort, self.loads))
-        return replace(self, extents=extents, points=points, effort=effort, loads=loads)
+        walking = self.walking if self.walking is None else self.walking[tiles]
+        return replace(self, extents=extents, points=points, effort=effort, loads=loads, walking=walking)
 
     def stored(self, array: str) -> Numbers:
         """Return the number of elements of an array that a block has room for."""
@@ -240,7 +242,8 @@ class TileWork:
         if dim is None:
             return points
         rows: Numbers = self.extents[array][dim]
-        return points / rows * stored_rows(rows)
+        room = points / rows * stored_rows(rows)
+        return room if self.walking is None else np.where(self.walking, room, points)
 
     def needed(self, array: str, tiles: Numbers) -> Numbers:
         """Return the number of elements of an array that belong to a tile: those that blocks would compute without

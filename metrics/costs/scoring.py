@@ -35,7 +35,7 @@ class SioutasScorer:
         """See Scorer."""
         if made.sizes.level != "block":
             return np.full(made.sizes.count, np.inf)
-        kept = made.kept if made.sizes.step is not None else None
+        kept = made.stored if made.sizes.step is not None else None
         found = self.model.evaluate(made.group, made.sizes.tile, made.device, made.threads, kept)
         fits = possible([wrong for wrong in found.wrongs if not wrong.runs], made.sizes.count)
         costs: Numbers = np.where(fits, np.maximum(found.cost, 1e-9), np.inf)

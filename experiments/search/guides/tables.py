@@ -182,7 +182,7 @@ def _possible(made: Layout, axes: Sequence[int]) -> NDArray[np.bool_]:
     The paper's blocks and threads share out all dimensions of an output, ours those along `axes`: a thread computes
     all points of the others, so the limits of points are those along the axes.
     """
-    device, kept = made.device, made.kept_by_team
+    device, kept = made.device, made.stored_by_team
     fine = np.ones(made.sizes.count, dtype=bool)
     own = made.sizes.level == "thread"
     if not own:

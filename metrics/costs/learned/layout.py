@@ -8,7 +8,7 @@ are neighbours along x of the points that a core computes in sequence, in any th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from generator.dataflow import Dataflow, Node
 from generator.nest import Level
 from metrics.costs.base import STEPS_UNKNOWN, PlannedKernel, Refused
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, column, regions
+from metrics.costs.groups import Group, Numbers, TileWork, column, kept_in_steps, regions
 
 MOST_THREADS, MOST_WARPS, MOST_BLOCKS = 1024, 64, 32
 """Of a block, a compute unit, a compute unit: those of the paper's V100, and of antune's units if nothing else is
@@ -123,9 +123,23 @@ class Layout:
 
     @cached_property
     def kept_by_team(self) -> Numbers:
-        """The bytes that a team keeps of all members."""
+        """The bytes of all members that a team needs in a step, a feature of the learned model."""
         zero = self.constant(0.0)
         return sum((self.kept.points[m] * self.node(m).element for m in self.group.members), zero)
+
+    @cached_property
+    def stored(self) -> TileWork:
+        """`kept`, with the rows of windows that teams have room for while they walk."""
+        if self.sizes.step is None:
+            return self.kept
+        axis, points = self.sizes.step
+        return replace(kept_in_steps(self.group, self.work, self.kept, axis, ()), walking=np.isfinite(points))
+
+    @cached_property
+    def stored_by_team(self) -> Numbers:
+        """The bytes that a team has room for."""
+        zero = self.constant(0.0)
+        return sum((self.stored.stored(m) * self.node(m).element for m in self.group.members), zero)
 
     @cached_property
     def loops(self) -> Mapping[str, Loops]:

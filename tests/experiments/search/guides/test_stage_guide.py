@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 
@@ -27,7 +27,7 @@ from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
 from explorer.frozen import freeze, thaw
 from generator.decisions.sizes import BLOCK, TILE
-from generator.decisions.walk import WALK
+from generator.decisions.walk import WALK, walked
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of as pipeline_program
@@ -42,7 +42,7 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.guiding import Prefix, guide_of
 from graph.states import start_of
-from metrics.costs.base import Cost
+from metrics.costs.base import Cost, PlannedKernel
 from metrics.costs.device import cost_device
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.features import minimum_points
@@ -217,6 +217,30 @@ def test_whole_walks_cost_what_the_model_says_of_their_plans(name: str, target: 
         end = greedy(space, guide, BeamOptions(dropout=1e-6), np.random.default_rng(seed), 20)
         assert end is not None
         assert guide.costs([end]) == [pytest.approx(cost(name, target, end))]
+
+
+@pytest.mark.parametrize("block_shared", [GPU.local_bytes, 3 * 1024])
+def test_blocks_that_walk_need_shared_memory_for_whole_windows(block_shared: int) -> None:
+    """The scores of ways with and without steps are those of the model, which stores 2, 4, 8 ... rows of a window."""
+    flow, model = dataflow(program("blur")), find_model("sioutas", GPU)
+    device = replace(cost_device(GPU), block_shared=block_shared)
+    *_, stage, output = (node.array for node in flow.nodes)
+    tables = Tables(flow, device, sioutas_scorer(GPU, None))
+    key, refusals = KernelKey(output, frozenset({stage})), dict[bool, list[bool]]()
+    table = tables.table(key)
+    assert table.axes == tuple(range(len(flow.array(output).extents)))
+    for way, score in zip(table.ways, table.costs, strict=True):
+        step = (table.axes[walked(len(table.axes))], way.walk) if way.walk else None
+        tile = tuple(map(min, way.tile, flow.array(output).extents))
+        found = model.judge(PlannedKernel((), tables.group(key), tile, way.block, way.level, step, None), device)
+        if isinstance(found, Cost):
+            assert math.isinf(score) or score == pytest.approx(found.number), way
+        else:
+            assert math.isinf(score), way
+        if way.level == "block":
+            refusals.setdefault(bool(way.walk), []).append(math.isinf(score))
+    assert not all(refusals[True]) and not all(refusals[False])
+    assert block_shared == GPU.local_bytes or any(refusals[True])
 
 
 def test_what_one_reader_needs_at_its_own_place_only_is_inlined_in_any_case() -> None:
