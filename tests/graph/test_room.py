@@ -60,6 +60,22 @@ def test_elements_that_lie_apart_anywhere_need_room_in_blocks(
     assert ("block" in Chosen(2048).options(facts)) == offered
 
 
+@pytest.mark.parametrize(("place", "offered"), [
+    (lambda x, y: (hl.select(x < 200, x * 64, (399 - x) * 64), y * 40), False),
+    (lambda x, y: (hl.min(x, 195) * 64, y * 40), False), (lambda x, y: (hl.clamp(x, 0, 195) * 64, y * 40), False),
+    (lambda x, y: (hl.min(x, 200), y * 40), True), (lambda x, y: (hl.clamp(x - 2, 0, 399), y * 40), True),
+    (lambda x, y: (x // 3, y * 40), True)])  # fmt: skip
+def test_elements_that_lie_closest_in_the_middle_need_room_in_blocks(
+        place: Callable[[hl.Var, hl.Var], tuple[hl.Expr, hl.Expr]], offered: bool) -> None:
+    """A limit or a mirror in the middle: there, fewer elements are read than elsewhere."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    stage, out = hl.Func("stage"), hl.Func("out")
+    stage[x, y] = image[x, y] * 2.0
+    out[x, y] = stage[place(x, y)]
+    (facts,) = stage_facts(program_of([out], (400, 400), "test"))
+    assert ("block" in Chosen(64 * 1024).options(facts)) == offered
+
+
 @given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([TILES, WIDE]), st.sampled_from([0, 2]), st.booleans(),
        st.integers(0, 2), st.sampled_from([1, 8]), st.sampled_from([1, 4]))
 def test_the_smallest_sizes_of_the_remaining_dimensions(extents: Sizes, candidates: CandidateSizes, walk: int,

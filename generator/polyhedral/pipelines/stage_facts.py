@@ -10,8 +10,8 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Expr, Int, loads_of, names_of, parts
-from generator.linear import simplify, terms
+from generator.expr import Binary, Expr, Int, Name, evaluate, loads_of, names_of, parts
+from generator.linear import is_plain, is_sum, simplify, terms
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.joining import lined, sharable
@@ -167,7 +167,7 @@ def _reader(program: Program, statement: Statement, array: str, owner: tuple[str
     by_instance = [map_of(statement.accesses[n].relation) for n in numbers]
     by_element = [reads_by_element(step, n, name) for n in numbers] if step else by_instance
     subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
-    everywhere = not _move_alike(subscripts)
+    everywhere = not (_move_alike(subscripts) and _move_evenly(subscripts, statement))
     along = _boxes(by_element, everywhere, lines)
     slope, margin = _line(*map(max, _boxes(by_instance, everywhere) if lines else along))
     places = [_element(index, statement, step) for index in subscripts]
@@ -184,6 +184,46 @@ def _move_alike(subscripts: Sequence[tuple[Expr, ...]]) -> bool:
     moving = ({frozenset(item for item in terms(simplify(index)).items() if item[0] is not None) for index in along}
               for along in zip(*subscripts, strict=True))
     return all(len(different) <= 1 for different in moving)
+
+
+def _move_evenly(subscripts: Sequence[tuple[Expr, ...]], statement: Statement) -> bool:
+    """Return whether no part of an image reads much farther elements than the middle does.
+
+    That with `t[min(x, 500)]` does, for images of 1000 elements.
+    """
+    return all(_is_even(term, factor, statement) for along in subscripts for index in along
+               for term, factor in terms(simplify(index)).items())
+
+
+def _is_even(term: Expr | None, factor: int, statement: Statement) -> bool:
+    """Return whether no part of an image reads much farther elements by a term of a subscript than the middle does:
+    divisions differ by one, and remainders of small numbers not at all.
+
+    Where data choose elements, all may be read anywhere.
+    """
+    match term:
+        case None | Name():
+            return True
+        case Binary("/", inner, Int()):
+            return abs(factor) == 1 and is_sum(inner)
+        case Binary("%", inner, Int(divisor)):
+            return divisor <= _SIDE and is_sum(inner)
+    if not is_plain(term):
+        return True
+    limits = dict(zip(statement.iterators, ends(set_of(statement.domain)), strict=True))
+    used = names_of(term)
+    within = all(high - low < _SIDE for name, (low, high) in limits.items() if name in used)  # any cube has all
+    return within or _is_border(term, {name: (low + high) // 2 for name, (low, high) in limits.items()})
+
+
+def _is_border(term: Expr, middle: Mapping[str, int]) -> bool:
+    """Return whether a term keeps subscripts between 0 and a number, and is not limited in the middle."""
+    match term:
+        case Binary("max", Binary("min", inner, end), Int(0)) if is_sum(inner) and not names_of(end):
+            around = _SIDE * sum(abs(slope) for name, slope in terms(inner).items() if name is not None)
+            return around <= evaluate(inner, middle) <= evaluate(end, {}) - around
+        case _:
+            return False
 
 
 def _boxes(reads: Sequence[Any], everywhere: bool, lines: Collection[int] = ()) -> list[list[int]]:
