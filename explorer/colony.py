@@ -14,7 +14,8 @@ rewarded within the kernel's decisions. An iteration in which every plan failed 
 
 Beyond the paper, there are more candidates than measurements: ants, copies of the best walks with one or two decisions
 changed, and random walks. A model fitted to all measurements selects the most promising candidates
-(explorer.screening). docs/benchmarks/explorers.md has measurements of each part.
+(explorer.screening). Kernels that no walk has had inherit the choices of similar ones (explorer.variation): trails say
+nothing of them yet. docs/benchmarks/explorers.md has measurements of each part.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from explorer.screening import Screen
 from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter, import_trees
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
-from explorer.variation import redrawn
+from explorer.variation import inherited, redrawn, where_known
 from graph.foretelling import foresight_of, foretelling_of, foretold_alone
 from graph.node import Node, Policy
 from graph.optimization_graph import OptimizationGraph
@@ -95,14 +96,15 @@ class Screening:
 class ColonyOptions:
     """The colony's parameters.
 
-    `rule`: the ant system. `alpha`, `beta`: exponents of trails and desirability. `kernel_share`: reward of a kernel's
-    best ant relative to that of the program's best (0: none; the paper's: 1/2). `metrics`: eta by equation 6, else 1.
-    `tree`: half of the ants stay in the best leaf of a regression tree, the others in a drawn leaf. `screening`: None
-    measures every ant. `kernels_apart`: for programs with several kernels, a model of kernels selects half of the
-    candidates. `combine`: after a kernel's best improved, one ant combines the best choices of all kernels. `restart`:
-    reset the trails if ants follow fewer than `branching` options per decision on average, and `patience` iterations
-    brought no better program (both numbers are ours). `retries`: so many times a repeated walk is drawn again, before
-    exhausted prefixes are excluded.
+    `rule`: the ant system. `alpha`, `beta`: exponents of trails and desirability. `kernel_share`: reward of a
+    kernel's  best ant relative to that of the program's best (0: none; the paper's: 1/2). `metrics`: eta by
+    equation 6, else 1.  `tree`: half of the ants stay in the best leaf of a regression tree, the others in a drawn
+    leaf. `screening`: None  measures every ant. `kernels_apart`: for programs with several kernels, a model of
+    kernels selects half of the  candidates. `combine`: after a kernel's best improved, one ant combines the best
+    choices of all kernels. `inherit`:  kernels that no walk has had get the choices of the most similar kernel of a
+    good walk. `restart`:  reset the trails if ants follow fewer than `branching` options per decision on average,
+    and `patience` iterations  brought no better program (both numbers are ours). `retries`: so many times a
+    repeated walk is drawn again, before  exhausted prefixes are excluded.
     """
 
     rule: AntRule = field(default_factory=MaxMinAntSystem)
@@ -114,6 +116,7 @@ class ColonyOptions:
     screening: Screening | None = field(default_factory=Screening)
     kernels_apart: bool = True
     combine: bool = True
+    inherit: bool = True
     restart: bool = True
     branching: float = 1.3
     patience: int = 10
@@ -124,7 +127,7 @@ def published(rule: AntRule) -> ColonyOptions:
     """Return the options of an ant system as published, without our additions. Only MMAS restarts; no walk is repeated.
     """
     return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False,
-                         restart=isinstance(rule, MaxMinAntSystem))
+                         inherit=False, restart=isinstance(rule, MaxMinAntSystem))
 
 
 def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
@@ -132,7 +135,7 @@ def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
 
     The combine ant is in the authors' public code. All ants are measured. Only the restarts are ours.
     """
-    return ColonyOptions(metrics=metrics, tree=tree, screening=None, kernels_apart=False)
+    return ColonyOptions(metrics=metrics, tree=tree, screening=None, kernels_apart=False, inherit=False)
 
 
 class Colony:
@@ -287,11 +290,14 @@ class Colony:
         if number not in self._elite:
             self._elite[number] = self.graph.path(walks[number])
         wanted = redrawn(self._elite[number], 1 + int(rng.random() < 0.5), rng)
-        return prefer(wanted, self._follow(rng))
+        otherwise = self._follow(rng)
+        return inherited(wanted, otherwise) if self._options.inherit else prefer(wanted, otherwise)
 
     def _ant(self, number: int, rng: np.random.Generator) -> Policy:
         """Return an ant's policy: within the tree's best leaf if `number` is even, else within a drawn leaf."""
         policy, tree = self._follow(rng), self._tree
+        if self._options.inherit and (best := self._since_start.program) is not None:
+            policy = where_known(policy, inherited(preferences(best.walk.choices), policy))
         if tree is None:
             return policy
         return self._filter.filtered(tree.drawn(rng) if number % 2 else tree.best_leaf, policy)

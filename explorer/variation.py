@@ -53,6 +53,45 @@ def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
     return prefer(wanted, otherwise)
 
 
+def inherited(wanted: Preferences, otherwise: Policy) -> Policy:
+    """Return a policy that follows `wanted`, and else asks `otherwise`.
+
+    A number that is not allowed is replaced by the closest allowed one. A decision about a new subject gets what
+    `wanted` says of the most similar one: a stage that is computed elsewhere makes new kernels, and with random tiles
+    and threads most of these are many times slower than the kernels that they replace.
+    """
+    subjects: dict[str, list[Subject]] = {}
+    for name, subject in wanted:
+        subjects.setdefault(name, []).append(subject)
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        name, subject = key(node)
+        alike = max(subjects.get(name, ()), key=lambda one: _resemblance(one, subject), default=None)
+        if alike is None or not _resemblance(alike, subject):
+            return otherwise(node, allowed)
+        option = wanted[name, alike]
+        found = next((int(index) for index in allowed if node.options[index] == option), None)
+        near = closest(node, allowed, option) if found is None else found
+        return otherwise(node, allowed) if near is None else near
+
+    return prefer(wanted, choose)
+
+
+def where_known(known: Policy, new: Policy) -> Policy:
+    """Return a policy that asks `known` at nodes that a measured walk has crossed, and `new` at others."""
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        return (known if node.edges else new)(node, allowed)
+
+    return choose
+
+
+def _resemblance(one: Subject, other: Subject) -> float:
+    """Return the share of the members of both that both have (Jaccard index); 1 if they are equal."""
+    members = {*one, *other}
+    return len({*one} & {*other}) / len(members) if members else 1.0
+
+
 def closest(node: Node, allowed: NDArray[np.intp], option: Option | None) -> int | None:
     """Return the index of the allowed number closest to `option`; None if `option` or an allowed one is no number."""
     offered = [node.options[index] for index in allowed]

@@ -32,6 +32,7 @@ VARIANTS: Mapping[str, ColonyOptions] = MappingProxyType(
         "without metrics": replace(FULL, metrics=False),
         "without rewards per kernel": replace(FULL, kernel_share=0.0),
         "without combine ant": replace(FULL, combine=False),
+        "without inheritance": replace(FULL, inherit=False),
         "without moves": replace(FULL, screening=Screening(moves=0.0)),
         "without strangers": replace(FULL, screening=Screening(strangers=0.0)),
         "without ants in the crowd": replace(FULL, screening=Screening(moves=0.6, strangers=0.4)),

@@ -11,11 +11,13 @@ import pytest
 from experiments.studies.recorded.arena import Source, open_arena
 from experiments.studies.recorded.race import race
 from explorer.ant_systems import MaxMinAntSystem
-from explorer.colony import Colony, ColonyOptions, published
+from explorer.colony import Colony, ColonyOptions, Screening, published
 from explorer.pheromone import Bounds, Trails
 from explorer.random_walk import RandomWalk
 from generator.plan import Plan
 from graph.node import Node
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import Preferences, first, prefer
 from graph.space import Chooser, Decision
 from metrics.outcome import Outcome
 from tests.support.recordings import recorded_space
@@ -47,6 +49,26 @@ def test_rewards_per_kernel_pay() -> None:
     rewarded = replace(alone, kernel_share=0.5, combine=True)
     means = [mean_found(partial(Colony, options=options), space, 100) for options in (rewarded, alone)]
     assert means[0] < 0.8 * means[1]
+
+
+def moving(chooser: Chooser) -> Plan:
+    """A stage is computed in a kernel of its own or with one of three others; each kernel has a tile."""
+    place = chosen(chooser, Decision("stage", ("S",)), range(4))
+    kernels = [("S",)] * (place == 0) + [(f"T{k}", *["S"] * (place == k)) for k in (1, 2, 3)]
+    return plan_of([chosen(chooser, Decision("tile", kernel), range(1, 129)) for kernel in kernels])
+
+
+@pytest.mark.parametrize("inherit", [True, False])
+def test_kernels_that_no_walk_has_had_inherit_the_choices_of_similar_ones(inherit: bool) -> None:
+    """The stage of the only measured walk is apart; where others compute it, there are new kernels."""
+    colony = Colony(moving, 3, ColonyOptions(screening=Screening(strangers=0.0), inherit=inherit))
+    wanted: Preferences = {("tile", (kernel,)): 64 for kernel in ("S", "T1", "T2", "T3")}
+    walk = OptimizationGraph().walk(moving, prefer(wanted, first))
+    assert walk is not None and options_of(walk) == (0, 64, 64, 64, 64)
+    colony.tell(walk, timed(1.0))
+    new = [choice.option for one in colony.ask(40) for choice in one.choices if len(choice.decision.subject) > 1]
+    assert len(new) > 5
+    assert (new.count(64) > 0.5 * len(new)) == inherit, new
 
 
 @pytest.mark.slow
