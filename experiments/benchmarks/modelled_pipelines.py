@@ -1,11 +1,15 @@
-"""Explorers on image pipelines under a model: `python -m experiments.benchmarks.modelled_pipelines PROGRAM...`.
+"""Explorers on image pipelines under a model: `python -m experiments.benchmarks.modelled_pipelines PROGRAM...
+[--learned]`.
 
 The cost of a plan is computed by the static model (metrics.static_model): operations and bytes on a GPU with 108 units,
-over occupancy, balance and tail, where a launch costs LAUNCH operations; programs have their medium sizes. No device is
-needed, and load on the machine does not matter. It shows how well explorers search for the places of stages, not how
-fast the plans are.
+over occupancy, balance and tail, where a launch costs LAUNCH operations; programs have their medium sizes. With
+`--learned`, it is the time on a CPU that the learned model predicts, plus two microseconds per kernel; decisions that
+this model does not know cost nothing, but shared copies double the time of a kernel. No device is needed, and load on
+the machine does not matter. It shows how well explorers search for the places of stages, not how fast the plans are.
 
-Prints the best cost of any search over the best of each, mean and deviation over the seeds, at each budget.
+--explorers takes the names of explorers, and of the colonies of `experiments.benchmarks.ablation`. Prints the best cost
+of any search over the best of each, mean and deviation over the seeds, at each budget; then the median of the cost of a
+walk over the best one before it, from evaluation SETTLED on.
 """
 
 from __future__ import annotations
@@ -13,29 +17,38 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf
+from math import exp, inf
 from multiprocessing import get_context
 
 import numpy as np
 
+from experiments.benchmarks.ablation import VARIANTS
+from experiments.search.foretold import Judge
 from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES
 from experiments.values.options import Budget, RunOptions
+from explorer.attributes import Array
+from explorer.base import Explorer
+from explorer.colony import Colony
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.facts import kernel_facts
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.target import Target
+from metrics.costs.learned.model import shipped_model
 from metrics.costs.static import LAUNCH, slowed
 from metrics.device_model import device_model
 from metrics.outcome import Durations, Illegal, KernelTime, Outcome, Timed
 from metrics.static_model import static_metrics
 
-ANTS = 10
+ANTS, SETTLED = 10, 30
 TARGET = Target("model", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 108, True, False, sub_group=32)
+CPU = Target("model", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 2, True, True)
+PER_KERNEL_MS, COPIES = 0.002, 2.0
+"""What a kernel takes at least, and the factor of its time with shared copies, for the learned model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,7 @@ class Search:
     explorer: str
     seed: int
     evaluations: int
+    learned: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -61,31 +75,55 @@ def _problem(name: str) -> Problem:
 
 
 def outcome_of(problem: Problem, plan: Plan) -> Outcome:
-    """Return the model's outcome; a plan that cannot be lowered fails."""
+    """Return the outcome by the static model; a plan that cannot be lowered fails."""
     try:
         metrics = static_metrics(kernel_facts(problem.program, plan, TARGET), device_model(TARGET))
     except IllegalPlan as error:
         return Illegal(str(error), Durations())
-    kernels = []
-    for kernel in metrics.kernels:
-        kernels.append(KernelTime(kernel.statements, (LAUNCH + slowed(kernel)) / 1e9, kernel.values))
+    return _timed([KernelTime(one.statements, (LAUNCH + slowed(one)) / 1e9, one.values) for one in metrics.kernels])
+
+
+def learned_outcome(judge: Judge, plan: Plan) -> Outcome:
+    """Return the outcome by the learned model; a plan with kernels that it cannot judge fails."""
+    known = replace(plan, kernels=tuple(map(_without_unknown, plan.kernels)))
+    costs = judge.foresee(known).kernels
+    if len(costs) < len(plan.kernels):
+        return Illegal("the model cannot judge all kernels", Durations())
+    factors = [COPIES if kernel.shared else 1.0 for kernel in plan.kernels]
+    return _timed([KernelTime(one.statements, PER_KERNEL_MS + factor * exp(costs[one.statements]))
+                   for one, factor in zip(plan.kernels, factors, strict=True)])
+
+
+def _without_unknown(kernel: KernelPlan) -> KernelPlan:
+    return KernelPlan(kernel.statements, kernel.tile, kernel.block, order=kernel.order, registers=kernel.registers,
+                      points_inside=kernel.points_inside, walk=kernel.walk, level=kernel.level)
+
+
+def _timed(kernels: Sequence[KernelTime]) -> Timed:
     total = sum(kernel.median_ms for kernel in kernels)
     return Timed(total, total, total, (total,), total, tuple(kernels), "", False, Durations())
 
 
-def best_so_far(search: Search) -> list[float]:
-    """Return the best cost after each evaluation."""
+def costs_of(search: Search) -> list[float]:
+    """Return the cost of each evaluation."""
     problem, options = _problem(search.program), _options(search.program)
-    starts = PARTS.starts(problem.program, TARGET, options)
-    space = PARTS.make_space(problem.program, TARGET, options)
-    explorer = PARTS.make_explorer(search.explorer, space, search.seed, starts)
-    best = [inf]
-    while len(best) <= search.evaluations:
-        for walk in explorer.ask(min(ANTS, search.evaluations + 1 - len(best))):
-            outcome = outcome_of(problem, walk.plan)
+    target = CPU if search.learned else TARGET
+    judge = Judge(problem.program, target, shipped_model())
+    explorer = _explorer(search, problem, target, options)
+    costs = list[float]()
+    while len(costs) < search.evaluations:
+        for walk in explorer.ask(min(ANTS, search.evaluations - len(costs))):
+            outcome = learned_outcome(judge, walk.plan) if search.learned else outcome_of(problem, walk.plan)
             explorer.tell(walk, outcome)
-            best.append(min(best[-1], outcome.median_ms if isinstance(outcome, Timed) else inf))
-    return best[1:]
+            costs.append(outcome.median_ms if isinstance(outcome, Timed) else inf)
+    return costs
+
+
+def _explorer(search: Search, problem: Problem, target: Target, options: RunOptions) -> Explorer:
+    starts, space = PARTS.starts(problem.program, target, options), PARTS.make_space(problem.program, target, options)
+    if search.explorer in VARIANTS:
+        return Colony(space, search.seed, VARIANTS[search.explorer], starts)
+    return PARTS.make_explorer(search.explorer, space, search.seed, starts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -95,22 +133,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--explorers", nargs="+", default=["halide-ga", "genetic", "colony", "random"])
     parser.add_argument("--budgets", nargs="+", type=int, default=[100, 400])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--learned", action="store_true")
     given = parser.parse_args(arguments)
-    searches = [Search(program, explorer, seed, max(given.budgets)) for program in given.programs
+    searches = [Search(program, explorer, seed, max(given.budgets), given.learned) for program in given.programs
                 for explorer in given.explorers for seed in range(given.seeds)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        found = dict(zip(searches, pool.map(best_so_far, searches), strict=True))
+        found = dict(zip(searches, map(np.array, pool.map(costs_of, searches)), strict=True))
     print("| program | budget |", *(f"{name} |" for name in given.explorers))
     print("|---|---|" + "---|" * len(given.explorers))
     for program in given.programs:
-        least = min(best[-1] for search, best in found.items() if search.program == program)
+        own = {search: costs for search, costs in found.items() if search.program == program}
+        least = min(costs.min() for costs in own.values())
         for budget in given.budgets:
-            cells = []
-            for name in given.explorers:
-                shares = [least / best[budget - 1] for search, best in found.items()
-                          if (search.program, search.explorer) == (program, name)]
-                cells.append(f"{np.mean(shares):.3f} ± {np.std(shares):.3f} |")
-            print(f"| {program} | {budget} |", *cells)
+            shares = [[least / costs[:budget].min() for search, costs in own.items() if search.explorer == name]
+                      for name in given.explorers]
+            print(f"| {program} | {budget} |", *(f"{np.mean(some):.3f} ± {np.std(some):.3f} |" for some in shares))
+        walks = [[_walk(costs) for search, costs in own.items() if search.explorer == name] for name in given.explorers]
+        print(f"| {program} | a walk |", *(f"{np.mean(some):.2f} |" for some in walks))
+
+
+def _walk(costs: Array) -> float:
+    """Return the median of the cost of a walk over the best one before it, from SETTLED on."""
+    best = np.minimum.accumulate(costs)
+    ratios = costs[SETTLED:] / best[SETTLED - 1:-1]
+    return float(np.median(ratios)) if ratios.size else 1.0
 
 
 if __name__ == "__main__":
