@@ -14,7 +14,7 @@ from generator.templates.template import Template
 
 FEWEST = 20
 """Stages from which on a beam's plans pay: after 20 evaluations, the best plans of pipelines with 23 to 84 stages take
-1.25 times as long without them (geometric mean of six), those of pipelines with up to 11 stages 1.02 times
+1.31 times as long without them (geometric mean of six), those of pipelines with up to 11 stages 1.03 times
 (docs/benchmarks/cost_models.md).
 """
 
