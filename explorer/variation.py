@@ -45,12 +45,7 @@ def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
     A number that is not allowed is replaced by the closest allowed one, any other option by a random one.
     """
     chance = uniform(rng)
-
-    def otherwise(node: Node, allowed: NDArray[np.intp]) -> int:
-        near = closest(node, allowed, wanted.get(key(node)))
-        return chance(node, allowed) if near is None else near
-
-    return prefer(wanted, otherwise)
+    return prefer(wanted, lambda node, allowed: _near(node, allowed, wanted.get(key(node)), chance))
 
 
 def inherited(wanted: Preferences, otherwise: Policy) -> Policy:
@@ -69,12 +64,16 @@ def inherited(wanted: Preferences, otherwise: Policy) -> Policy:
         alike = max(subjects.get(name, ()), key=lambda one: _resemblance(one, subject), default=None)
         if alike is None or not _resemblance(alike, subject):
             return otherwise(node, allowed)
-        option = wanted[name, alike]
-        found = next((int(index) for index in allowed if node.options[index] == option), None)
-        near = closest(node, allowed, option) if found is None else found
-        return otherwise(node, allowed) if near is None else near
+        return _near(node, allowed, wanted[name, alike], otherwise)
 
     return prefer(wanted, choose)
+
+
+def _near(node: Node, allowed: NDArray[np.intp], option: Option | None, otherwise: Policy) -> int:
+    """Return the index of `option` if it is allowed, else that of the closest allowed number; else ask `otherwise`."""
+    found = next((int(index) for index in allowed if node.options[index] == option), None)
+    near = closest(node, allowed, option) if found is None else found
+    return otherwise(node, allowed) if near is None else near
 
 
 def where_known(known: Policy, new: Policy) -> Policy:

@@ -18,13 +18,14 @@ import argparse
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, inf
 from multiprocessing import get_context
 
 import numpy as np
 
 from experiments.benchmarks.ablation import VARIANTS
+from experiments.learning.random_plans import without_unknown
 from experiments.search.foretold import Judge
 from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES
@@ -35,7 +36,7 @@ from explorer.colony import Colony
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.facts import kernel_facts
-from generator.plan import KernelPlan, Plan
+from generator.plan import Plan
 from generator.problem import Problem
 from generator.target import Target
 from metrics.costs.learned.model import shipped_model
@@ -85,18 +86,13 @@ def outcome_of(problem: Problem, plan: Plan) -> Outcome:
 
 def learned_outcome(judge: Judge, plan: Plan) -> Outcome:
     """Return the outcome by the learned model; a plan with kernels that it cannot judge fails."""
-    known = replace(plan, kernels=tuple(map(_without_unknown, plan.kernels)))
+    known = replace(plan, kernels=tuple(map(without_unknown, plan.kernels)))
     costs = judge.foresee(known).kernels
     if len(costs) < len(plan.kernels):
         return Illegal("the model cannot judge all kernels", Durations())
     factors = [COPIES if kernel.shared else 1.0 for kernel in plan.kernels]
     return _timed([KernelTime(one.statements, PER_KERNEL_MS + factor * exp(costs[one.statements]))
                    for one, factor in zip(plan.kernels, factors, strict=True)])
-
-
-def _without_unknown(kernel: KernelPlan) -> KernelPlan:
-    return KernelPlan(kernel.statements, kernel.tile, kernel.block, order=kernel.order, registers=kernel.registers,
-                      points_inside=kernel.points_inside, walk=kernel.walk, level=kernel.level)
 
 
 def _timed(kernels: Sequence[KernelTime]) -> Timed:
@@ -108,12 +104,13 @@ def costs_of(search: Search) -> list[float]:
     """Return the cost of each evaluation."""
     problem, options = _problem(search.program), _options(search.program)
     target = CPU if search.learned else TARGET
-    judge = Judge(problem.program, target, shipped_model())
+    rated = (partial(learned_outcome, Judge(problem.program, target, shipped_model())) if search.learned else
+             partial(outcome_of, problem))
     explorer = _explorer(search, problem, target, options)
     costs = list[float]()
     while len(costs) < search.evaluations:
         for walk in explorer.ask(min(ANTS, search.evaluations - len(costs))):
-            outcome = learned_outcome(judge, walk.plan) if search.learned else outcome_of(problem, walk.plan)
+            outcome = rated(walk.plan)
             explorer.tell(walk, outcome)
             costs.append(outcome.median_ms if isinstance(outcome, Timed) else inf)
     return costs

@@ -84,5 +84,10 @@ def _drawn(base: KernelPlan, shape: KernelShape, target: Target, rng: np.random.
 def stripped(kernel: KernelPlan, shape: KernelShape, target: Target) -> KernelPlan:
     """Return the kernel without the decisions that cost models do not use."""
     inside = shape.steps_on(target) and prod(kernel.tile) > prod(kernel.block)
+    return replace(without_unknown(kernel), points_inside=inside)
+
+
+def without_unknown(kernel: KernelPlan) -> KernelPlan:
+    """Return the kernel with the decisions that the learned model knows; all others have their defaults."""
     return KernelPlan(kernel.statements, kernel.tile, kernel.block, order=kernel.order, registers=kernel.registers,
-                      points_inside=inside, walk=kernel.walk, level=kernel.level)
+                      points_inside=kernel.points_inside, walk=kernel.walk, level=kernel.level)

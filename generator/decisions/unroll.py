@@ -24,9 +24,8 @@ def _offer(known: Known) -> Offer[int]:
     In the wide space not for loops over points alone on CPUs, whose compilers unroll before they vectorize, and then
     find few vectors (docs/compilers.md).
     """
-    if not (known.shape.sequential or known[SIZES].several_points):
-        return Offer((1,))
-    if known.wide and only_points(known.shape, known.target):
+    loops = known.shape.sequential or known[SIZES].several_points
+    if not loops or (known.wide and only_points(known.shape, known.target)):
         return Offer((1,))
     if has_outer_sums(known.shape, known.wide, known.target):
         return Offer((*FACTORS, WHOLE_TILE), (("sums", True),))
@@ -39,6 +38,8 @@ def _offer(known: Known) -> Offer[int]:
 
 def only_points(shape: Shape, target: Target) -> bool:
     """Return whether a CPU runs a kernel whose loops are over points and elements of stages: they can all be vectors.
+
+    Sums of stages that its blocks compute do not count.
     """
     updates = shape.reduces or shape.privatizes
     return target.shares_host_cores and not (shape.sequential or updates or shape.summed > 1)

@@ -119,7 +119,7 @@ class Lookups(Images):
 
 
 def build(seed: int = 0) -> hl.Func:
-    """One kind of program, for any size; half of them with corners or a sharpened image besides."""
+    """One kind of program, for any size; two of five with corners or a chain of stencils besides."""
     made = Lookups(seed)
     kinds = [made.turned, made.turned, made.grid, made.grid, made.curve, made.displaced, made.matched]
     first = made.draw.choice(kinds)()

@@ -257,16 +257,15 @@ def test_what_one_reader_needs_at_its_own_place_only_is_inlined_in_any_case() ->
 def test_a_stage_is_stored_if_its_only_reader_is_inlined_where_it_is_computed_many_times() -> None:
     """`held` costs little, so it may be inlined in sums over `z`; with `gray` inside, that is not possible."""
     x, y, z, r = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.RDom([(0, 8), (0, 8)], "r")
-    image, gray, held = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("gray"), hl.Func("held")
-    sums, out = hl.Func("sums"), hl.Func("out")
-    edge = hl.BoundaryConditions.repeat_edge(image)
+    gray, held, sums, out = (hl.Func(name) for name in ("gray", "held", "sums", "out"))
+    edge = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
     gray[x, y] = hl.sqrt(edge[x, y]) * 0.3 + edge[x + 1, y] + edge[x, y + 1] * 0.3 + edge[x, y] * edge[x + 1, y + 1]
     held[x, y] = hl.clamp(gray[x, y], 0.0, 1.0)
     value = held[x * 8 + r.x, y * 8 + r.y]
     sums[x, y, z] = hl.sum(hl.select(hl.i32(value * 12.0 + 0.5) == z, value, 0.0), "in_cell")
     out[x, y] = sums[x // 8, y // 8, hl.clamp(hl.i32(held[x, y] * 12.0), 0, 11)]
-    for number in range(2):
-        before, out = out, hl.Func(f"chained_{number}")
+    for name in ("once", "twice"):
+        before, out = out, hl.Func(name)
         out[x, y] = before[x, y] + before[x + 1, y] * 0.5
     space, guide = guided(pipeline_program([out], (192, 128), "grid"), CPU, scorer=shipped_model())
     assert "gray" in always_inlined(guide.tables.flow)
