@@ -37,7 +37,7 @@ from explorer.foresight import Foresight
 from explorer.kernel_forecast import KernelForecaster
 from explorer.pheromone import Trails
 from explorer.roulette import Roulette
-from explorer.screening import Screen
+from explorer.screening import Screen, Screening
 from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter, import_trees
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
@@ -65,31 +65,6 @@ MOST_MISSES = 100
 
 Starts: TypeAlias = Sequence[Walk]
 """Walks to try first, most promising first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Screening:
-    """The generation of candidates, from which a model selects the walks to measure.
-
-    `crowd`: candidates per requested walk; in total at most `most`, but at least two per requested walk. The share
-    `moves` of them are copies of the `elite` best walks with one or two decisions changed, the share `strangers` random
-    walks, and the others ants. Generation ends early after `steps` decisions per requested walk, or after `news` new
-    nodes per requested walk: walking is slow if each new schedule has to be computed. `spread`: also select the first
-    iteration, when nothing is measured yet, from candidates: as different from each other as possible.
-    """
-
-    crowd: int = 15
-    most: int = 300
-    moves: float = 0.55
-    strangers: float = 0.15
-    elite: int = 5
-    steps: int = 250
-    news: int = 30
-    spread: bool = True
-
-    def size(self, count: int) -> int:
-        """Return the number of candidates for `count` requested walks."""
-        return max(min(self.crowd * count, self.most), 2 * count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +137,8 @@ class Colony:
         self._roulette = Roulette()
         self._elite: dict[int, Path] = {}  # paths of the best walks, by rank
         self._iteration = 0
+        self._opened = 0  # starts drawn
+        self._most_kernels = 1  # of a walk that was told
         self._ants = 1  # of the iteration that was asked last
         self._updates = 0  # since the last start
         self._stale = 0  # updates without a better program since the last start
@@ -190,9 +167,10 @@ class Colony:
     def _ants_of(self, count: int) -> list[Walk]:
         """Return the walks of this iteration."""
         ants = self._combined() if count > 0 else []
-        while len(ants) < count and (opening := self._openings.draw()) is not None:
+        while len(ants) < count and (opening := self._opening()) is not None:
             ants.append(opening)
             self._foresee(opening)
+        ants += self._promising_openings(count - len(ants))
         ants += self._picked(count - len(ants))
         self._update_locally(ants)
         while len(ants) < count:
@@ -204,6 +182,21 @@ class Colony:
             self._update_locally([walk])
             self._foresee(walk)
         return ants
+
+    def _opening(self) -> Walk | None:
+        """Return the next start; None if the screening is to choose from those that are left, or none is left."""
+        screening = self._options.screening
+        if screening is not None and self._opened >= screening.openings:
+            return None
+        self._opened += 1
+        return self._openings.draw()
+
+    def _promising_openings(self, count: int) -> list[Walk]:
+        """Return the most promising of the starts that are left: a share of `count` walks, at least one."""
+        screening, left = self._options.screening, self._openings.left()
+        if screening is None or not left or count <= 0:
+            return []
+        return self._chosen(left, max(1, round(screening.opening_share * count)))
 
     def _update_locally(self, ants: Sequence[Walk]) -> None:
         """Apply the local update of Ant Colony System: it lowers the trails of walked edges, so later ants differ."""
@@ -230,6 +223,7 @@ class Colony:
         known = self._walks.record(walk, outcome)
         cost = cost_ms(outcome)
         times = kernel_times(outcome)
+        self._most_kernels = max(self._most_kernels, len(times))
         self._experience.learn(known, cost)
         if self._screen.kernels is not None:
             self._screen.kernels.learn(known, times)
@@ -268,18 +262,22 @@ class Colony:
                     self._foresee(walk)
                 crowd.setdefault(walk.identity, walk)
                 steps += len(walk.choices)
+        return self._chosen(list(crowd.values()), count)
+
+    def _chosen(self, candidates: Sequence[Walk], count: int) -> list[Walk]:
+        """Return the candidates that the screening selects; they count as asked."""
         space = self._walks.space
-        picked = self._screen.pick(list(crowd.values()), count, foretelling_of(space), foretold_alone(space))
+        picked = self._screen.pick(candidates, count, foretelling_of(space), foretold_alone(space))
         for walk in picked:
             self._walks.take(walk)
         return picked
 
     def _candidate(self, number: int, screening: Screening, rng: np.random.Generator) -> Policy:
         """Return a policy of a random walk, a changed copy of a good walk, or an ant, in an even mixture."""
-        place = number * GOLDEN_RATIO % 1.0
-        if place < screening.strangers:
+        place, strangers = number * GOLDEN_RATIO % 1.0, screening.strangers / self._most_kernels
+        if place < strangers:
             return uniform(rng)
-        if place < screening.strangers + screening.moves and self._ever.program is not None:
+        if place < strangers + screening.moves and self._ever.program is not None:
             return self._moved(rng, screening.elite)
         return self._ant(number, rng)
 

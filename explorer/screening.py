@@ -41,6 +41,37 @@ SLOPE = 0.5
 """Prior slope of costs over predicted costs (both standardised)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """The generation of candidates, from which a model selects the walks to measure.
+
+    `crowd`: candidates per requested walk; in total at most `most`, but at least two per requested walk. The share
+    `moves` of them are copies of the `elite` best walks with one or two decisions changed, the share `strangers`,
+    divided by the number of kernels, are random walks, and the others ants: the more kernels, the surer it is that some
+    of a random walk's are slow. Generation ends early after `steps` decisions per requested walk, or after `news` new
+    nodes per requested walk: walking is slow if each new schedule has to be computed. `spread`: also select the first
+    iteration, when nothing is measured yet, from candidates: as different from each other as possible.
+
+    After `openings` start walks, only the most promising ones of the others are measured, the share `opening_share` of
+    the requested walks.
+    """
+
+    crowd: int = 15
+    most: int = 300
+    moves: float = 0.55
+    strangers: float = 0.15
+    elite: int = 5
+    openings: int = 10
+    opening_share: float = 0.3
+    steps: int = 2000
+    news: int = 250
+    spread: bool = True
+
+    def size(self, count: int) -> int:
+        """Return the number of candidates for `count` requested walks."""
+        return max(min(self.crowd * count, self.most), 2 * count)
+
+
 class Forecast(Protocol):
     """Predicted costs of candidates, on a logarithmic scale, with their uncertainty.
 

@@ -23,7 +23,7 @@ def ask_each(count: int, stream: tuple[int, int], propose: Callable[[np.random.G
 
 
 class Openings:
-    """Draws given walks, one after the other."""
+    """Draws given walks, one after the other; or tells which are left."""
 
     def __init__(self, walks: UnseenWalks, starts: Sequence[Walk]) -> None:
         """Draw `starts`, and mark them as asked in `walks`. They are read at the first draw: they may not be made yet.
@@ -31,13 +31,27 @@ class Openings:
         self._walks = walks
         self._starts: Sequence[Walk] = starts
         self._left: list[Walk] | None = None
+        self._candidates: list[Walk] | None = None
 
     def draw(self) -> Walk | None:
         """Return the next start that was not asked before; None if there is none left."""
-        if self._left is None:
-            self._left, self._starts = list(self._starts), ()
-        while self._left:
-            walk = self._walks.draw_once(replay(self._left.pop(0).choices, first))
+        left = self._read()
+        while left:
+            walk = self._walks.draw_once(replay(left.pop(0).choices, first))
             if walk is not None:
                 return walk
         return None
+
+    def left(self) -> Sequence[Walk]:
+        """Return the starts that were not asked yet, as this graph walks to them."""
+        if self._candidates is None:
+            peeked = (self._walks.peek(replay(walk.choices, first)) for walk in self._read())
+            self._candidates = [walk for walk in peeked if walk is not None]
+        self._candidates = [walk for walk in self._candidates if not self._walks.asked(walk)]
+        return self._candidates
+
+    def _read(self) -> list[Walk]:
+        """Return the starts that were not drawn."""
+        if self._left is None:
+            self._left, self._starts = list(self._starts), ()
+        return self._left

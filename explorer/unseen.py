@@ -55,6 +55,10 @@ class UnseenWalks:
         walk = self.graph.walk(self._space, policy)
         return walk if walk is not None and walk.identity not in self._asked else None
 
+    def asked(self, walk: Walk) -> bool:
+        """Return whether the walk was asked before."""
+        return walk.identity in self._asked
+
     def take(self, walk: Walk) -> bool:
         """Mark the walk as asked, and return whether its Plan is new."""
         if self._used_up is not None:

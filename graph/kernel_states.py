@@ -6,23 +6,19 @@ The decisions are those of `graph.o1.with_kernels`, in the same order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from generator.decisions.base import Option, Question
 from generator.decisions.deciding import Deciding
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Placement, Plan
 from generator.schedules.schedule import Schedule, with_serial
+from graph.askings import Asking, Askings
 from graph.kernels import KernelSpace
 from graph.o1 import Shapes, choose_serial
 from graph.placement import Placeable, choose_placement
 from graph.space import Chooser, DeadEnd, Decision
 from graph.states import Asked, Found, State, replayed
-
-MOST_KEPT = 2048
-"""The prefixes of a kernel that the states of a schedule share. Longer walks through more of them find questions anew.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,45 +36,10 @@ class KernelsKnown:
     left: tuple[Shape, ...]
 
 
-@dataclass(slots=True, eq=False)
-class Room:
-    """The number of prefixes of a kernel that may still be kept."""
-
-    left: int = MOST_KEPT
-
-
-@dataclass(slots=True, eq=False)
-class Asking:
-    """A prefix of the answers about one kernel. States that differ in earlier kernels only share it, and its next
-    question is found once. The first prefix keeps later ones as long as there is room, others belong to their states.
+def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, askings: Askings,
+                  arrays: Sequence[Placeable], known: object) -> State:
+    """Return the first state after `schedule`; the states from there on lead to the Plan. `askings`: those of `space`.
     """
-
-    decided: Deciding
-    room: Room = field(default_factory=Room)
-    _next: tuple[Deciding, Question | KernelPlan] | None = None
-    _after: dict[Option, Asking] = field(default_factory=dict)
-
-    def next(self) -> tuple[Deciding, Question | KernelPlan]:
-        """Return what `Deciding.next` returns."""
-        if self._next is None:
-            self._next = self.decided.next()
-        return self._next
-
-    def after(self, answer: Option) -> Asking:
-        """Return the prefix with one more answer."""
-        if (known := self._after.get(answer)) is not None:
-            return known
-        at, _ = self.next()
-        made = Asking(at.answered(answer), self.room)
-        if self.room.left > 0:
-            self.room.left -= 1
-            self._after[answer] = made
-        return made
-
-
-def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays: Sequence[Placeable],
-                  known: object) -> State:
-    """Return the first state after `schedule`; the states from there on lead to the Plan."""
 
     def serial(chooser: Chooser) -> tuple[Schedule, tuple[Shape, ...]]:
         try:
@@ -92,8 +53,7 @@ def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays
 
     def placed(found: tuple[Schedule, tuple[Shape, ...]]) -> State:
         schedule, kernels = found
-        first = {shape.statements: Asking(Deciding(shape, space.target, space.wide, shape.statements))
-                 for shape in kernels}
+        first = {shape.statements: askings.first(shape, space) for shape in kernels}
         return replayed(lambda chooser: choose_placement(chooser, arrays, space.target, space.wide),
                         lambda placement: _next_kernel(known, first, schedule, placement, (), kernels), known)
 

@@ -18,6 +18,7 @@ from generator.pipeline_graph import StagePlace
 from generator.plan import Plan
 from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.askings import Askings
 from graph.deep import MOST_LAUNCHES, Summed, has_deep_sums, is_deep
 from graph.inlining import InlineReader, Inlining
 from graph.kernel_states import kernel_states
@@ -160,6 +161,7 @@ class _PipelineSpace:
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
     computed: tuple[ComputedArray, ...]
+    _askings: Askings = field(default_factory=Askings, init=False, repr=False, compare=False)
     _partners: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
     _reading: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
 
@@ -235,7 +237,7 @@ class _PipelineSpace:
         def then(answers: tuple[tuple[str, ...], bool]) -> State:
             reduced, launches = answers
             schedule = replace(placed.chosen.schedule(reduced), together=together, launches=launches)
-            return kernel_states(schedule, self.shapes, self.kernels, arrays, placed)
+            return kernel_states(schedule, self.shapes, self.kernels, self._askings, arrays, placed)
 
         return replayed(ask, then, placed)
 

@@ -19,7 +19,8 @@ import numpy as np
 from experiments.studies.recorded.arena import Source, open_arena
 from experiments.studies.recorded.race import Trace, race
 from explorer.ant_systems import MaxMinAntSystem
-from explorer.colony import Colony, ColonyOptions, Screening, published
+from explorer.colony import Colony, ColonyOptions, published
+from explorer.screening import Screening
 
 ANTS = 10
 FULL, BARE = ColonyOptions(), published(MaxMinAntSystem())

@@ -11,9 +11,10 @@ import pytest
 from experiments.studies.recorded.arena import Source, open_arena
 from experiments.studies.recorded.race import race
 from explorer.ant_systems import MaxMinAntSystem
-from explorer.colony import Colony, ColonyOptions, Screening, published
+from explorer.colony import Colony, ColonyOptions, published
 from explorer.pheromone import Bounds, Trails
 from explorer.random_walk import RandomWalk
+from explorer.screening import Screening
 from generator.plan import Plan
 from graph.node import Node
 from graph.optimization_graph import OptimizationGraph
@@ -222,7 +223,7 @@ def test_a_time_of_zero_does_no_harm() -> None:
 
 
 def test_the_crowd_is_small_where_walks_are_long() -> None:
-    """A walk of 100 decisions takes as long as fifteen of six."""
+    """So many decisions are made per requested walk."""
     walked = 0
 
     def space(chooser: Chooser) -> Plan:
@@ -230,12 +231,30 @@ def test_the_crowd_is_small_where_walks_are_long() -> None:
         walked += 1
         return plan_of([chosen(chooser, Decision(f"d{number}"), range(3)) for number in range(100)])
 
-    colony = Colony(space, 1)
+    colony = Colony(space, 1, ColonyOptions(screening=Screening(steps=250)))
     for walk in colony.ask(10):
         colony.tell(walk, timed(1.0))
     walked = 0
     assert len(colony.ask(10)) == 10
     assert 10 < walked <= 10 * 250 / 100 + 2
+
+
+def test_of_many_starts_the_most_promising_ones_come_after_the_first_ten() -> None:
+    """Half of the starts, in turns, have a first decision that is slow."""
+    space = FlatSpace((2, 30))
+    starts = [OptimizationGraph().walk(space, prefer({("d0", ()): number % 2, ("d1", ()): number}, first))
+              for number in range(30)]
+    known = [walk for walk in starts if walk is not None]
+    colony = Colony(space, 1, ColonyOptions(screening=Screening(opening_share=1.0)), known)
+    assert list(colony.ask(10)) == known[:10]
+    for walk in known[:10]:
+        colony.tell(walk, timed(100.0 if options_of(walk)[0] == 1 else 1.0))
+    assert {walk.identity for walk in colony.ask(10)} == {walk.identity for walk in known[10::2]}
+    some = Colony(space, 1, starts=known)
+    for walk in some.ask(10):
+        some.tell(walk, timed(100.0 if options_of(walk)[0] == 1 else 1.0))
+    asked = [walk.identity for walk in some.ask(10)]
+    assert len(asked) == 10 and len({*asked} & {walk.identity for walk in known[10::2]}) >= 3
 
 
 @pytest.mark.parametrize("tree", [True, False])

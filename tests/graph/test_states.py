@@ -22,7 +22,7 @@ from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_fa
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.kernel_states import Asking, Room
+from graph.askings import Asking, Askings, Room
 from graph.kernels import KernelSpace
 from graph.o1 import choose_reductions, with_kernels
 from graph.pipeline import Chosen
@@ -167,3 +167,28 @@ def test_prefixes_of_a_kernel_are_kept_while_there_is_room(room: int) -> None:
     assert plan == same and len(one) > 3
     kept = sum(a is b for a, b in zip(one, other, strict=True))
     assert kept == min(room, len(one)) and first.room.left == room - kept
+
+
+def test_schedules_with_the_same_kernel_share_its_questions() -> None:
+    program, space = program_of("harris"), KernelSpace(TARGET, True)
+    shapes = kernel_shapes(program, Stages(), TARGET.language)
+    other = {one.statements: one for one in kernel_shapes(program, Stages((("sxx", "inline"),)), TARGET.language)}
+    same = [one for one in shapes if one.statements in other]
+    assert 3 < len(same) < len(shapes)
+    askings = Askings()
+    for one in same:
+        assert askings.first(one, space) is askings.first(other[one.statements], space)
+    assert len({id(askings.first(one, space)) for one in shapes}) == len(shapes)
+
+
+def test_kernels_met_least_recently_are_forgotten() -> None:
+    space = KernelSpace(TARGET, True)
+    one, two, three = kernel_shapes(program_of("harris"), Stages(), TARGET.language)[:3]
+    askings = Askings(most=2)
+    first, second = askings.first(one, space), askings.first(two, space)
+    assert askings.first(one, space) is first  # `two` is the older one now
+    askings.first(three, space)
+    assert askings.first(one, space) is first and askings.first(two, space) is not second
+    first.after(first.next()[1].options[0])  # type: ignore[union-attr]
+    askings.first(three, space)
+    assert askings.first(one, space) is not first, "its two prefixes left no room for others"
