@@ -14,8 +14,9 @@ rewarded within the kernel's decisions. An iteration in which every plan failed 
 
 Beyond the paper, there are more candidates than measurements: ants, copies of the best walks with one or two decisions
 changed, and random walks. A model fitted to all measurements selects the most promising candidates
-(explorer.screening). Kernels that no walk has had inherit the choices of similar ones (explorer.variation): trails say
-nothing of them yet. docs/benchmarks/explorers.md has measurements of each part.
+(explorer.screening); of many start walks, it also selects those to measure after the first. Kernels that no walk has
+had inherit the choices of similar ones (explorer.variation): trails say nothing of them yet.
+docs/benchmarks/explorers.md has measurements of each part.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ VARIANTS: Mapping[str, ColonyOptions] = MappingProxyType(
         "without moves": replace(FULL, screening=Screening(moves=0.0)),
         "without strangers": replace(FULL, screening=Screening(strangers=0.0)),
         "without ants in the crowd": replace(FULL, screening=Screening(moves=0.6, strangers=0.4)),
+        "all start plans first": replace(FULL, screening=Screening(openings=1000)),
+        "few long walks": replace(FULL, screening=Screening(steps=250, news=30)),
         "without restarts": replace(FULL, restart=False),
         "first iteration at random": replace(FULL, screening=Screening(spread=False)),
         "rho 0.03": replace(FULL, rule=MaxMinAntSystem(rho=0.03)),
