@@ -189,6 +189,8 @@ def test_kernels_met_least_recently_are_forgotten() -> None:
     assert askings.first(one, space) is first  # `two` is the older one now
     askings.first(three, space)
     assert askings.first(one, space) is first and askings.first(two, space) is not second
-    first.after(first.next()[1].options[0])  # type: ignore[union-attr]
+    question = first.next()[1]
+    assert not isinstance(question, KernelPlan)
+    first.after(question.options[0])
     askings.first(three, space)
     assert askings.first(one, space) is not first, "its two prefixes left no room for others"
