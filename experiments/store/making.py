@@ -120,7 +120,10 @@ def open_store(directory: Path) -> Store:
 
 
 def read_store(directory: Path | str) -> Store:
-    """Open the run in `directory` for reading, which is always possible. Raises InputError as `open_store`."""
+    """Open the run in `directory` for reading, which is always possible. Raises InputError as `open_store`.
+
+    While the run goes on, all that is read is of the moment of opening: results and their walks belong together.
+    """
     directory = Path(directory)
     _check_run(directory)
     try:
@@ -134,6 +137,8 @@ def read_store(directory: Path | str) -> Store:
 def _read(directory: Path, how: str) -> Store:
     with database_errors(directory / STORE_FILE):
         connection = sqlite3.connect(f"file:{_quoted(directory)}?{how}", uri=True, timeout=10)
+        if (directory / f"{STORE_FILE}-wal").exists():  # without it, a transaction would keep the next writer away
+            connection.execute("BEGIN")
     store = Store(directory, connection, None)
     try:
         store.check()

@@ -156,6 +156,19 @@ def test_a_second_writer_gets_a_clear_error_and_readers_do_not(tmp_path: Path) -
     open_store(directory).close()
 
 
+def test_a_reader_sees_the_run_of_one_moment(tmp_path: Path) -> None:
+    """A page about a run that goes on reads results, then their walks: they have to belong together."""
+    with new_store(tmp_path / "run") as store:
+        store.add_batch(1, 5, [Evaluation(n, 1, n - 1, DEFAULT, "[]") for n in (1, 2)])
+        store.add_result(1, OUTCOMES[1], 1.0)
+        with read_store(tmp_path / "run") as reader:
+            store.add_result(2, OUTCOMES[1], 2.0)
+            assert [one.evaluation.number for one in reader.results()] == [1]
+            assert list(reader.walks()) == [1]
+        with read_store(tmp_path / "run") as later:
+            assert len(later.results()) == len(later.walks()) == 2
+
+
 def test_the_lock_ends_with_the_process(tmp_path: Path) -> None:
     new_store(tmp_path / "run").close()
     script = ("import os, signal, sys, pathlib\nfrom experiments.store import open_store\n"
