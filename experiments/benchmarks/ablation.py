@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from experiments.script import plain_errors
 from experiments.studies.recorded.arena import Source, open_arena
 from experiments.studies.recorded.race import Trace, race
 from explorer.ant_systems import MaxMinAntSystem
@@ -106,4 +107,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

@@ -50,10 +50,11 @@ def main(model: Annotated[Path, typer.Argument(metavar="MODEL.json", show_defaul
     """Measure the plans of two models in turns; with `--realtime`, at real-time priority."""
     found, limits = find_device(device), replace(LIMITS, realtime=realtime)
     models = tuple(Learned(read_model(file)) for file in (model, against))
+    origins = [origin_of(name, size) for name in names]
     gains = []
     print(f"| | one-shot plan | best of {BATCH} |\n|---|---|---|")
-    for name in names:
-        gains.append(gain(origin_of(name, size), models, found, batches, limits))
+    for name, origin in zip(names, origins, strict=True):
+        gains.append(gain(origin, models, found, batches, limits))
         print(f"| {name} | {gains[-1].one_shot:.2f} | {gains[-1].best:.2f} |", flush=True)
     means = (geometric_mean([one.one_shot for one in gains]), geometric_mean([one.best for one in gains]))
     print(f"| geometric mean | {means[0]:.2f} | {means[1]:.2f} |")
@@ -61,11 +62,7 @@ def main(model: Annotated[Path, typer.Argument(metavar="MODEL.json", show_defaul
 
 def origin_of(name: str, size: SizeName) -> Origin:
     """Return a pipeline of the suite. Raises InputError if there is none of this name."""
-    try:
-        one = pipeline(name)
-    except KeyError:
-        raise InputError(f"the suite has no pipeline {name}; `antune suite pipelines --help` tells how to list them"
-                         ) from None
+    one = pipeline(name)
     return Origin(str(one.file), tuple(sorted(one.parameters_at(size))))
 
 

@@ -113,7 +113,8 @@ def main(
             print(f"{name}: {error}")
             continue
         print(table(rows[-1:]).splitlines()[2], flush=True)
-    print(table(rows))
+    if rows:
+        print(table(rows))
 
 
 if __name__ == "__main__":

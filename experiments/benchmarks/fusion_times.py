@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from experiments.benchmarks.model_groupings import CPU, GPU, program_at_full_size
+from experiments.script import plain_errors
 from experiments.suites.image_pipelines import pipeline
 from explorer.plan_makers.dynamic import dynamic_plans
+from generator.errors import InputError
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.target import Target
 from metrics.costs.device import cost_device
@@ -51,7 +53,9 @@ def rows(names: Sequence[str]) -> Iterator[str]:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the table."""
+    """Print the table. Raises InputError for a pipeline that is not in the paper's."""
+    if unknown := [name for name in names if name not in PAPER]:
+        raise InputError(f"the paper's table has no pipeline {unknown[0]!r}; use {', '.join(PAPER)}")
     print(f"| pipeline | stages | {' | '.join(one.name for one in TARGETS)} | data flow | paper |")
     print("|---|---|" + "---|" * (len(TARGETS) + 2))
     for row in rows(names or [*PAPER]):
@@ -59,4 +63,5 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with plain_errors():
+        main(sys.argv[1:])

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.script import plain_errors
+from experiments.suites.polybench import program_file, programs
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
@@ -23,7 +25,6 @@ from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target
 
-SUITE = Path(__file__).parents[1] / "suites" / "polybench"
 VARIANTS = 2000
 _BLOCKS = ((), (16,), (16, 16), (4, 8, 16))
 TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True, False)
@@ -81,10 +82,11 @@ def memory(program: Program, count: int) -> list[float]:
 
 def main(names: list[str]) -> None:
     """Print one line per program."""
+    files = {name: program_file(name) for name in names or programs()}
     print(f"{'program':14} {'ms/variant':>11} {'kernels cached':>15}")
     medians = []
-    for name in names or sorted(path.stem for path in SUITE.glob("*.c") if path.stem != "polybench"):
-        problem = read_problem(SUITE / f"{name}.c", Compilation(defines=("MEDIUM_DATASET",)), None, None, {}, 0)
+    for name, file in files.items():
+        problem = read_problem(file, Compilation(defines=("MEDIUM_DATASET",)), None, None, {}, 0)
         fresh, cached = measure(problem.program)
         medians.append(fresh)
         print(f"{name:14} {fresh:11.1f} {cached:15.2f}", flush=True)
@@ -94,4 +96,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with plain_errors():
+        main(sys.argv[1:])

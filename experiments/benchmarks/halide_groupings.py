@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.benchmarks.model_groupings import program_at_full_size
+from experiments.script import plain_errors
 from experiments.suites.image_pipelines import Pipeline, pipeline
 from generator.frontend_py.load import SIZES
 
@@ -113,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("ignore")  # Halide warns about constants that become float32
         print(schedule(pipeline(given.names[0]), given.say))
         return
+    for name in given.names:
+        pipeline(name)  # a refusal comes before the first scheduler
     heads = [head for one in SCHEDULERS for head in (f"{one}: kernels", "stages in them")]
     print(f"| pipeline | {' | '.join(heads)} |\n|---|" + "---|" * len(heads))
     for row in rows(given.names, given.limit):
@@ -120,4 +123,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

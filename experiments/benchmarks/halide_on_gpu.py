@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.script import plain_errors
 from experiments.search.parts import PARTS
 from experiments.search.places import find_device
 from experiments.studies.side_by_side.halide_peer import CHILD, LIMIT_S, aim_of, time_of, write_request
@@ -79,11 +80,11 @@ def main() -> None:
     options.add_argument("--device", default="cuda")
     options.add_argument("--out", type=Path, help="a JSON line for each pipeline and scheduler is added to this file")
     given = options.parse_args()
-    device = find_device(given.device)
+    names, device = parse_pipelines(",".join(given.names)), find_device(given.device)
     aim = aim_of(device.target)
     if aim is None or device.target.capability is None or find_ncu() is None:
         sys.exit(f"{device.name}: this needs a CUDA device and Nsight Compute")
-    for name in parse_pipelines(",".join(given.names)):
+    for name in names:
         for scheduler in aim.schedulers:
             time, kernels = measured(name, scheduler, given.size, device)
             words = f"{kernels.ms:.4g} ms in {kernels.launches:g} kernels" if kernels else time.detail
@@ -96,4 +97,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

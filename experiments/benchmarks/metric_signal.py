@@ -22,6 +22,7 @@ from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import cross_val_score
 
+from experiments.script import plain_errors
 from graph.recorded import Answer
 from graph.space import Option
 from metrics.outcome import KernelTime, Timed, program_metrics
@@ -113,4 +114,5 @@ def _cells(found: tuple[float, int] | None) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

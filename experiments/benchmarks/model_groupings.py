@@ -12,12 +12,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+from experiments.script import plain_errors
 from experiments.search.costs import planned
 from experiments.search.guides.beam_plans import Asked, beam_plans
 from experiments.search.guides.settings import BeamSettings
 from experiments.search.modelled import MAKERS
 from experiments.search.spaces import make_reachable_space
-from experiments.suites.image_pipelines import PIPELINES, Pipeline
+from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.plan_makers.choices import Made
 from generator.errors import InputError
@@ -34,10 +35,10 @@ CPU = Target("CPU", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 16, True, Tr
 GPU = Target("H100", "cuda", 1024, (1024, 1024, 64), 227 * 1024, 132, True, False, sub_group=32, capability=(9, 0))
 
 
-def program_at_full_size(pipeline: Pipeline) -> Program:
+def program_at_full_size(one: Pipeline) -> Program:
     """Return the Program at full size, without running anything."""
-    parameters = dict(pipeline.parameters_at("full"))
-    return program_of(load_pipeline(pipeline.file, parameters), sizes_of(parameters), pipeline.name)
+    parameters = dict(one.parameters_at("full"))
+    return program_of(load_pipeline(one.file, parameters), sizes_of(parameters), one.name)
 
 
 def described(made: Made) -> str:
@@ -69,8 +70,8 @@ def beam(program: Program, target: Target) -> str:
 
 def rows(pipelines: Sequence[Pipeline]) -> Iterator[str]:
     """Yield a row per pipeline."""
-    for pipeline in pipelines:
-        program = program_at_full_size(pipeline)
+    for one in pipelines:
+        program = program_at_full_size(one)
         cells, seconds = [], 0.0
         for target in (CPU, GPU):
             for maker in MAKERS.values():
@@ -80,12 +81,12 @@ def rows(pipelines: Sequence[Pipeline]) -> Iterator[str]:
         before = time.process_time()
         cells += [f"{seconds:.1f}", *(beam(program, target) for target in (CPU, GPU))]
         took = time.process_time() - before
-        yield f"| {pipeline.name} | {len(dataflow(program).nodes)} | {' | '.join(cells)} | {took:.0f} |"
+        yield f"| {one.name} | {len(dataflow(program).nodes)} | {' | '.join(cells)} | {took:.0f} |"
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the table."""
-    chosen = [one for one in PIPELINES if not names or one.name in names]
+    """Print the table, of all pipelines if `names` is empty. Raises InputError for another name."""
+    chosen = [pipeline(name) for name in names] or PIPELINES
     heads = [f"{maker}, {target.name}" for target in (CPU, GPU) for maker in MAKERS]
     heads += ["most seconds", *(f"beam, {target.name}" for target in (CPU, GPU)), "seconds of both beams"]
     print(f"| pipeline | stages | {' | '.join(heads)} |")
@@ -95,4 +96,5 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with plain_errors():
+        main(sys.argv[1:])

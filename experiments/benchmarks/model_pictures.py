@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from experiments.pictures.palette import LIGHT
 from experiments.pictures.stills import blank, log_scale, plain, save
+from experiments.script import plain_errors
 from experiments.search.costs import find_model, predicted
 from experiments.store import read_store
 from experiments.studies.calibrated.results import read_calibration
@@ -121,4 +122,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

@@ -26,9 +26,10 @@ import numpy as np
 
 from experiments.benchmarks.ablation import VARIANTS
 from experiments.learning.random_plans import without_unknown
+from experiments.script import plain_errors
 from experiments.search.foretold import Judge
 from experiments.search.parts import PARTS
-from experiments.suites.image_pipelines import PIPELINES
+from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.attributes import Array
 from explorer.base import Explorer
@@ -65,7 +66,7 @@ class Search:
 
 @lru_cache(maxsize=4)
 def _options(name: str) -> RunOptions:
-    program = next(one for one in PIPELINES if one.name == name)
+    program = pipeline(name)
     return RunOptions(str(program.file), Compilation(), Budget(evaluations=1), space="pipeline",
                       parameters=program.parameters_at("medium"))
 
@@ -132,6 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--learned", action="store_true")
     given = parser.parse_args(arguments)
+    for name in given.programs:
+        pipeline(name)  # a refusal comes before the first search
     searches = [Search(program, explorer, seed, max(given.budgets), given.learned) for program in given.programs
                 for explorer in given.explorers for seed in range(given.seeds)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
@@ -157,4 +160,5 @@ def _walk(costs: Array) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

@@ -1,25 +1,27 @@
 """The time to plan without measurements: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
 sioutas] [--off sampling,freezing,memory] [--freezing-from N]`.
 
-One beam search in five passes per pipeline of the suite, at its full size, with known data flow. With --off, features
-of the search are switched off one by one (Anderson et al. 2021, tables 1 and 2), or all of those named together with
---together. --freezing-from: programs with so many stages or more are frozen.
+One beam search in five passes per pipeline of the suite, at its full size, with known data flow. It uses the model that
+is usual on the device, unless --model names one. With --off, features of the search are switched off one by one
+(Anderson et al. 2021, tables 1 and 2), or all of those named together with --together. --freezing-from: programs with
+so many stages or more are frozen.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Literal, TypeAlias, assert_never
 
 import numpy as np
 
-from experiments.script import run
+from experiments.script import numbers_of, run
 from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
 from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import MANY, StageGuide
 from experiments.search.places import find_device
 from experiments.search.spaces import make_reachable_space
-from experiments.suites.image_pipelines import pipeline
+from experiments.suites.image_pipelines import SizeName, pipeline
 from experiments.values.options import Budget, RunOptions
 from explorer.beam import search
 from explorer.beam_pass import BeamOptions
@@ -31,40 +33,52 @@ from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
 from graph.guiding import guide_of
+from metrics.costs.learned.model import shipped_model
+from metrics.costs.scoring import Scorer
 
+ModelName: TypeAlias = Literal["usual", "learned", "sioutas"]
 SWITCHES = ("sampling", "freezing", "memory")
 
 
-def main(names: list[str], model: str = "learned", off: str = "", together: bool = False,
-         device: str | None = None, size: str = "full", freezing_from: int = MANY) -> None:
+def main(names: list[str], model: ModelName = "usual", off: str = "", together: bool = False,
+         device: str | None = None, size: SizeName = "full", freezing_from: int = MANY) -> None:
     """Print a line per pipeline and way."""
     target, without = find_device(device).target, tuple(filter(None, off.split(",")))
     if unknown := set(without) - set(SWITCHES):
         raise InputError(f"--off {', '.join(unknown)}: use {', '.join(SWITCHES)}")
     ways: list[tuple[str, ...]] = [(), *((without,) if together and without else ((one,) for one in without))]
-    for name in names:
-        program = read(name, size)
+    for name, program in [(name, read(name, size)) for name in names]:  # a refusal comes before the first search
         for way in ways:
             print(measured(name, program, target, model, way, freezing_from), flush=True)
 
 
-def read(text: str, size: str) -> Program:
+def read(text: str, size: SizeName) -> Program:
     """Return a program of the suite, such as `stencil_chain:stages=100`. Raises InputError."""
     name, *given = text.split(":")
     chosen = pipeline(name)
-    parameters = dict(chosen.parameters_at("full" if size == "full" else "medium"))
-    parameters |= {key: int(value) for key, _, value in (one.partition("=") for one in given)}
+    parameters = dict(chosen.parameters_at(size)) | numbers_of(given)
     outputs = load_pipeline(chosen.file, parameters)
     return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # no reference is computed
 
 
-def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...],
+def _scorer(model: ModelName, target: Target) -> Scorer:
+    match model:
+        case "usual":
+            return scorer_of(target, None)
+        case "learned":
+            return shipped_model()
+        case "sioutas":
+            return sioutas_scorer(target, None)
+        case _:
+            assert_never(model)
+
+
+def measured(name: str, program: Program, target: Target, model: ModelName, off: tuple[str, ...],
              freezing_from: int) -> str:
     """Return the time of a search, in words."""
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
-    scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
     flow = dataflow(program)
-    space = guided_space(make_reachable_space(program, target, options), program, target, scorer,
+    space = guided_space(make_reachable_space(program, target, options), program, target, _scorer(model, target),
                          BeamSettings(many=freezing_from, memory="memory" not in off))
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)

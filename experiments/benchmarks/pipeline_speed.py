@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from experiments.script import numbers_of, plain_errors
 from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import pipeline
 from experiments.values.options import Budget, RunOptions
@@ -45,10 +46,7 @@ TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True,
 
 def _program(words: Sequence[str]) -> Program:
     """Return the program of a name, followed by parameters as on the command line."""
-    found, parameters = (
-        pipeline(words[0]),
-        {name: int(value) for name, value in (word.split("=") for word in words[1:])},
-    )
+    found, parameters = pipeline(words[0]), numbers_of(words[1:])
     sizes = dict(found.parameters_at("full"))
     return program_of(load_pipeline(found.file, sizes | parameters), list(sizes.values()))
 
@@ -98,7 +96,8 @@ def _lowered(words: Sequence[str], plan: str) -> float:
 
 
 def main(words: Sequence[str]) -> None:
-    """Print one line per measurement."""
+    """Print one line per measurement. Raises InputError for another pipeline or parameter."""
+    count = len(_program(words).statements)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         rounds = [pool.apply(_asked, (words,)) for _ in range(PROCESSES)]
         found = {what: min(seconds[what] for seconds, _ in rounds) for what in rounds[0][0]}
@@ -109,10 +108,11 @@ def main(words: Sequence[str]) -> None:
             pool.apply(_lowered, (words, single)) for _ in range(PROCESSES)
         )
     kernels = ", ".join(str(len(json.loads(plan)["kernels"])) for plan in (*plans, single))
-    print(f"{' '.join(words)}: {len(_program(words).statements)} statements; plans with {kernels} kernels")
+    print(f"{' '.join(words)}: {count} statements; plans with {kernels} kernels")
     for what, seconds in found.items():
         print(f"{what:50} {seconds:7.3f} s")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["local_laplacian"])
+    with plain_errors():
+        main(sys.argv[1:] or ["local_laplacian"])

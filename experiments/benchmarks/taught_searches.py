@@ -27,6 +27,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from experiments.run import More, resume, tune
+from experiments.script import plain_errors
 from experiments.search.parts import PARTS
 from experiments.search.places import limits_of
 from experiments.search.sittings import hold_sittings
@@ -170,6 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("taught-searches"))
     parser.add_argument("--realtime", action="store_true", help="measure at real-time priority")
     given = parser.parse_args(arguments)
+    for name in given.programs:
+        pipeline(name)  # a refusal comes before the first search
     chosen = [way for way in ways(given.explorer) if way.name in (given.explorer, *(given.only or (way.name,)))]
     found = []
     for name in given.programs:
@@ -222,4 +225,5 @@ def _print_first(found: Sequence[Searches], explorer: str, makers: Sequence[Way]
 
 
 if __name__ == "__main__":
-    main()
+    with plain_errors():
+        main()

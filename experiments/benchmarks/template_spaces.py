@@ -136,12 +136,14 @@ def solved(spec: Spec, python: str) -> str:
 def main() -> None:
     """Print a line per space and explorer."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(SPECS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SPECS))
     parser.add_argument("--solver", metavar="PYTHON")
     given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in SPECS]:
+        parser.error(f"no space is called {unknown[0]!r}; there are: {', '.join(SPECS)}")
     threadpool_limits(1)  # as in a search: the matrices of models are small
     started(Spec({"x": range(99), "y": range(99)}, ("x <= y",)), "colony")  # loads the libraries of the colony's models
-    for name in given.names:
+    for name in given.names or SPECS:
         spec = SPECS[name]
         print(f"{name}: {spec.combinations:,} combinations, {len(spec.restrictions)} restrictions")
         for explorer in EXPLORERS:

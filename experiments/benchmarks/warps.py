@@ -28,7 +28,7 @@ from experiments.suites.image_pipelines import pipeline
 from experiments.words import describe_ms, describe_ratio
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
-from generator.errors import IllegalPlan
+from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
 from generator.lowering import lower
@@ -224,10 +224,11 @@ def main(
     results: Annotated[Path | None, typer.Option("--results", help="a file of times, which are kept")] = None,
 ) -> None:
     """Measure tiles of blocks, of warps, and of warps partly in registers."""
+    every = (*IN_BLOCKS, *STENCILS)
+    if unknown := [name for name in names or () if name not in every]:
+        raise InputError(f"no pipeline or stencil is called {unknown[0]!r}; there are: {', '.join(every)}")
     rows, known = [], Results.read(results)
-    for name in names or [*IN_BLOCKS, *STENCILS]:
-        if name not in (*IN_BLOCKS, *STENCILS):
-            raise typer.BadParameter(f"{name} is none of them; use {', '.join((*IN_BLOCKS, *STENCILS))}")
+    for name in names or every:
         rows.append(measure(name, device, draws, size, known))
         for words in rows[-1].failed:
             print(f"{name}: {words}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never, get_args
 
+from generator.errors import InputError
 from generator.frontend_py.load import SIZES as EXTENTS
 
 SizeName: TypeAlias = Literal["small", "medium", "full"]
@@ -81,5 +82,8 @@ PIPELINES = (
 
 
 def pipeline(name: str) -> Pipeline:
-    """Return the program called `name`. Raises KeyError if there is none."""
-    return {p.name: p for p in PIPELINES}[name]
+    """Return the program called `name`. Raises InputError if there is none."""
+    found = {one.name: one for one in PIPELINES}
+    if name not in found:
+        raise InputError(f"no pipeline is called {name!r}; there are: {', '.join(found)}")
+    return found[name]

@@ -15,7 +15,7 @@ from experiments.run import tune
 from experiments.search.costs import planned
 from experiments.search.places import find_device as device_for_runs
 from experiments.store import is_run, read_store
-from experiments.suites.image_pipelines import PIPELINES, SizeName, pipeline
+from experiments.suites.image_pipelines import SizeName, pipeline
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Result, RunInfo
 from explorer.registry import PLAN_MAKERS
@@ -72,19 +72,16 @@ def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
     Half of the plans are those of the models and their neighbours, the others are random, because the constants have to
     separate good plans from bad ones. Raises InputError for an unknown pipeline or device, before anything is measured.
     """
-    names = [one.name for one in PIPELINES]
-    if unknown := [name for name in wanted.programs if name not in names]:
-        raise InputError(f"--programs: there is no pipeline {unknown[0]!r} in the suite; use {', '.join(names)}")
+    programs = [pipeline(name) for name in wanted.programs]
     device_for_runs(wanted.device)
     found = []
-    for name in wanted.programs:
-        one = pipeline(name)
+    for one in programs:
         for explorer in ("local", "random"):
-            directory = wanted.out / f"{name}-{explorer}"
+            directory = wanted.out / f"{one.name}-{explorer}"
             found.append(directory)
             if is_run(directory):
                 continue
-            tell(f"measuring {name}: {wanted.evaluations} plans by {explorer}")
+            tell(f"measuring {one.name}: {wanted.evaluations} plans by {explorer}")
             models = PLAN_MAKERS if explorer == "local" else ()
             options = RunOptions(
                 str(one.file),

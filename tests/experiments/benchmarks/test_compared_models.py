@@ -7,7 +7,6 @@ import pytest
 from experiments.benchmarks import compared_models
 from experiments.benchmarks.compared_models import Gain, gain, main, origin_of
 from explorer.beam_pass import BeamOptions
-from generator.errors import InputError
 from metrics.costs.learned.model import SHIPPED, shipped_model
 from runners.deterministic import DEVICE
 
@@ -28,8 +27,3 @@ def test_the_table_has_a_row_per_pipeline_and_means(
     main(SHIPPED, ["blur", "harris"], device="deterministic")
     assert capsys.readouterr().out.splitlines()[2:] == [
         "| blur | 4.00 | 1.00 |", "| harris | 1.00 | 0.25 |", "| geometric mean | 2.00 | 0.50 |"]
-
-
-def test_a_name_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(InputError, match="no pipeline blurr"):
-        origin_of("blurr", "small")

@@ -167,7 +167,7 @@ def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> N
 
 
 @pytest.mark.parametrize(("programs", "device", "message"), [
-    (("blur", "oracle"), "deterministic", "--programs: there is no pipeline 'oracle' in the suite; use blur"),
+    (("blur", "oracle"), "deterministic", "no pipeline is called 'oracle'; there are: blur"),
     (("blur",), "nowhere", "no device is called 'nowhere'")])
 def test_unknown_pipelines_and_devices_are_refused_before_anything_is_measured(
         programs: tuple[str, ...], device: str, message: str, tmp_path: Path) -> None:
