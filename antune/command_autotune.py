@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from generator.plan import Plan
     from metrics.costs.learned.file import Trained
     from runners.base import DeviceInfo
+
+INTERRUPTED, DATABASE = 130, "plans.db"
 
 
 class Mode(StrEnum):
@@ -43,9 +46,10 @@ Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Number of batches 
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch, at most: that of the beam search, "
                                                                "then greedy samples.")]
 Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Training epochs after each round.")]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the best plans, the models of all rounds,"
-                                                                " and `plans.db`. The same command continues a "
-                                                                "stopped job.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for `plans.db`, the models of all rounds, and "
+                                                                "the best plans: NAME.plan.json, or "
+                                                                "NAME.MODE.plan.json of other modes. The same command "
+                                                                "continues a stopped job.")]
 Model = Annotated[Path | None, typer.Option("--model", metavar="FILE.json", show_default=False,
                                             help="Initial model. Default: the last one in DIR, or antune's own model.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
@@ -76,24 +80,39 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 
     beam_settings(beam)  # a refusal comes first
     origins = tuple(dict.fromkeys(_origin(file, size, param) for file in pipelines))
-    found, start = find_device(device), read_model(model or SHIPPED)
-    with _folder(out):
-        programs = tuple(given(origin, found) for origin in origins)
-        for one in () if mode is Mode.one_shot else programs:
-            one.compute_results()
-    with closing(Database(out / "plans.db", found.key, found.name)) as base:
-        files = plan_files(out, [origin.source for origin in origins])
-        wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime), beam)
-        for source, plan, said in _plans(mode, base, programs, wanted, found, start, model is not None):
-            write(files[source], plan.to_json() + "\n")
-            explain = ["antune", "explain", source, *(("--size", size) if size else ()),
-                       *(word for one in param or () for word in ("--param", one)), "--plan", path_word(files[source])]
-            _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{shlex.join(explain)}`)")
+    with _stopping(mode, out):
+        found, start = find_device(device), read_model(model or SHIPPED)
+        with _folder(out):
+            programs = tuple(given(origin, found) for origin in origins)
+            for one in () if mode is Mode.one_shot else programs:
+                one.compute_results()
+        with closing(Database(out / DATABASE, found.key, found.name)) as base:
+            files = plan_files(out, [origin.source for origin in origins], "" if mode is Mode.autotune else mode.value)
+            wanted = Wanted(origins, out, samples, rounds, epochs, seed, replace(LIMITS, realtime=realtime), beam)
+            for source, plan, said in _plans(mode, base, programs, wanted, found, start, model is not None):
+                write(files[source], plan.to_json() + "\n")
+                sizes = [*(("--size", size) if size else ()), *(f"--param={one}" for one in param or ())]
+                explain = shlex.join(["antune", "explain", source, *sizes, "--plan", path_word(files[source])])
+                _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{explain}`)")
+
+
+@contextmanager
+def _stopping(mode: Mode, out: Path) -> Iterator[None]:
+    """Say after Ctrl-C what is kept and which command continues, and exit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if mode is Mode.one_shot or not (out / DATABASE).is_file():
+            print("antune: interrupted; nothing else was saved", file=sys.stderr)
+        else:
+            _say(f"interrupted, saved in {out}\nNext: {shlex.join(['antune', *sys.argv[1:]])}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
 def _folder(out: Path) -> Iterator[None]:
-    """Make the folder; a new one is removed if what follows raises InputError. Raises InputError if it cannot be made.
+    """Make the folder; a new one is removed if what follows raises InputError or is interrupted. Raises InputError if
+    it cannot be made.
     """
     from experiments.files import make_folder
 
@@ -101,9 +120,9 @@ def _folder(out: Path) -> Iterator[None]:
     make_folder(out)
     try:
         yield
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         if new:
-            with suppress(OSError):  # something else may be in it by now; the refusal is what counts
+            with suppress(OSError):  # something else may be in it by now; the error is what counts
                 out.rmdir()
         raise
 

@@ -40,7 +40,6 @@ from metrics.outcome import cost_ms
 from runners.backends import reports_spills
 from runners.base import DeviceInfo, Job, Limits, Runner
 
-ONE_SHOT, TOP, AUTOTUNE = "one-shot", "top-5", "autotune"
 FEW = 5
 
 

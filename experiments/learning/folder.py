@@ -1,7 +1,8 @@
 """The folder of an autotuning: its job (`job.json`), the models of its rounds, and plans.
 
 `model-N.json` is the model after round N. A folder belongs to one job, which has the arguments of `autotune` without
-the number of rounds: models of other programs, or with other times, are not continued.
+the number of rounds: models of other programs, or with other times, are not continued. The other modes take part in no
+job, and their plans have names of their own (`plan_files`).
 """
 
 from __future__ import annotations
@@ -87,15 +88,18 @@ def write(file: Path, text: str) -> None:
         raise InputError(f"{file} cannot be written: {error.strerror}; choose another place") from None
 
 
-def plan_files(out: Path, sources: Sequence[str]) -> dict[str, Path]:
-    """Return the file for the plan of each source: different ones, and never a model's."""
+def plan_files(out: Path, sources: Sequence[str], mode: str = "") -> dict[str, Path]:
+    """Return the file for the plan of each source: different ones, and never a model's. `mode`: another one than
+    autotuning, whose plans it must not replace.
+    """
+    tail = f".{mode}.plan.json" if mode else ".plan.json"
     found, taken = dict[str, Path](), set[str]()
     for source in sources:
         stem, count = Path(source).stem, 1
-        name = f"{stem}.plan.json"
+        name = stem + tail
         while name in taken:
             count += 1
-            name = f"{stem}-{count}.plan.json"
+            name = f"{stem}-{count}{tail}"
         taken.add(name)
         found[source] = out / name
     return found

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -24,7 +27,9 @@ from experiments.learning.series import Origin
 from experiments.suites.image_pipelines import pipeline
 from explorer.beam_pass import BeamOptions
 from generator.errors import InputError
+from generator.plan import plan_from_json
 from generator.problem import Problem
+from generator.program import Program
 from metrics.costs.learned.file import Trained, read_model
 from metrics.costs.learned.model import SHIPPED, Learned, shipped_model
 from metrics.outcome import Outcome
@@ -221,6 +226,54 @@ def test_the_command_takes_the_model_that_it_is_given(tmp_path: Path, start: Tra
     assert "40" in capsys.readouterr().out
 
 
+@in_turn
+def test_plans_of_other_modes_and_sizes_leave_that_of_a_tuning_alone(
+        tmp_path: Path, start: Trained, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    antune, out = antune_command(monkeypatch), tmp_path / "out"
+    words = ("autotune", BLUR.source, "--samples", 2, "--device", "deterministic", "--out", out)
+    assert antune(*words, "--size", "40x24", "--rounds", 1, "--epochs", 1) == 0
+    assert plan_from_json((out / "blur.plan.json").read_text())
+    (out / "blur.plan.json").write_text("the tuned one")
+    for mode, size in (("one-shot", "56x32"), ("top-5", "40x24")):
+        assert antune(*words, "--size", size, "--mode", mode) == 0
+        assert f"; plan in {out / f'blur.{mode}.plan.json'} (`" in capsys.readouterr().out
+        assert plan_from_json((out / f"blur.{mode}.plan.json").read_text())
+    assert (out / "blur.plan.json").read_text() == "the tuned one"
+
+
+@in_turn
+def test_ctrl_c_says_how_to_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                     capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("autotune", BLUR.source, "--size", "40x24", "--samples", "8", "--rounds", "3", "--epochs", "1", "--beam",
+             "width=1,passes=1", "--device", "deterministic:0.1", "--out", str(tmp_path / "out"))  # fmt: skip
+    child = subprocess.Popen([sys.executable, "-m", "antune.cli", *words], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline().startswith("round 1: blur.py: ")
+    child.send_signal(signal.SIGINT)
+    rest, errors = child.communicate(timeout=60)
+    assert child.returncode == 130 and errors == ""
+    assert rest == f"interrupted, saved in {tmp_path / 'out'}\nNext: {shlex.join(['antune', *words])}\n"
+    again = shlex.split(rest.partition("Next: antune ")[2])
+    assert antune_command(monkeypatch)(*again) == 0
+    said = capsys.readouterr().out
+    assert "round 3: blur.py: " in said and "; plan in " in said
+
+
+@pytest.mark.parametrize("mode", ["one-shot", "top-5"])
+def test_ctrl_c_before_anything_is_stored_says_that(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(tuning, "program_at", stopped)
+    assert antune_command(monkeypatch)("autotune", BLUR.source, "--mode", mode, "--device", "deterministic", "--out",
+                                       tmp_path / "out") == 130
+    assert capsys.readouterr() == ("", "antune: interrupted; nothing else was saved\n")
+    assert not (tmp_path / "out").exists()
+
+
+def stopped(_origin: Origin) -> Program:
+    raise KeyboardInterrupt
+
+
 def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                        capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "one.py"
@@ -265,7 +318,7 @@ def test_the_command_takes_any_function_of_a_file_and_its_arguments(tmp_path: Pa
     assert "`spread` needs a value for `distance`" in capsys.readouterr().err
     assert antune(*words, "--param", "distance=3") == 0
     said = capsys.readouterr().out
-    assert (tmp_path / "out" / "two.plan.json").is_file()
+    assert (tmp_path / "out" / "two.one-shot.plan.json").is_file()
     assert antune(*shlex.split(said.partition("`antune ")[2].partition("`")[0]), "--device", "deterministic") == 0
     assert "float image[16][27]: read only" in capsys.readouterr().out, "3 more than the 24 columns of the output"
 

@@ -219,4 +219,4 @@ def test_the_command_says_why_it_takes_another_plan(device: DeviceInfo, opened: 
                                        "--device", "cuda") == 0
     said = capsys.readouterr().out
     assert "blur.py: passes over one plan" in said and "2 ms predicted" in said and len(opened) == 1
-    assert plan_from_json((out / "blur.plan.json").read_text()) == PLAIN
+    assert plan_from_json((out / "blur.one-shot.plan.json").read_text()) == PLAIN
