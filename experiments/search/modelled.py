@@ -75,15 +75,12 @@ def model_plans(
     flow, device = dataflow(program), cost_device(target)
     made = MAKERS[maker](program, target, count, calibration)
     if not made.groupings or not any(node.stage for node in flow.nodes):
-        raise InputError(
-            f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}; "
-            "use another explorer, such as colony"
-        )
+        raise InputError(f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}")
     plans, without = _expressed(program, target, made)
     without += _dropped(program, target, plans)
     if not plans:
         why = "".join(f" ({one})" for one in without[:1])
-        raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}; use another explorer, such as colony")
+        raise InputError(f"no plan of `{maker}` is legal for {program.name}{why}")
     best = kept(plans, count)
     differences = tuple(brief_words(one, best[0], device.host) for one in best[1:])
     told = (*reasons(replace(made, groupings=best), device.host), *without)
@@ -151,8 +148,8 @@ def _why_none(flow: Dataflow, made: Made) -> str:
     seen = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
     if seen:
         return (
-            f"`{seen[0]}` may be read after the loops, so it has to be stored (in C: declare it inside the loops to "
-            "prevent that)"
+            f"`{seen[0]}` may be read after the loops, so it has to be stored (in C: declare it in the function or "
+            "between the pragmas to prevent that)"
         )
     return "it computes no array between others"
 

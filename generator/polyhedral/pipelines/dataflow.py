@@ -24,7 +24,7 @@ from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
 from generator.polyhedral.pipelines.histogram import histogram
-from generator.polyhedral.pipelines.nests import Group, groups_of, steps_of
+from generator.polyhedral.pipelines.nests import Group, groups_of, partly_written, steps_of
 from generator.polyhedral.pipelines.quasi_affine import linear_part
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
@@ -51,8 +51,7 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
     names, element = tuple(s.name for s in statements), ELEMENT_BYTES[stored.type]
     seen = stored.role != "temp"
     if not steps:
-        alone = f"`{array}` is not computed element by element, each once and from other arrays"
-        reason = alone if len(group.arrays) == 1 else f"`{array}` is computed in loops with other arrays"
+        reason = _why_unknown(program, group, array)
         reads = tuple(merged_reads(read for s in statements for read in _whole_reads(program, s)))
         return Node(array, names, stored.extents, element, 0.0, Operations(), 1, reads, False, seen, False, reason)
     bodies = [step.statement.body for step in steps]
@@ -63,6 +62,24 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
     arithmetic, operations = work_of(program, steps)
     return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces,
                 digest=_digest(program, stored.type, steps), histogram=histogram(program, array, steps, single))
+
+
+def _why_unknown(program: Program, group: Group, array: str) -> str:
+    """Return why it is not known what an element of `array` needs, and what to do about it if that is possible."""
+    if len(group.arrays) > 1:
+        return f"`{array}` is computed in loops with other arrays"
+    found = partly_written(program, group)
+    if found is None:
+        return f"`{array}` is not computed element by element, each once and from other arrays"
+    statement, ranges = found
+    written, whole = (f"`{array}{''.join(f'[{low}..{high}]' for low, high in one)}`"
+                      for one in (ranges or (), [(0, extent - 1) for extent in program.array(array).extents]))
+    part = f"only {written} of {whole}" if ranges else f"only some elements of `{array}`"
+    first, again = ("first ", ", even if others overwrite some of them") if len(group.nests) > 1 else ("", "")
+    sizes = "".join(f"[{high - low + 1}]" for low, high in ranges or ())
+    smaller = f", or declare it as `{array}{sizes}` with subscripts from 0 on" if ranges and not again else ""
+    return (f"the {first}loops in {program.file}:{statement.line} write {part}; let them write all of them{again}"
+            f"{smaller}")
 
 
 def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:

@@ -93,6 +93,23 @@ def _steps(program: Program, group: Group) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def partly_written(program: Program, group: Group) -> tuple[Statement, tuple[tuple[int, int], ...] | None] | None:
+    """Return the statement of the first nest of a group that writes one array, and the (low, high) of the elements that
+    it writes in each dimension (None: they are no box), if the only reason why the nest is no step is that it does not
+    write all elements; else None.
+    """
+    nest, statement = group.nests[0], program.statement(group.nests[0].statements[0])
+    body, extents = statement.body, program.array(statement.body.target.array).extents
+    step = step_of(statement, extents, False) if len(group.arrays) == 1 and _in_order(nest, statement) else None
+    own = any(load.array == body.target.array for value in body.computed for load in loads_of(value))
+    if step is None or step.condition is None or step.loops or own or body.op or body.guard is not None:
+        return None
+    ranges = ends(set_of(statement.domain))
+    if where_in_box(statement, ranges) is not None:
+        return statement, None
+    return statement, tuple((ranges[d][0] + constant, ranges[d][1] + constant) for d, constant in step.dims)
+
+
 def _in_order(nest: Nest, statement: Statement) -> bool:
     """Return whether the nest runs one statement, in the order of its iterators."""
     return statements_in_order(nest) == (statement.name,) and runs_in_order(nest, statement)

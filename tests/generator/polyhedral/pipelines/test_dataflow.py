@@ -124,6 +124,38 @@ def test_arrays_that_no_model_can_judge_say_why() -> None:
     assert again is not None and "written again" in again.refusal
 
 
+INSIDE = "for (i = 1; i < 7; i++) for (j = 2; j < 8; j++) t[i][j] = B[i][j];"
+BORDER = "for (j = 0; j < 8; j++) t[0][j] = 0;"
+
+
+@pytest.mark.parametrize(("loops", "words"), [
+    (INSIDE, "write only `t[1..6][2..7]` of `t[0..7][0..7]`; let them write all of them, or declare it as `t[6][6]`"),
+    (INSIDE.replace("t[i]", "t[i - 1]"), "write only `t[0..5][2..7]` of `t[0..7][0..7]`; let them write all of"),
+    (INSIDE + BORDER, "write only `t[1..6][2..7]` of `t[0..7][0..7]`; let them write all of them, even if others over"),
+    (INSIDE.replace("j = 2", "j = i"), "write only some elements of `t`; let them write all of them"),
+    (INSIDE.replace("= B", "+= B"), ""),
+    (INSIDE.replace("[j] =", "[2 * j - 2] =").replace("j < 8", "j < 5"), "")])
+def test_loops_that_write_a_part_of_an_array_are_named_with_what_to_do(loops: str, words: str) -> None:
+    program = expand(program_of(scop(
+        "int t[8][8];" + loops + "for (i = 1; i < 7; i++) for (j = 2; j < 7; j++) B[i][j] = t[i][j] + t[i][j + 1];",
+        "int B[8][8];")))
+    node = dataflow(program).node("t")
+    assert node is not None and not node.stage
+    if not words:
+        assert node.refusal.startswith("`t` is not computed element by element")
+        return
+    line = min(statement.line for statement in program.statements if statement.body.target.array == "t")
+    assert f"loops in {program.file}:{line} {words}" in node.refusal
+    assert node.refusal.startswith("the first loops") == (BORDER in loops)
+
+
+def test_a_remedy_for_an_array_that_is_written_in_part_makes_it_a_stage() -> None:
+    found = flow("int t[6][6]; for (i = 1; i < 7; i++) for (j = 2; j < 8; j++) t[i - 1][j - 2] = B[i][j];"
+                 "for (i = 0; i < 6; i++) for (j = 0; j < 5; j++) A[i][j] = t[i][j] + t[i][j + 1];",
+                 "int A[6][5], B[8][8];").node("t")
+    assert found is not None and found.stage and not found.refusal
+
+
 def test_who_reads_whom() -> None:
     found = dataflow(pipeline_program("harris"))
     assert found.readers("gray") == ("ix", "iy") and found.readers("image") == ("gray",)
