@@ -67,7 +67,7 @@ def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Wa
 
 def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
     """Return the walks to plans of cost models and to the usual start plans, in turns."""
-    found = _model_plans(program, target, options)
+    found, _ = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models
         from graph.reaching import walk_to
@@ -77,7 +77,7 @@ def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequ
         if options.explorer in found:
             return first or (walk_to(space, found[options.explorer].plans[0]),)  # raises an error
         usual = _usual_starts(program, target, options)
-        if "beam" in options.models:
+        if "beam" in found:
             usual = _as_beams_rank(usual, program, target, options)
         return _in_turns(first, usual)  # a model may be wrong about a device
     return _usual_starts(program, target, options)
@@ -104,16 +104,30 @@ def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequ
     return starts(program, target, options, make_reachable_space(program, target, options), steps)
 
 
-def _model_plans(program: Program, target: Target, options: RunOptions) -> Mapping[str, ModelPlans]:
-    """Return the plans that the run starts with, by plan maker. Raises InputError: see `check_models`."""
+def _model_plans(program: Program, target: Target,
+                 options: RunOptions) -> tuple[Mapping[str, ModelPlans], Mapping[str, str]]:  # fmt: skip
+    """Return the plans that the run starts with, by plan maker, and why others of --models have none.
+
+    Raises:
+        InputError: see `check_models`; or the plan maker that is the explorer has no plans, or a beam with parameters.
+    """
     from explorer.registry import PLAN_MAKERS
 
     check_models(options)
     followed = options.explorer in PLAN_MAKERS
     makers, count = ((options.explorer,), BEST) if followed else (options.models, FEW)
-    if not makers:
-        return {}
-    return {maker: plans_by(maker, program, target, count, options) for maker in makers}
+    found: dict[str, ModelPlans] = {}
+    without = dict[str, str]()
+    for maker in makers:
+        try:
+            found[maker] = plans_by(maker, program, target, count, options)
+        except InputError as error:
+            if followed:
+                raise InputError(f"{error}; use another explorer, such as colony") from None
+            if options.beam and maker == "beam":
+                raise
+            without[maker] = str(error)
+    return found, without
 
 
 def plans_by(maker: str, program: Program, target: Target, count: int, options: RunOptions) -> ModelPlans:
@@ -164,7 +178,7 @@ def model_words(subject: Subject, target: Target, options: RunOptions) -> Mappin
     """Return how the plans of each plan maker differ from its best one, by their digests."""
     if isinstance(subject, Template):
         return {}
-    found = _model_plans(program_of(subject), target, options)
+    found, _ = _model_plans(program_of(subject), target, options)
     return {
         plan.digest: f"plan {number} of {maker} {words}"
         for maker, one in found.items()
@@ -173,12 +187,13 @@ def model_words(subject: Subject, target: Target, options: RunOptions) -> Mappin
 
 
 def model_reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
-    """Return notes on the plans that models choose, and on arrays that they leave out. Raises InputError: a requested
-    model can judge nothing.
+    """Return notes on the plans that models choose, on models that have none, and on arrays that they leave out. Raises
+    InputError: the model that is the explorer, or that of --foretell or --foresee, can judge nothing.
     """
-    first = tuple(f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
-                  for line in found.reasons)  # fmt: skip
-    if options.guided and "beam" not in options.models:  # otherwise its plans say so already
+    planned, without = _model_plans(program, target, options)
+    first = (*(f"{maker}: {line}" for maker, found in planned.items() for line in found.reasons),
+             *(f"{maker}: the search begins without its plans: {why}" for maker, why in without.items()))
+    if options.guided and "beam" not in planned:  # otherwise its plans say so already
         from experiments.search.guides.beam_plans import unrated_words
 
         first += tuple(f"beam: {line}" for line in unrated_words(program))

@@ -114,6 +114,16 @@ def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, m
 
 
 @in_turn
+def test_a_model_without_plans_is_left_out_with_the_reason(
+        run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("tune", "scale.c", "--param", "n=40", "--device", "deterministic", "--space", "pipeline")
+    assert run_antune(*words, "--models", "sioutas", "--evaluations", 2, "--out", "run") == 0
+    line = "sioutas: the search begins without its plans: scale has no stages that the model of `sioutas` can judge: it"
+    assert line in capsys.readouterr().out
+    assert run_antune("resume", "run", "--evaluations", 3) == 0
+
+
+@in_turn
 @pytest.mark.parametrize(("words", "message"), [
     (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),

@@ -146,7 +146,7 @@ def test_the_stages_set_apart_are_those_of_the_plan_that_is_announced(monkeypatc
     first, *others = [{kernel.group.output for kernel in one.kernels} for one in made.groupings]
     place = next(k for k, one in enumerate(others, 1) if one != first)
     monkeypatch.setattr(modelled, "MAKERS", {"some": lambda *_: replace(
-        made, model=Only(made.groupings[place]), unjudged=lambda group: f"not with {group.output}")})
+        made, model=Only(made.groupings[place]), unjudged=lambda group, _: f"not with {group.output}")})
     found = model_plans.__wrapped__(program, CPU, "some", 12)
     stored = {one.group.output for one in planned(program, found.plans[0]) if isinstance(one.group, Group)}
     told = [line.split(" by kernels of ")[0].split(", ") for line in found.reasons if " by kernels of " in line]
