@@ -1,4 +1,6 @@
-"""Stages with kernels of their own because a model cannot judge them in one kernel with those that read them."""
+"""Stages with kernels of their own because a model cannot judge them in one kernel with those that read them, or only
+in tiles that do not pay.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from explorer.plan_makers.trivial import readers_of
 from metrics.costs.groups import Group
 
 
-def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Unjudged]:
-    """Yield these stages of a grouping; `why` returns why the model cannot judge a kernel, empty if it can."""
+def set_apart(grouping: Grouping, why: Callable[[Group, bool], str]) -> Iterator[Unjudged]:
+    """Yield these stages of a grouping; `why`: see `Made.unjudged`."""
     kernels = {stage: kernel.group for kernel in grouping.kernels for stage in kernel.group.stages}
     for kernel in grouping.kernels:
         group = kernel.group
@@ -20,7 +22,7 @@ def set_apart(grouping: Grouping, why: Callable[[Group], str]) -> Iterator[Unjud
             continue
         readers = dict.fromkeys(kernels[reader] for reader in readers_of(group.flow, group.output, group.inlined)
                                 if reader in kernels)  # fmt: skip
-        reasons = (why(_together(group, other)) for other in readers)
+        reasons = (why(_together(group, other), len(readers) == 1) for other in readers)
         if reason := next(filter(None, reasons), ""):
             yield Unjudged(group.output, reason)
 

@@ -59,14 +59,14 @@ class Unjudged:
 @dataclass(frozen=True, slots=True)
 class Made:
     """The results of a plan maker: groupings, the best first, and the stages that are left: they have kernels by the
-    default rules. `model`: that of the costs. `unjudged` returns why it can judge no tile of a kernel, empty if it can
-    judge some.
+    default rules. `model`: that of the costs. `unjudged` returns why it can judge no tile of a kernel, or, if the plan
+    maker could have `chosen` this kernel, only some; empty if there is no such reason.
     """
 
     groupings: tuple[Grouping, ...]
     left: tuple[Unjudged, ...]
     model: CostModel
-    unjudged: Callable[[Group], str]
+    unjudged: Callable[[Group, bool], str]
 
 
 def in_order(found: Iterable[Grouping]) -> tuple[Grouping, ...]:

@@ -22,7 +22,7 @@ from generator.dataflow import Dataflow
 from generator.nest import Level
 from metrics.costs.configurations import Configurations, candidates, split_candidates
 from metrics.costs.device import CostDevice
-from metrics.costs.distances import always_changing
+from metrics.costs.distances import objection
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import PolyMage, Weighed, cost_of, refusal
 from metrics.costs.split import can_split
@@ -108,10 +108,13 @@ class _Prices:
         found = left_to_start_plans(spaced([way.choice for way in self._ways(mask)], best), self.sums)
         return [(choice.cost.number, choice) for choice in found]
 
-    def unjudged(self, group: Group) -> str:
-        """Return why no configuration of a kernel can be judged; empty if some can."""
+    def unjudged(self, group: Group, chosen: bool) -> str:
+        """See Made."""
+        if why := refusal(group):
+            return why
         given = candidates(group.extents, self.device, group.hosted)
-        return refusal(group) or always_changing(group, np.minimum(given.tile, column(group.extents)))
+        fine = self.model.evaluate(group, given, self.device).possible if chosen else None
+        return objection(group, np.minimum(given.tile, column(group.extents)), fine)
 
     def _ways(self, mask: int) -> list[_Way]:
         known = self._known.get(mask)

@@ -42,7 +42,7 @@ from generator.decisions.size_lists import STEPS as STEPS_ON_HOST
 from generator.decisions.size_lists import WIDE, CandidateSizes
 from generator.decisions.walk import STEPS
 from metrics.costs.device import CostDevice
-from metrics.costs.distances import always_changing
+from metrics.costs.distances import objection
 from metrics.costs.groups import Group, Numbers, kept_in_steps, parallel_dimensions, tile_work
 from metrics.costs.sioutas import Sioutas, cost_of
 from metrics.costs.tile_sizes import cut, tiles
@@ -193,9 +193,12 @@ class _Scheduler:
             return []
         return [Grouping(tuple(one[0] for one in options), _said(moved, in_rows))]
 
-    def unjudged(self, group: Group) -> str:
-        """Return why no tile of a kernel can be judged; empty if some can."""
-        return always_changing(group, tiles(group.extents, self.device, group.hosted))
+    def unjudged(self, group: Group, chosen: bool) -> str:
+        """See Made."""
+        sizes, fine = tiles(group.extents, self.device, group.hosted), None
+        if chosen and may_share(group, self.sums):
+            fine = replace(self.model, final=False).evaluate(group, sizes, self.device).possible
+        return objection(group, sizes, fine)
 
     def _inside(self, found: Nested) -> Choice | None:
         """Return a kernel with stages in thread loops with its best tile and step; None if it is impossible.

@@ -18,7 +18,8 @@ _FIGURES: Mapping[str, str] = {
 
 def reasons(made: Made, host: bool) -> Iterator[str]:
     """Yield the properties of the best grouping, a line per kernel that computes other stages, too, then the stages
-    that are left, and those of this grouping that the model cannot judge together with their readers.
+    that are left, and those of this grouping that the model cannot judge together with their readers, or only in tiles
+    that do not pay.
 
     `host`: of a CPU, whose cores execute one block at a time, so that occupancy is omitted.
     """

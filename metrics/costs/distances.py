@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.dataflow import Reach
 from metrics.costs.base import Wrong, possible
@@ -75,12 +76,26 @@ def changing_distances(group: Group, tiles: Numbers, kept: TileWork | None = Non
     return tuple(found)
 
 
-def always_changing(group: Group, tiles: Numbers) -> str:
-    """Return the objection if all these tiles have one, else an empty string."""
+def objection(group: Group, tiles: Numbers, fine: NDArray[np.bool_] | None = None) -> str:
+    """Return the objection if all these tiles have one, else an empty string.
+
+    `fine`: which tiles a device can have, if the objections to some tiles count, too, because plans have none of the
+    others.
+    """
     wrongs = changing_distances(group, tiles)
-    if possible(wrongs, tiles.shape[1]).any():
+    alike = possible(wrongs, tiles.shape[1])
+    if not alike.any():
+        return next((wrong.reason for wrong in wrongs if wrong.are.all()), _joined(wrongs))
+    if fine is None or alike.all():
         return ""
-    return next((wrong.reason for wrong in wrongs if wrong.are.all()), "; ".join(wrong.reason for wrong in wrongs))
+    dims = frozenset[int]().union(*(one.dims for one in uneven(group)))
+    covered = "whole rows" if dims == {len(group.extents) - 1} else "whole extents"
+    why = "do not pay" if (alike & fine).any() else "do not fit the device"
+    return f"{_joined(wrongs)}, unless these cover {covered}; such tiles {why}"
+
+
+def _joined(wrongs: Sequence[Wrong]) -> str:
+    return "; ".join(dict.fromkeys(wrong.reason for wrong in wrongs if wrong.are.any()))
 
 
 def _inside(reach: Reach, limit: int) -> Reach:

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from antune import halide as hl
 from explorer.plan_makers.choices import Choice, Grouping
 from explorer.plan_makers.dynamic import dynamic_plans
 from explorer.plan_makers.words import brief_words, grouping_words, reasons
+from generator.frontend_py.problem import program_of as pipeline_of
 from generator.polyhedral.pipelines.dataflow import dataflow
 from metrics.costs.base import Cost, Term
+from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group
 from metrics.costs.polymage import PolyMage, refusal
 from tests.support.costs import CPU, GTX_1080_TI
@@ -74,6 +77,31 @@ def test_the_reasons_are_words() -> None:
     assert left.startswith("histogram by kernels of its own, as the start plans have them: `histogram` is not ")
     assert by_data == "blur_y by kernels of its own: data decide which elements of `blur_y` `interpolated` reads"
     assert "% occupancy" in next(grouping_words(made.groupings[0], host=False))
+
+
+@pytest.mark.parametrize(("device", "further", "more"), [
+    (CPU, False, ""),
+    (GTX_1080_TI, False, ", unless these cover whole rows; such tiles do not pay"),
+    (replace(GTX_1080_TI, block_shared=1024), False, ", unless these cover whole rows; such tiles do not fit the dev"),
+    (GTX_1080_TI, True, None)])
+def test_a_stage_whose_distances_change_is_named_also_if_long_tiles_could_be_judged(
+        device: CostDevice, further: bool, more: str | None) -> None:
+    """Of 4096 points along x, a few tiles for GPUs cover all, and none for CPUs. A stage that two kernels need has no
+    kernel in common with one of them, whatever its tiles are.
+    """
+    x, y = hl.vars("x y")
+    image, t, o, p = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("t"), hl.Func("o"), hl.Func("p")
+    t[x, y] = hl.exp(image[x, y]) + hl.sin(image[x, y]) + hl.sqrt(image[x, y])
+    o[x, y] = t[x, y] + t[2 * x, y]
+    if further:
+        p[x, y] = o[x, y] + o[y, x] + t[x, y] + t[2 * x, y]
+    made = dynamic_plans(dataflow(pipeline_of([p if further else o], (4096, 4096))), device, PolyMage())
+    told_of = "t by kernels of its own"
+    told = [line for line in reasons(made, device.host) if line.startswith(told_of)]
+    assert bool(told) == (more is not None)
+    for line in told:
+        assert line.startswith(f"{told_of}: `o` reads `t` at distances that differ from tile to tile{more}")
+        assert more or line.endswith("tile to tile")
 
 
 def test_the_words_of_a_further_plan_are_what_differs_from_the_best() -> None:

@@ -22,7 +22,7 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from metrics.costs.base import Cost, Refused
 from metrics.costs.device import cost_device
-from metrics.costs.distances import always_changing, changing_distances, uneven
+from metrics.costs.distances import changing_distances, objection, uneven
 from metrics.costs.groups import Group, Numbers, column, computed_again, tile_work
 from metrics.costs.sioutas import Sioutas
 from tests.support.targets import CUDA
@@ -167,9 +167,9 @@ def test_objections_name_the_stages_that_are_their_causes() -> None:
     assert objections(column((64, 16))) == {WORDS}
     assert objections(column((8, 512))) == {of_s}
     assert not objections(column((64, 512)))
-    assert always_changing(group, np.array([[64.0, 8.0], [16.0, 512.0]])) == f"{of_s}; {WORDS}", "each for another"
-    assert always_changing(group, np.array([[64.0, 8.0], [16.0, 16.0]])) == WORDS, "one for all"
-    assert not always_changing(group, np.array([[64.0, 64.0], [16.0, 512.0]])), "not for all"
+    assert objection(group, np.array([[64.0, 8.0], [16.0, 512.0]])) == f"{of_s}; {WORDS}", "each for another"
+    assert objection(group, np.array([[64.0, 8.0], [16.0, 16.0]])) == WORDS, "one for all"
+    assert not objection(group, np.array([[64.0, 64.0], [16.0, 512.0]])), "not for all"
 
 
 def test_what_all_rows_of_tiles_need_is_computed_again_in_each() -> None:

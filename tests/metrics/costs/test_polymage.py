@@ -20,7 +20,7 @@ from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.target import LANGUAGES
 from metrics.costs.base import Cost
-from metrics.costs.configurations import Configurations, candidates, sharing_threads, split_candidates
+from metrics.costs.configurations import Configurations, candidates, sharing_threads, split_candidates, tiles_of
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
 from metrics.costs.polymage import TESLA_V100, PolyMage, Weighed, refusal, usual_weights
@@ -205,6 +205,13 @@ def test_all_candidates_share_a_tile_as_in_generated_code(extents: tuple[int, ..
         assert blocks and all(sub_group(block) for block in blocks), "whole warps"
         assert [tuple(map(int, team)) for team in sharing_threads(given.block, "sub-group").T] == [
             sub_group(block) for block in blocks]  # fmt: skip
+
+
+def test_the_tile_of_a_warp_is_that_of_the_papers_example() -> None:
+    """Section 4: T = (8, 4, 1) and B = (16, 8, 1), x first, make warps of (16, 2, 1) lanes and tiles of (128, 8, 1)."""
+    given = Configurations(column((1, 4, 8)), column((1, 8, 16)))
+    team, tiles, where = tiles_of(given, "sub-group", (3, 2832, 4256))
+    assert team[:, 0].tolist() == [1, 2, 16] and tiles[:, where[0]].tolist() == [1, 8, 128]
 
 
 def test_what_a_block_shares_overlaps_less_than_what_warps_do() -> None:
