@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from antune.options import Device, Json
+from generator.errors import InputError
 from generator.plain_text import shell_word
 
 if TYPE_CHECKING:
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
 Runs = Annotated[list[Path] | None, typer.Argument(
     metavar="[DIR]...", show_default=False,
     help="Runs of image pipelines on one device. Default: new runs of six pipelines of the suite.")]
-Programs = Annotated[str, typer.Option("--programs", metavar="A,B", show_default=False,
+Programs = Annotated[str | None, typer.Option("--programs", metavar="A,B", show_default=False,
                                        help="The pipelines of the suite to measure, without DIR.")]
-Budget = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Plans per search; each pipeline is searched "
-                                     "twice.")]
-Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the new runs.")]
+Budget = Annotated[int | None, typer.Option(
+    "--budget", metavar="N", min=1, show_default=False,
+    help="Plans per search, without DIR; each pipeline is searched twice. Default: 40.")]
+Kept = Annotated[Path | None, typer.Option("--runs", metavar="DIR", show_default=False,
+                                           help="Folder for the new runs, without DIR. Default: antune-calibration.")]
 Stages = Annotated[bool, typer.Option("--stages", help="Also measure the time per element of each stage in one "
                                                        "thread, and on CUDA its registers, which the model `polymage` "
                                                        "otherwise estimates; half a second per stage, once per "
@@ -28,8 +32,8 @@ Stages = Annotated[bool, typer.Option("--stages", help="Also measure the time pe
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, for --calibration.")]
 
 
-def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "", budget: Budget = 40,
-              kept: Kept = Path("antune-calibration"), out: Out = Path("calibration.json"),
+def calibrate(runs: Runs = None, device: Device = None, programs: Programs = None, budget: Budget = None,
+              kept: Kept = None, out: Out = Path("calibration.json"),
               stages: Stages = False, json_file: Json = None) -> None:
     """Fit the constants of cost models to a device, by the order of measured plans.
 
@@ -57,14 +61,25 @@ def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "",
 
     for path in (out, json_file):
         check_place(path)
-    named = tuple(filter(None, map(str.strip, programs.split(",")))) or PROGRAMS
-    found = read_runs(runs or make_runs(Wanted(named, device, budget, kept), _say))
+    named = tuple(filter(None, map(str.strip, (programs or "").split(",")))) or PROGRAMS
+    if runs:
+        _check_only_new({"--programs": programs, "--budget": budget, "--runs": kept})
+    wanted = Wanted(named, device, budget or 40, kept or Path("antune-calibration"))
+    found = read_runs(runs or make_runs(wanted, _say), device)
     usual = usual_constants(found, stages, _say)
-    results = calibrated(usual, measured_plans(found, usual))
+    results = calibrated(usual, measured_plans(found, usual, _say))
     write_calibration(out, results.calibration)
     _print(results, out)
     if json_file:
         write_json(json_file, results.to_data())
+
+
+def _check_only_new(options: Mapping[str, object]) -> None:
+    """Raise InputError if one of these options is given, which new runs need, and given runs do not."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)}: only new runs use {'it' if len(given) == 1 else 'them'}, and these are "
+                         f"given; leave {'it' if len(given) == 1 else 'them'} out, or give no runs")
 
 
 def _say(text: str) -> None:

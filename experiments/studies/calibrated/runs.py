@@ -31,7 +31,8 @@ from metrics.costs.polymage import TERMS, PolyMage
 from metrics.costs.sioutas import GPU, HOST, Sioutas
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
-from runners.devices import find_device
+from runners.devices import choose, find_device
+from runners.many import model_key
 
 PROGRAMS = ("blur", "unsharp", "harris", "bilateral_grid", "camera_pipe", "interpolate")
 """Programs of the suite, for devices without existing runs."""
@@ -98,16 +99,25 @@ def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuned:
+    """A program with its timed plans, and the directories of its runs."""
+
+    program: Program
+    plans: tuple[tuple[Plan, float], ...]
+    directories: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Runs:
     """Programs with their timed plans, all measured on `device`."""
 
     device: DeviceInfo
-    programs: tuple[tuple[Program, tuple[tuple[Plan, float], ...]], ...]
+    programs: tuple[Tuned, ...]
 
 
-def read_runs(directories: Sequence[Path]) -> Runs:
+def read_runs(directories: Sequence[Path], wanted: str | None = None) -> Runs:
     """Return the plans of these runs. Raises InputError if a directory is not a run, or the runs are of several
-    devices.
+    devices, or of another one than `wanted` (None: any).
     """
     runs = []
     for directory in directories:
@@ -117,11 +127,27 @@ def read_runs(directories: Sequence[Path]) -> Runs:
     if len(devices) != 1:
         raise InputError(f"the runs are of {len(devices)} devices ({', '.join(sorted(devices))}); calibrate for one")
     [device] = devices.values()
-    programs: dict[str, tuple[Program, list[tuple[Plan, float]]]] = {}
-    for info, results in runs:
-        _, plans = programs.setdefault(info.program.digest, (info.program, []))
-        plans += [(one.evaluation.plan, one.outcome.median_ms) for one in results if isinstance(one.outcome, Timed)]
-    return Runs(device, tuple((program, tuple(plans)) for program, plans in programs.values()))
+    if wanted is not None and not _means(wanted, device):
+        raise InputError(f"--device {wanted}: the given runs are of the device `{device.key}`, whose constants they "
+                         "determine; leave --device out, or give runs of that device")
+    programs = dict[str, Tuned]()
+    for directory, (info, results) in zip(directories, runs, strict=True):
+        plans = [(one.evaluation.plan, one.outcome.median_ms) for one in results if isinstance(one.outcome, Timed)]
+        known = programs.get(info.program.digest, Tuned(info.program, (), ()))
+        programs[info.program.digest] = Tuned(known.program, (*known.plans, *plans), (*known.directories, directory))
+    return Runs(device, tuple(programs.values()))
+
+
+def _means(wanted: str, device: DeviceInfo) -> bool:
+    """Return whether `wanted`, as in --device, is the model of this device, which need not be here unless it is a
+    number.
+    """
+    if wanted.isdigit():
+        return model_key(device_for_runs(wanted).key) == model_key(device.key)
+    try:
+        return choose((device,), wanted.partition(":")[0]) == device
+    except InputError:
+        return False
 
 
 def usual_constants(runs: Runs, stages: bool, tell: Callable[[str], None]) -> Calibration:
@@ -133,7 +159,7 @@ def usual_constants(runs: Runs, stages: bool, tell: Callable[[str], None]) -> Ca
     if not stages:
         return usual
     times = _measured_stages(runs, tell)
-    registers = stage_registers([program for program, _ in runs.programs], runs.device.target, tell)
+    registers = stage_registers([one.program for one in runs.programs], runs.device.target, tell)
     return replace(usual, stages=tuple(sorted(times.items())), registers=tuple(sorted(registers.items())))
 
 
@@ -144,22 +170,36 @@ def _measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float
     except InputError as error:
         raise InputError(f"--stages measures on the device of the runs, `{runs.device.key}`: {error}") from None
     with tempfile.TemporaryDirectory(prefix="antune-stages-") as folder:
-        for program, _ in runs.programs:
-            found |= stage_times(program, device, Path(folder), tell)
+        for one in runs.programs:
+            found |= stage_times(one.program, device, Path(folder), tell)
         return found
 
 
-def measured_plans(runs: Runs, usual: Calibration) -> list[Measured]:
-    """Return the plans of each program that both models can judge. Raises InputError if they are too few."""
-    found = [one for program, plans in runs.programs
-             if len((one := _measured(program, plans, cost_device(runs.device.target), usual)).times_ms) >= FEWEST]
-    names = {one.program for one in found}
+def measured_plans(runs: Runs, usual: Calibration, tell: Callable[[str], None]) -> list[Measured]:
+    """Return the plans of each program that both models can judge; `tell` receives a line for each program that has too
+    few. Raises InputError if too few programs are left.
+    """
+    device = cost_device(runs.device.target)
+    every = [(one, _measured(one.program, one.plans, device, usual)) for one in runs.programs]
+    found = [measured for _, measured in every if len(measured.times_ms) >= FEWEST]
+    names = {measured.program for measured in found}
     if len(names) < 2:
-        raise InputError(
-            f"{len(names)} program(s) with {FEWEST} timed plans that both models can judge; give runs of "
-            "two or more image pipelines (antune tune FILE.py)"
-        )
+        counts = "; ".join(_counted(one, measured) for one, measured in every)
+        raise InputError(f"a calibration needs runs of two or more pipelines with at least {FEWEST} timed plans that "
+                         f"both models can judge, and {len(names) or 'none'} of these has so many: {counts}; give runs "
+                         "of other pipelines, or longer ones (antune tune FILE.py --evaluations 40)")
+    for one, measured in every:
+        if len(measured.times_ms) < FEWEST:
+            tell(f"left out, with fewer than {FEWEST} timed plans that both models can judge: "
+                 f"{_counted(one, measured)}")
     return found
+
+
+def _counted(one: Tuned, measured: Measured) -> str:
+    """Return `blur (antune-runs/blur-1, antune-runs/blur-2): 3 of 5 timed plans`."""
+    count = len(dict(one.plans))
+    return (f"{one.program.name} ({', '.join(map(str, one.directories))}): {len(measured.times_ms)} of {count} timed "
+            f"plan{'s' * (count != 1)}")
 
 
 def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: CostDevice,

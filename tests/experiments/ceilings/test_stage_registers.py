@@ -12,7 +12,7 @@ import pytest
 from experiments.ceilings import stage_registers as stages
 from experiments.ceilings.stage_probes import LowerStage, probe_plan, probe_problem
 from experiments.ceilings.stage_registers import stage_registers
-from experiments.studies.calibrated.runs import Runs, usual_constants
+from experiments.studies.calibrated.runs import Runs, Tuned, usual_constants
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.variant import Variant
@@ -145,7 +145,7 @@ def test_a_calibration_has_times_and_registers_of_stages(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pretended(tmp_path_factory.mktemp("driver")):
         device, told = find_device("cuda"), list[str]()
-        found = usual_constants(Runs(device, ((program, ()),)), True, told.append)
+        found = usual_constants(Runs(device, (Tuned(program, (), ()),)), True, told.append)
     digests = {node.digest for node in dataflow(program).nodes}
     assert {digest for digest, _ in found.stages} == {digest for digest, _ in found.registers} == digests and not told
     assert dict(found.registers) == stage_registers([program], device.target, pytest.fail)

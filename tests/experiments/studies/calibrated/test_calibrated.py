@@ -40,7 +40,7 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
 def test_every_program_is_judged_by_constants_that_were_fitted_to_the_others(runs: list[Path]) -> None:
     read = read_runs(runs)
     usual = usual_constants(read, False, lambda text: None)
-    programs = measured_plans(read, usual)
+    programs = measured_plans(read, usual, print)
     assert read.device.key == "deterministic" and [one.program for one in programs] == ["blur", "unsharp"]
     assert usual.stages == usual.registers == ()
     found = calibrated(replace(usual, stages=(("1234", 0.5),), registers=(("1234", 9),)), programs)
@@ -160,10 +160,32 @@ def test_stages_are_measured_on_the_device_of_the_runs_only(runs: list[Path]) ->
 
 
 def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> None:
-    with pytest.raises(InputError, match=r"1 program\(s\) with 8 timed plans"):
-        measured_plans(read_runs(runs[:2]), FOUND)
+    with pytest.raises(InputError, match=r"1 of these has so many: blur \(.*blur-local, .*blur-random\): \d+ of"):
+        measured_plans(read_runs(runs[:2], "deterministic"), FOUND, print)
     with pytest.raises(InputError, match="the runs are of 0 devices"):
         read_runs([])
+
+
+def test_programs_with_few_plans_are_left_out_by_name(runs: list[Path]) -> None:
+    read, told = read_runs(runs), list[str]()
+    few = replace(read.programs[0], program=replace(read.programs[0].program, name="third"),
+                  plans=read.programs[0].plans[:3])
+    found = measured_plans(replace(read, programs=(*read.programs, few)), FOUND, told.append)
+    assert [one.program for one in found] == ["blur", "unsharp"]
+    [line] = told
+    assert line.startswith("left out, with fewer than 8 timed plans that both models can judge: third (")
+    assert f"{runs[0]}, {runs[1]}): " in line and line.endswith(" of 3 timed plans")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--device", "intel"), "--device intel: the given runs are of the device `deterministic`"),
+    (("--budget", 9, "--programs", "blur"), "--programs, --budget: only new runs use them"),
+    (("--runs", "there"), "--runs: only new runs use it, and these are given; leave it out, or give no runs")])
+def test_options_of_new_runs_are_refused_with_given_ones(
+        words: tuple[object, ...], message: str, runs: list[Path], run_antune: Antune,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_antune("suite", "calibrate", *runs, *words) == 2
+    assert message in capsys.readouterr().err and not Path("calibration.json").exists()
 
 
 @pytest.mark.parametrize(("programs", "device", "message"), [
