@@ -17,7 +17,7 @@ from metrics.costs.device import CostDevice
 from metrics.costs.groups import Numbers, column, distinct, parallel_dimensions
 
 _TILE_POINTS = 16384
-"""The most points of a block's tile on GPUs; on CPUs four times that."""
+"""The most points of a block's tile on GPUs; on CPUs four times that. The smallest tile may have more: whole rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +63,10 @@ def candidates(extents: tuple[int, ...], device: CostDevice, hosted: int = 0) ->
         if d in parallel:
             pairs = _pairs(extent, parallel[-1] - d, device)
         found = [(*one, pair) for one in found for pair in pairs]
-    most = 4 * _TILE_POINTS if device.host else _TILE_POINTS
     threads = min(512, device.block_threads)
-    small = [one for one in found if prod(p * b for p, b in one) <= most and _threads(one) <= threads]
+    found = [one for one in found if _threads(one) <= threads]
+    most = max(4 * _TILE_POINTS if device.host else _TILE_POINTS, min(map(_points, found)))
+    small = [one for one in found if _points(one) <= most]
     kept = [one for one in small if not _threads(one) % device.warp] or small
     points = np.array([[float(p) for p, _ in one] for one in kept]).T
     block = np.array([[float(b) for _, b in one] for one in kept]).T
@@ -115,6 +116,10 @@ def tiles_of(
     """Return the threads that share a tile, the different tiles, and for each configuration which of them it has."""
     team = given.sharing(level)
     return (team, *distinct(np.minimum(given.points * team, column(extents))))
+
+
+def _points(pairs: tuple[tuple[int, int], ...]) -> int:
+    return prod(points * threads for points, threads in pairs)
 
 
 def _threads(pairs: tuple[tuple[int, int], ...]) -> int:

@@ -21,6 +21,7 @@ from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.target import LANGUAGES
 from metrics.costs.base import Cost
 from metrics.costs.configurations import Configurations, candidates, sharing_threads, split_candidates, tiles_of
+from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
 from metrics.costs.polymage import TESLA_V100, PolyMage, Weighed, refusal, usual_weights
@@ -237,6 +238,13 @@ def test_candidates_fit_the_device() -> None:
     assert (threads <= 512).all() and (threads % 32 == 0).all()
     assert (found.points[0] * found.block[0] == 4).all(), "all three colours"
     assert (candidates((2832, 4256), CPU).block == 1).all()
+
+
+@pytest.mark.parametrize("device", [GTX_1080_TI, CPU])
+def test_rows_inside_a_thread_may_be_longer_than_all_other_tiles(device: CostDevice) -> None:
+    """Threads of arrays of four dimensions compute whole rows, unless host loops run the outermost one."""
+    found = candidates((2, 1, 3, 100_000), device)
+    assert (found.tile[-1] == 100_000).all() and found.tile.shape[1]
 
 
 def flow(body: str, declarations: str) -> Dataflow:
