@@ -17,7 +17,7 @@ CHEAP = 8.0
 class Kernels:
     """The kernels of a prefix, by the array that each stores. `inside` maps a stage to the kernels that compute it.
 
-    Stages that are not decided yet cost nothing, and reading them costs nothing.
+    Stages that are not decided yet cost nothing; reading them costs what reading a stored array does.
     """
 
     keys: Mapping[str, KernelKey]
@@ -27,24 +27,21 @@ class Kernels:
 def first_kernels(flow: Dataflow, stages: frozenset[str]) -> Kernels:
     """Return the kernels of the arrays that are not `stages`, before any decision."""
     alone = [node.array for node in flow.nodes if node.array not in stages]
-    return Kernels({array: KernelKey(array, free=_stages_read(flow, array)) for array in alone}, {})
+    return Kernels({array: KernelKey(array) for array in alone}, {})
 
 
 def with_stage(kernels: Kernels, flow: Dataflow, stage: str, place: str) -> Kernels:
     """Return the kernels after `stage`, whose readers are all decided, is placed at `place`."""
     readers = frozenset[str]().union(*(kernels.inside.get(one, frozenset([one])) for one in flow.readers(stage)))
-    keys, reads = dict(kernels.keys), _stages_read(flow, stage)
+    if place == "root":
+        return Kernels({**kernels.keys, stage: KernelKey(stage)}, kernels.inside)
+    keys = dict(kernels.keys)
     for output in readers & keys.keys():
         key = keys[output]
-        match place:
-            case "block":
-                keys[output] = replace(key, members=key.members | {stage}, free=key.free - {stage} | reads)
-            case "inline":
-                keys[output] = replace(key, inlined=key.inlined | {stage}, free=key.free - {stage} | reads)
-            case _:
-                keys[output] = replace(key, free=key.free - {stage})
-    if place == "root":
-        return Kernels({**keys, stage: KernelKey(stage, free=reads)}, kernels.inside)
+        if place == "block":
+            keys[output] = replace(key, members=key.members | {stage})
+        else:
+            keys[output] = replace(key, inlined=key.inlined | {stage})
     return Kernels(keys, {**kernels.inside, stage: readers})
 
 
@@ -82,10 +79,3 @@ def places_for_unknown(flow: Dataflow) -> Mapping[str, tuple[str, ...]]:
 
 def _is_cheap_input(flow: Dataflow, node: Node) -> bool:
     return node.arithmetic <= CHEAP and all(flow.node(source) is None for source in node.sources)
-
-
-def _stages_read(flow: Dataflow, array: str) -> frozenset[str]:
-    """Return the stages that an array is computed from."""
-    node = flow.node(array)
-    found = (flow.node(source) for source in node.sources) if node is not None else ()
-    return frozenset(one.array for one in found if one is not None and one.stage)

@@ -1,8 +1,9 @@
 """The guide of the space `pipeline` (`graph.guiding.Guide`): a cost model judges prefixes by their kernels.
 
 The cost of a prefix is the sum over its kernels so far, each tiled in the best way that its answers leave. Stages that
-are not decided yet cost nothing, and reading them costs nothing, so that such a stage counts as placed where it is
-cheapest (as in the paper). Decisions outside the model are answered as in the training data of the learned models: by
+are not decided yet cost nothing, and reading them costs as much as if they were stored (in the paper, as if they were
+placed where reading them is cheapest): for kernels that read nothing, which it was not trained on, the learned model
+predicts more time instead of less. Decisions outside the model are answered as in the training data of the learned models: by
 their defaults, x along rows, sums in registers; on CPUs, loops around launches where they keep sums in registers.
 Kernels that no model can judge are those of a start plan.
 """

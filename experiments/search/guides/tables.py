@@ -5,7 +5,7 @@ paper).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,12 @@ UNROLLED, SERIAL, REGISTER_BYTES = 16, 64, 128
 class KernelKey:
     """A kernel: the array that it stores, the stages that its blocks compute, and the stages that are inlined.
 
-    `free`: stages that it reads and that are not decided yet; their costs are unknown and count as 0.
+    All other stages that it reads count as stored, also those that are not decided yet.
     """
 
     output: str
     members: frozenset[str] = frozenset()
     inlined: frozenset[str] = frozenset()
-    free: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +97,6 @@ class Tables:
     made: int = 0
     _known: dict[tuple[KernelKey, tuple[int, ...]], Table] = field(default_factory=dict)
     _cuts: dict[tuple[str, tuple[int, ...], bool], _Cuts] = field(default_factory=dict)
-    _flows: dict[tuple[frozenset[str], frozenset[str]], Dataflow] = field(default_factory=dict)
 
     def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
         """Return the table of a kernel; `axes` are its parallel dimensions, if known."""
@@ -120,8 +118,7 @@ class Tables:
     def group(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Group:
         """Return the kernel in the form that cost models use; `axes` as in `table`."""
         members = tuple(node.array for node in self.flow.nodes if node.array in key.members)
-        return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined,
-                     hosted=self._hosted(key.output, axes))  # fmt: skip
+        return Group(self.flow, key.output, members, key.inlined, hosted=self._hosted(key.output, axes))
 
     def _hosted(self, output: str, axes: tuple[int, ...] | None) -> int:
         """Return how many dimensions host loops run: those with several elements that threads do not share out."""
@@ -131,18 +128,6 @@ class Tables:
             return 0
         along = usual_axes(extents, self.launches) if axes is None else axes
         return hosted_dimensions(set(several).difference(along), extents)
-
-    def _without(self, key: KernelKey) -> Dataflow:
-        """Return the data flow without the kernel's reads of free stages."""
-        own = frozenset({key.output, *key.members, *key.inlined})
-        if (known := self._flows.get((own, key.free))) is not None:
-            return known
-        nodes = (replace(node, reads=tuple(read for read in node.reads if read.array not in key.free))
-                 if node.array in own else node for node in self.flow.nodes)
-        made = Dataflow(tuple(nodes), self.flow.inputs)
-        if self.memoised:
-            self._flows[own, key.free] = made
-        return made
 
     def _usual(self, key: KernelKey, axes: tuple[int, ...]) -> _Cuts:
         """Return all ways, which only depend on what the kernel stores and on whether its blocks compute stages."""
