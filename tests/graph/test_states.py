@@ -23,9 +23,10 @@ from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.askings import Asking, Askings, Room
-from graph.kernels import KernelSpace
+from graph.deep import is_deep
+from graph.kernels import KernelSpace, switch
 from graph.o1 import choose_reductions, with_kernels
-from graph.pipeline import Chosen
+from graph.pipeline import LAUNCHES, Chosen
 from graph.reaching import Reachable
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 from graph.states import State, Stepwise, start_of, walked
@@ -72,7 +73,8 @@ def asked_in_turn(program: Program, target: Target, chooser: Chooser) -> Plan:
     gone = {name for array, names in statements.items() if array in apart for name in names}
     reductions = sorted(parallel_reductions(program, False))
     reduced = choose_reductions(chooser, [name for name in reductions if name not in gone])
-    schedule = replace(chosen.schedule(reduced), together=sharing.sets)
+    launches = is_deep(computed) and switch(chooser, Decision(LAUNCHES))
+    schedule = replace(chosen.schedule(reduced), together=sharing.sets, launches=launches)
     return with_kernels(chooser, schedule, lambda one: kernel_shapes(program, one, target.language),
                         KernelSpace(target, True), placeable(program, target))
 

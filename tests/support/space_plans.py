@@ -17,7 +17,7 @@ from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
-from metrics.outcome import Timed
+from metrics.outcome import Crashed, Timed
 from tests.support.bench import outcomes_of
 from tests.support.devices import device_named
 from tests.support.targets import CPU
@@ -46,7 +46,7 @@ def failures(found: Problem, selector: str, count: int, seed: int) -> Sequence[s
     """Evaluate the default plan and `count` random ones of every level; return all failures in words.
 
     A plan may put a barrier under a condition (the spaces test that for typical sizes only), or have incomplete loops,
-    which is detected.
+    which is detected. PoCL's compiler crashes on some kernels (docs/compilers.md).
     """
     device = device_named(selector)
     plans: list[Plan] = [default_plan(found.program, device.target)]
@@ -54,7 +54,8 @@ def failures(found: Problem, selector: str, count: int, seed: int) -> Sequence[s
         plans += random_plans(found.program, device.target, level, count, seed)
     return [f"{plan.to_json()}: {outcome}"
             for plan, outcome in zip(plans, outcomes_of(device, found, plans), strict=True)
-            if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)]
+            if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)
+            and not (device.target.pocl and isinstance(outcome, Crashed) and outcome.phase == "compile")]
 
 
 def first_walks(program: Program, level: LevelName, target: Target = CPU) -> list[Plan]:

