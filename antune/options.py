@@ -214,8 +214,8 @@ ForeseeBy: TypeAlias = Annotated[
 BeamText: TypeAlias = Annotated[str, typer.Option(
     "--beam", metavar="A=B,...", show_default=False,
     help="Parameters of beam searches (in `tune`: `--explorer beam`, `--models beam` or `usual`): `width=N`, "
-         "`passes=N`, `dropout=P`; `sampling=off`, `memory=off`, `freezing=off`; `freezing=N`: freeze programs of N "
-         "stages or more (docs/explorers.md).")]
+         "`passes=N`, `turns=N`, `dropout=P`; `sampling=off`, `memory=off`, `freezing=off`; `freezing=N`: freeze "
+         "programs of N stages or more (docs/explorers.md).")]
 CalibrationFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(

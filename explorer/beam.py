@@ -36,8 +36,8 @@ class Searched:
     """The result of a search.
 
     `end`: the last prefix of its best walk (None: it found none). `extended`, `judged`: the numbers of prefixes that
-    were extended, and whose cost was estimated. `deepest`: the number of decisions of the longest prefix. `guide`: that
-    of the last passes, with what the coarse one froze.
+    were extended, and whose cost was estimated. `deepest`: the number of decisions of the longest prefix. `guide`: with
+    freezing, all but the most important decisions are those of this walk.
     """
 
     end: Prefix | None
@@ -54,23 +54,27 @@ class Searched:
 
 @one_thread()
 def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator) -> Searched:
-    """Run a beam search in passes: with `freezing`, a coarse one that fixes less important decisions, then the others.
+    """Run a beam search in passes: with `freezing`, a coarse one, then passes that leave few decisions open, the others
+    being those of the best walk so far.
     """
     best: Prefix | None = None
+    frozen_at: Prefix | None = None
     done, passes = list[Pass](), options.passes
     coarse = guide.coarse() if options.freezing and passes > 1 else None
     if coarse is not None:
         done.append(Pass(coarse, options, COARSE, rng, Blessed()))
-        end, passes = done[-1].run(_start(space)), passes - 1
-        guide = guide.frozen(end) if end is not None else guide
+        frozen_at, passes = done[-1].run(_start(space)), passes - 1
+        passes += options.turns if frozen_at is not None else 0
     blessed = Blessed()
     for number in range(passes):
-        done.append(Pass(guide, options, number, rng, blessed))
+        narrow = guide.frozen(best or frozen_at, number) if frozen_at is not None else guide
+        done.append(Pass(narrow, options, number, rng, blessed))
         end = done[-1].run(_start(space))
         if end is not None and (best is None or end.cost < best.cost):
             best = end
     return Searched(best, sum(run.extended for run in done), sum(run.judged for run in done),
-                    max((run.deepest for run in done), default=0), guide)
+                    max((run.deepest for run in done), default=0),
+                    guide.frozen(best or frozen_at) if frozen_at is not None else guide)
 
 
 @one_thread()

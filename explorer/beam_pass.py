@@ -44,14 +44,16 @@ class BeamOptions:
     """The parameters of the paper.
 
     `beam`: prefixes extended per step. `passes`: number of passes. `sampling`: hierarchical sampling. `freezing`: a
-    first pass over a coarse part of the space fixes the less important decisions. `dropout`: the probability that a
-    greedy run skips no prefix (1: no dropout).
+    first pass over a coarse part of the space fixes the less important decisions. `turns`: further passes after
+    freezing (ours); each of the passes leaves other decisions open. `dropout`: the probability that a greedy run skips
+    no prefix (1: no dropout).
     """
 
     beam: int = 32
     passes: int = 5
     sampling: bool = True
     freezing: bool = True
+    turns: int = 3
     dropout: float = 0.01
 
 

@@ -71,7 +71,7 @@ class Hindsight:
         """See Guide."""
         return None
 
-    def frozen(self, end: Prefix) -> Guide:
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
         """See Guide."""
         return self
 

@@ -71,8 +71,10 @@ class Guide(Protocol):
     def coarse(self) -> Guide | None:
         """Return a guide to a small part of the space, for a first pass, or None."""
 
-    def frozen(self, end: Prefix) -> Guide:
-        """Return a guide that fixes the less important decisions to those of `end`, a complete walk of `coarse`."""
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
+        """Return a guide that fixes all but few decisions to those of `end`, a complete walk: the most important ones
+        are open in turn 0, and others in each further turn, until they begin again.
+        """
 
 
 @runtime_checkable

@@ -29,6 +29,7 @@ class Sums:
     best: Sequence[int]
     asked: int = 0
     frozen_at: list[Prefix] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
         return prefix.state.options
@@ -47,8 +48,9 @@ class Sums:
     def coarse(self) -> Guide | None:
         return self
 
-    def frozen(self, end: Prefix) -> Guide:
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
         self.frozen_at.append(end)
+        self.turns.append(turn)
         return self
 
 
@@ -94,13 +96,14 @@ def test_sampling_judges_less_and_comes_close() -> None:
     assert 0 < drawn.judged < whole.judged
 
 
-def test_freezing_is_a_pass_of_its_own() -> None:
+def test_after_a_coarse_pass_each_pass_leaves_other_decisions_open() -> None:
     guide = Sums(BEST)
-    search(SPACE, guide, BeamOptions(), np.random.default_rng(0))
-    assert len(guide.frozen_at) == 1
+    end = search(SPACE, guide, BeamOptions(passes=3, turns=2), np.random.default_rng(0)).end
+    assert guide.turns == [0, 1, 2, 3, 0], "the last one is for samples near the best walk"
+    assert guide.frozen_at[-1] is end
     search(SPACE, guide, BeamOptions(freezing=False), np.random.default_rng(0))
     search(SPACE, guide, BeamOptions(passes=1), np.random.default_rng(0))
-    assert len(guide.frozen_at) == 1
+    assert len(guide.turns) == 5
 
 
 def test_greedy_runs_without_dropout_are_best_and_with_it_differ() -> None:

@@ -52,7 +52,7 @@ class Judged:
     def coarse(self) -> Guide | None:
         return None
 
-    def frozen(self, end: Prefix) -> Guide:
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
         raise AssertionError("there is no coarse pass")
 
 
@@ -113,12 +113,12 @@ class Freezing(Judged):
     def coarse(self) -> Guide | None:
         return Judged(self.looks[::-1], self.ends[::-1], self.alike)
 
-    def frozen(self, end: Prefix) -> Guide:
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
         return replace(self, settled=first_choice(end))
 
 
 def test_what_the_coarse_pass_freezes_holds_in_all_others() -> None:
-    guide = Freezing((1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0), (1, 1, 1))
+    guide = Freezing((1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0), (1,) * 6)
     assert first_choice(found(guide, replace(PLAIN, freezing=True))) == 3
     assert first_choice(found(guide, PLAIN)) == 0
 

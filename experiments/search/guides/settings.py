@@ -8,7 +8,7 @@ from experiments.search.guides.stage_guide import MANY
 from explorer.beam_pass import BeamOptions
 from generator.errors import InputError
 
-WORDS = "width=N, passes=N, dropout=P, sampling=off, memory=off, freezing=off, freezing=N"
+WORDS = "width=N, passes=N, turns=N, dropout=P, sampling=off, memory=off, freezing=off, freezing=N"
 _ON, _OFF = "on", "off"
 
 
@@ -28,7 +28,8 @@ def beam_settings(text: str) -> BeamSettings:
         name, _, value = (part.strip() for part in word.partition("="))
         changed = _changed(found, name, value)
         if changed is None:
-            raise InputError(f"--beam: {word!r:.60} is none of {WORDS} (N from 1 on, freezing from 0 on; 0 < P <= 1)")
+            raise InputError(f"--beam: {word!r:.60} is none of {WORDS} (N from 1 on, turns and freezing from 0 on; "
+                             "0 < P <= 1)")
         found = changed
     return found
 
@@ -40,6 +41,8 @@ def _changed(settings: BeamSettings, name: str, value: str) -> BeamSettings | No
             return replace(settings, options=replace(options, beam=number))
         case "passes" if number := _count(value):
             return replace(settings, options=replace(options, passes=number))
+        case "turns" if (number := _count(value)) is not None:
+            return replace(settings, options=replace(options, turns=number))
         case "dropout" if (share := _share(value)) is not None:
             return replace(settings, options=replace(options, dropout=share))
         case "sampling" if value in (_ON, _OFF):
@@ -56,7 +59,7 @@ def _changed(settings: BeamSettings, name: str, value: str) -> BeamSettings | No
 def settings_text(settings: BeamSettings) -> str | None:
     """Return the settings in one form, however they were written; None for the defaults."""
     plain, options = BeamSettings(), settings.options
-    words = {"width": options.beam, "passes": options.passes, "dropout": options.dropout,
+    words = {"width": options.beam, "passes": options.passes, "turns": options.turns, "dropout": options.dropout,
              "sampling": _switch(options.sampling), "freezing": settings.many if options.freezing else _OFF,
              "memory": _switch(settings.memory)}  # fmt: skip
     if settings == plain:

@@ -3,16 +3,16 @@
 The cost of a prefix is the sum over its kernels so far, each tiled in the best way that its answers leave. Stages that
 are not decided yet cost nothing, and reading them costs as much as if they were stored (in the paper, as if they were
 placed where reading them is cheapest): for kernels that read nothing, which it was not trained on, the learned model
-predicts more time instead of less. Decisions outside the model are answered as in the training data of the learned models: by
-their defaults, x along rows, sums in registers; on CPUs, loops around launches where they keep sums in registers.
-Kernels that no model can judge are those of a start plan.
+predicts more time instead of less. Decisions outside the model are answered as in the training data of the learned
+models: by their defaults, x along rows, sums in registers; on CPUs, loops around launches where they keep sums in
+registers. Kernels that no model can judge are those of a start plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, log2
+from math import ceil, inf, log2
 from types import MappingProxyType
 
 from experiments.search.guides.grouping import Kernels, always_inlined, first_kernels, places_for_unknown, with_stage
@@ -266,13 +266,12 @@ class StageGuide:
         many = sum(node.stage for node in self.tables.flow.nodes) >= self.many
         return replace(self, coarse_only=True) if many else None
 
-    def frozen(self, end: Prefix) -> Guide:
+    def frozen(self, end: Prefix, turn: int = 0) -> Guide:
         """See Guide. All but the log2(N) most expensive stages keep their places, and those of them that are stored
-        their sizes.
+        their sizes; in further turns all but twice as many, in the order of their costs.
         """
         costs = self.stage_costs(self._note(end))
-        count = max(0, int(len(costs) - log2(len(costs)))) if costs else 0
-        kept = set(sorted(costs, key=lambda stage: costs[stage])[:count])
+        kept = set(costs).difference(_open(sorted(costs, key=lambda stage: -costs[stage]), turn))
         places = {choice.decision.subject[0]: choice.option for choice in end.choices if choice.decision.name == STAGE}
         roots = {stage for stage in kept if places.get(stage) == "root"}
         stored = {one.statements for found in self._stored.values() for one in found.values() if one.output in roots}
@@ -289,6 +288,15 @@ class StageGuide:
             for stage, share in _shares(group.stages, key.inlined, self):
                 found[stage] = found.get(stage, 0.0) + note.costs.get(output, inf) * share
         return found
+
+
+def _open(stages: Sequence[str], turn: int) -> Sequence[str]:
+    """Return the stages that are not frozen in a turn, of those in the order of their costs."""
+    many = ceil(log2(len(stages))) if stages else 0
+    if turn == 0 or many == 0:
+        return stages[:many]
+    first = turn % ceil(len(stages) / (2 * many)) * 2 * many
+    return stages[first : first + 2 * many]
 
 
 def _changed(before: Kernels, after: Kernels) -> list[str]:

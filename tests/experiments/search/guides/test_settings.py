@@ -24,8 +24,8 @@ OPTIONS = RunOptions("a.py", Compilation(), Budget(evaluations=1), explorer="bea
 
 def test_what_is_left_out_is_as_in_the_paper() -> None:
     assert beam_settings("") == beam_settings(" , ") == BeamSettings()
-    every = "width=16, passes=3,dropout=0.5 ,sampling=off,freezing=off,memory=off"
-    assert beam_settings(every) == BeamSettings(BeamOptions(16, 3, False, False, 0.5), memory=False)
+    every = "width=16, passes=3,turns=0,dropout=0.5 ,sampling=off,freezing=off,memory=off"
+    assert beam_settings(every) == BeamSettings(BeamOptions(16, 3, False, False, 0, 0.5), memory=False)
     assert beam_settings("freezing=7,memory=on") == BeamSettings(many=7)
     assert beam_settings("freezing=off,freezing=0").options.freezing
 
@@ -38,8 +38,8 @@ def test_equal_settings_have_one_text() -> None:
     assert text is not None and beam_settings(text) == beam_settings("width=16,memory=off")
 
 
-@pytest.mark.parametrize("word", ["width", "width=0", "width=-1", "width=1e3", "passes=0", "dropout=0", "dropout=1.5",
-                                  "dropout=nan", "dropout=0_1", "sampling=7",
+@pytest.mark.parametrize("word", ["width", "width=0", "width=-1", "width=1e3", "passes=0", "turns=-1", "dropout=0",
+                                  "dropout=1.5", "dropout=nan", "dropout=0_1", "sampling=7",
                                   "memory=7", "freezing=-1", "width=9999999", "speed=3"])
 def test_other_words_are_refused(word: str) -> None:
     with pytest.raises(InputError, match=f"--beam: '{re.escape(word)}' is none of width=N, "):

@@ -402,6 +402,21 @@ def test_frozen_stages_keep_their_places() -> None:
     assert len(kept) >= len(places) - math.ceil(math.log2(len(places) + 1))
 
 
+def test_each_stage_is_open_in_some_turn() -> None:
+    """Turn 0 is that of the paper: log2(N) stages. The others have twice as many, and begin again after the last."""
+    space, guide = guided("harris", CPU)
+    end = greedy(space, guide, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
+    assert end is not None
+    stages = {c.decision.subject[0] for c in end.choices if c.decision.name == STAGE}
+    is_open = []
+    for turn in range(4):
+        frozen = guide.frozen(end, turn)
+        assert isinstance(frozen, StageGuide)
+        is_open.append({stage for stage in stages if (STAGE, (stage,)) not in frozen.settled})
+    assert len(is_open[0]) == math.ceil(math.log2(len(stages)))
+    assert is_open[0] < is_open[2] and is_open[1] | is_open[2] == stages and is_open[1] == is_open[3]
+
+
 @pytest.mark.parametrize("name", few(["blur", "harris"], 1))
 def test_structure_shows_more_at_greater_depth(name: str) -> None:
     space, guide = guided(name, CPU)
