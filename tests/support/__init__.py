@@ -22,7 +22,7 @@ Begin with `paths` (folders and files), `suite` (programs of the suites, read), 
   as a texture)
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`, `watched_gpu`, `tensor_cores`
 - kernels with parameters: `templates`; `kernel_tuner` (calls of `tune_kernel`)
-- searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
+- searches: `spaces` and `searches` (synthetic), `guides` (of beams), `runs` (in miniature), `side_by_side`
 - user interfaces: `cli`, `pages`, `browser`, `exports`
 - cost models: `costs` (examples of the papers)
 - `slow`: the cases of a test that run by default; `kept`: values that all processes of a test run share; `order`: files

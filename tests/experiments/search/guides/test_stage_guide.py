@@ -9,27 +9,22 @@ from math import prod
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from antune import halide as hl
 from experiments.learning.random_plans import random_plan
 from experiments.search.costs import find_model, predicted
 from experiments.search.guides.grouping import always_inlined, places_for_unknown
-from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer, stage_guide
-from experiments.search.guides.settings import BeamSettings
+from experiments.search.guides.guided import sioutas_scorer, stage_guide
 from experiments.search.guides.sizing import Sizing
-from experiments.search.guides.stage_guide import STAGE, StageGuide
+from experiments.search.guides.stage_guide import STAGE
 from experiments.search.guides.tables import KernelKey, Tables, usual_axes
 from experiments.search.modelled import model_plans
-from experiments.search.spaces import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
-from experiments.values.options import Budget, RunOptions
 from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
 from explorer.frozen import freeze, thaw
 from generator.decisions.sizes import BLOCK, TILE
 from generator.decisions.walk import WALK, walked
-from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
@@ -37,33 +32,21 @@ from generator.lowering.analysis.planned import hosted_dimensions, stored_kernel
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
-from generator.problem import program_of
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.guiding import Prefix, guide_of
-from graph.states import start_of
+from graph.guiding import Prefix
 from metrics.costs.base import Cost, PlannedKernel
 from metrics.costs.device import cost_device
 from metrics.costs.groups import Numbers
 from metrics.costs.learned.features import minimum_points
 from metrics.costs.learned.layout import Layout
 from metrics.costs.learned.model import shipped_model
-from metrics.costs.scoring import Scorer
-from tests.support.reading import read_untimed
+from tests.support.guides import CPU, GPU, guided, program
 from tests.support.slow import few, in_turn
 from tests.support.spaces import timed
 
-CPU = Target("CPU", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 2, True, True)
-GPU = Target("GPU", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 28, True, False)
 QUICK = BeamOptions(beam=4, passes=2)
-
-
-@lru_cache(maxsize=4)
-def program(name: str) -> Program:
-    found = pipeline(name)
-    parameters = dict(found.parameters_at("small")) | ({} if name == "conv_layer" else {"width": 256, "height": 192})
-    return program_of(read_untimed(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
 
 
 @lru_cache(maxsize=1)
@@ -84,17 +67,6 @@ def least() -> Program:
 def convolution(*extents: int) -> Program:
     """conv_layer of 2 input channels, with results of these extents: channels, x, y, images."""
     return pipeline_program(load_pipeline(pipeline("conv_layer").file, {"inputs": 2}), extents, "conv_layer")
-
-
-def guided(name: str | Program, target: Target, memoised: bool = True,
-           scorer: Scorer | None = None) -> tuple[GuidedSpace, StageGuide]:
-    options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
-    given = program(name) if isinstance(name, str) else name
-    space = guided_space(make_reachable_space(given, target, options), given, target,
-                         scorer or sioutas_scorer(target, None), BeamSettings(memory=memoised))
-    guide = guide_of(space)
-    assert isinstance(guide, StageGuide)
-    return space, guide
 
 
 def cost(name: str, target: Target, end: Prefix) -> float:
@@ -299,29 +271,6 @@ def test_what_is_remembered_changes_nothing() -> None:
     assert ends[0][1] < ends[1][1]
 
 
-@pytest.mark.parametrize("scorer", [sioutas_scorer(CPU, None), shipped_model()], ids=["sioutas", "learned"])
-def test_prefixes_of_good_walks_are_cheap(scorer: Scorer) -> None:
-    """At each step, the order of prefixes by cost is near that by the cheapest way to place the other stages."""
-    space, guide = guided("unsharp", CPU, scorer=scorer)
-    steps = [[Prefix(start_of(space))]]
-    while longer := [one for prefix in steps[-1] for one in placed(guide, prefix)]:
-        steps.append(longer)
-    least = dict(zip(steps[-1], guide.costs(steps[-1]), strict=True))
-    for step in reversed(steps[1:]):
-        for prefix in step:
-            assert prefix.parent is not None
-            least[prefix.parent] = min(least[prefix], least.get(prefix.parent, math.inf))
-    assert guide.costs(steps[0])[0] <= least[steps[0][0]] < math.inf
-    for step in steps[2:-1]:
-        assert spearmanr(guide.costs(step), [least[prefix] for prefix in step]).statistic >= 0.5
-
-
-def placed(guide: StageGuide, prefix: Prefix) -> list[Prefix]:
-    """Return the prefix with each place of the next stage; none if all have places."""
-    decision = prefix.state.decision
-    return [prefix.extended(one) for one in guide.offered(prefix)] if decision and decision.name == STAGE else []
-
-
 @dataclass(frozen=True)
 class ThreadsFirst:
     """A model for which tiles of single threads are the fastest."""
@@ -386,35 +335,6 @@ def test_the_state_of_a_beam_with_this_guide_can_be_frozen() -> None:
         explorer.tell(walk, timed(1.0))
     again = thaw(freeze(explorer, space, known), space, known)
     assert [walk.identity for walk in again.ask(3)] == [walk.identity for walk in explorer.ask(3)]
-
-
-def test_frozen_stages_keep_their_places() -> None:
-    space, guide = guided("harris", CPU)
-    coarse = StageGuide(guide.program, guide.tables, coarse_only=True)
-    end = greedy(space, coarse, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
-    assert end is not None
-    frozen = guide.frozen(end)
-    places = {c.decision.subject: c.option for c in end.choices if c.decision.name == "stage"}
-    assert set(places.values()) <= {"root", "inline"}
-    again = greedy(space, frozen, BeamOptions(dropout=1e-9), np.random.default_rng(5), 5)
-    assert again is not None
-    kept = [c for c in again.choices if c.decision.name == "stage" and places[c.decision.subject] == c.option]
-    assert len(kept) >= len(places) - math.ceil(math.log2(len(places) + 1))
-
-
-def test_each_stage_is_open_in_some_turn() -> None:
-    """Turn 0 is that of the paper: log2(N) stages. The others have twice as many, and begin again after the last."""
-    space, guide = guided("harris", CPU)
-    end = greedy(space, guide, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
-    assert end is not None
-    stages = {c.decision.subject[0] for c in end.choices if c.decision.name == STAGE}
-    is_open = []
-    for turn in range(4):
-        frozen = guide.frozen(end, turn)
-        assert isinstance(frozen, StageGuide)
-        is_open.append({stage for stage in stages if (STAGE, (stage,)) not in frozen.settled})
-    assert len(is_open[0]) == math.ceil(math.log2(len(stages)))
-    assert is_open[0] < is_open[2] and is_open[1] | is_open[2] == stages and is_open[1] == is_open[3]
 
 
 @pytest.mark.parametrize("name", few(["blur", "harris"], 1))
