@@ -61,8 +61,8 @@ def test_kernels_with_shared_copies(name: str) -> None:
 @pytest.mark.parametrize("first", range(0, 1600, 100))
 def test_many_random_nests(first: int) -> None:
     counts = Counter(check_seed(seed) for seed in range(first, first + 100))
-    assert counts["same"] >= 90
-    assert counts["isl"] <= 4
+    assert counts["same"] + counts["empty"] + counts["isl"] == 100
+    assert counts["same"] >= 85 and counts["isl"] <= 5, "few nests run nothing, or have loops that isl makes wrong"
 
 
 @pytest.mark.slow
