@@ -1,7 +1,7 @@
 """The time to plan without measurements: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
 sioutas] [--off sampling,freezing,memory] [--freezing-from N]`.
 
-One beam search in five passes per pipeline of the suite, at its full size, with known data flow. It uses the model that
+One beam search per pipeline of the suite, at its full size, with known data flow. It uses the model that
 is usual on the device, unless --model names one. With --off, features of the search are switched off one by one
 (Anderson et al. 2021, tables 1 and 2), or all of those named together with --together. --freezing-from: programs with
 so many stages or more are frozen.
