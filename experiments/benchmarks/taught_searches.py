@@ -36,6 +36,7 @@ from experiments.suites.image_pipelines import SIZES, pipeline
 from experiments.values.options import ONLY, Budget, RunOptions, Timing
 from experiments.values.records import Ending, Result, RunInfo
 from explorer.registry import PLAN_MAKERS
+from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.plan import Plan
 from metrics.outcome import cost_ms
@@ -136,12 +137,13 @@ class Searches:
 
     def ms(self, way: str, budget: int) -> float:
         """Return the time of the best plan of a way at a budget; infinite if there is none."""
-        return self.best(way, budget)[0]
+        plan = self.best(way, budget)
+        return inf if plan is None else self.times_ms[plan]
 
-    def best(self, way: str, budget: int) -> tuple[float, int]:
-        """Return that time, and the plan's number of kernels."""
-        found = [(self.times_ms.get(plan, inf), len(plan.kernels)) for plan in self.plans[way, budget]]
-        return min(found, default=(inf, 0))
+    def best(self, way: str, budget: int) -> Plan | None:
+        """Return that plan."""
+        measured = [plan for plan in self.plans[way, budget] if plan in self.times_ms]
+        return min(measured, key=self.times_ms.__getitem__, default=None)
 
 
 def again(options: RunOptions, plans: Sequence[Plan]) -> dict[Plan, float]:
@@ -177,21 +179,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = []
     for name in given.programs:
         for seed in range(given.seeds):
-            found.append(_searched(name, seed, chosen, given))
+            found.append(searched(name, seed, chosen, given))
             print(f"{found[-1].title}: measured again {len(found[-1].times_ms)} plans", file=sys.stderr, flush=True)
     _print_ratios(found, given.explorer, [way for way in chosen[1:] if way.explorer == given.explorer], given.budgets)
     _print_first(found, given.explorer, [way for way in chosen if way.explorer in ONE_SHOT], given.budgets)
 
 
-def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
-    """Search one program with one seed, in each of the ways."""
+def searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
+    """Search one program with one seed, in each of the ways; then measure their best plans in turns.
+
+    `given` has `budgets`, `out`, `size`, `device` and `realtime`.
+    """
     plans: dict[tuple[str, int], tuple[Plan, ...]] = {}
     for way in chosen:
         alone = way.explorer in ONE_SHOT
         budgets = [FIRST] if alone else given.budgets
         options = options_of(name, way, max(budgets), seed, given)
         folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
-        results = results_of(options, given.out / folder)
+        try:
+            results = results_of(options, given.out / folder)
+        except InputError as error:
+            if not alone:
+                raise
+            print(f"{name}: {error}", file=sys.stderr)  # a model that has no plan for a program
+            results = ()
         for budget in budgets:
             counted = [one for one in results if not alone or one.evaluation.number == 1]
             plans[way.name, budget] = best_after(counted, budget)
@@ -220,8 +231,12 @@ def _print_first(found: Sequence[Searches], explorer: str, makers: Sequence[Way]
     print(f"\n| time / time of the best plan | {' | '.join(heads)} |\n|---|" + "---|" * len(heads))
     for one in found:
         best = min(one.times_ms.values())
-        cells = [f"{ms / best:.2f} ({kernels}) |" for ms, kernels in (one.best(*column) for column in columns)]
-        print(f"| {one.title} |", *cells)
+        print(f"| {one.title} |", *(_cell(one, *column, best) for column in columns))
+
+
+def _cell(one: Searches, way: str, budget: int, best_ms: float) -> str:
+    plan = one.best(way, budget)
+    return "none |" if plan is None else f"{one.times_ms[plan] / best_ms:.2f} ({len(plan.kernels)}) |"
 
 
 if __name__ == "__main__":

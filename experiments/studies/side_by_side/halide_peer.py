@@ -72,11 +72,13 @@ def aim_of(target: Target) -> Aim | None:
 
 @contextmanager
 def halide_turns(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem, target: Target,
-                 lock: Path | None = None, seconds: float = SECONDS) -> Iterator[Mapping[str, Turn]]:
+                 lock: Path | None = None, seconds: float = SECONDS,
+                 limit_s: float = LIMIT_S) -> Iterator[Mapping[str, Turn]]:
     """Yield, by name, what measures the code of Halide's autoschedulers for `problem`, which `file` and `parameters`
     define. Its processes end with the context.
 
     `lock`: held during runs, so that no other process of antune compiles or measures meanwhile (`runners.locks`).
+    `limit_s`: of an answer of a process, in seconds.
     """
     aim = aim_of(target)
     if aim is None:
@@ -84,7 +86,7 @@ def halide_turns(file: Path, parameters: Sequence[tuple[str, int]], problem: Pro
         return
     with tempfile.TemporaryDirectory(prefix="antune-halide-") as name, ExitStack() as stack:
         request = write_request(file, parameters, problem, aim, Path(name), seconds, lock)
-        peers = {f"Halide {one}": _Scheduler(one, request, problem) for one in aim.schedulers}
+        peers = {f"Halide {one}": _Scheduler(one, request, problem, limit_s) for one in aim.schedulers}
         for peer in peers.values():
             stack.callback(peer.end)
         yield {words: peer.turn for words, peer in peers.items()}
@@ -97,6 +99,7 @@ class _Scheduler:
     name: str
     request: Path
     problem: Problem
+    limit_s: float
     _child: subprocess.Popen[bytes] | None = None
 
     def turn(self, number: int) -> float | str:
@@ -128,8 +131,8 @@ class _Scheduler:
 
     def _answer(self, child: subprocess.Popen[bytes]) -> Mapping[str, Any]:
         assert child.stdout is not None, "it is a pipe"
-        if not select.select([child.stdout], [], [], LIMIT_S)[0]:
-            return {"failure": f"more than {LIMIT_S:g} s"}
+        if not select.select([child.stdout], [], [], self.limit_s)[0]:
+            return {"failure": f"more than {self.limit_s:g} s"}
         if line := child.stdout.readline():
             answer: Mapping[str, Any] = json.loads(line)
             return answer

@@ -12,8 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from experiments.values.outcome_rows import kind_of
 from metrics.finals import Ratio
+from metrics.outcome import Timed
 from metrics.statistics import median, median_interval
+from runners.base import Job, Runner, Sitting
 
 ROUNDS, FEWEST = 6, 3
 """The number of rounds: the fewest that have a 95 % interval; and the fewest on slow machines."""
@@ -35,6 +38,15 @@ class PeerTime:
     ms: float | None
     detail: str = ""
     rounds: tuple[float, ...] = ()
+
+
+def turn_of(runner: Runner, job: Job) -> Turn:
+    """Return what measures a plan in a new process, by the wall clock."""
+    def turn(number: int) -> float | str:
+        ((_, outcome),) = runner.remeasure([job], Sitting(0, number, SECONDS))
+        return outcome.host_ms if isinstance(outcome, Timed) else kind_of(outcome)
+
+    return turn
 
 
 def hold_rounds(turns: Mapping[str, Turn], clock: Callable[[], float] = time.monotonic) -> tuple[PeerTime, ...]:

@@ -21,7 +21,7 @@ from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_ent
 from experiments.studies.side_by_side.halide_peer import OURS, halide_turns, read_peers, write_peers
 from experiments.studies.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.studies.side_by_side.measured import Measured, measure
-from experiments.studies.side_by_side.peer_rounds import SECONDS, PeerTime, Turn, hold_rounds
+from experiments.studies.side_by_side.peer_rounds import PeerTime, hold_rounds, turn_of
 from experiments.studies.side_by_side.placing import placed
 from experiments.studies.side_by_side.polybench import TILES
 from experiments.studies.side_by_side.sequential import sequential_times
@@ -33,8 +33,8 @@ from experiments.values.records import Result, RunInfo
 from generator.errors import AntuneError
 from generator.plan import Plan
 from generator.problem import Problem
-from metrics.outcome import Failed, Timed
-from runners.base import DeviceInfo, Job, Runner, Sitting
+from metrics.outcome import Failed
+from runners.base import DeviceInfo, Job, Runner
 from runners.locks import timing_lock
 from runners.registry import is_deterministic
 
@@ -170,7 +170,7 @@ class _Suite:
         """Return the times of the best plan and of the peers by the wall clock, measured in turns."""
         self.show.note(f"{program}: measuring the best plan and Halide's autoschedulers in turns")
         number = next((n for n in measured.teams if n is not None), None)
-        ours = _no_plan if number is None else _turn_of(runner, Job(number, measured.plans[number]))
+        ours = _no_plan if number is None else turn_of(runner, Job(number, measured.plans[number]))
         device = runner.device
         with halide_turns(self.wanted.setting.file(program), info.options.parameters, problem, device.target,
                           timing_lock(device.key, device.target)) as theirs:
@@ -195,15 +195,6 @@ def _no_plan(number: int) -> str:
     """Return why there is no time."""
     del number
     return "nothing valid"
-
-
-def _turn_of(runner: Runner, job: Job) -> Turn:
-    """Return what measures a plan in a new process, by the wall clock."""
-    def turn(number: int) -> float | str:
-        ((_, outcome),) = runner.remeasure([job], Sitting(0, number, SECONDS))
-        return outcome.host_ms if isinstance(outcome, Timed) else kind_of(outcome)
-
-    return turn
 
 
 def _words(failure: Failed) -> str:

@@ -13,6 +13,7 @@ from metrics.costs.learned.model import SHIPPED
 
 SUITE = "no pipeline is called 'nosuch'; there are: blur, "
 CASES = (
+    ("beside_halide", "blur nosuch", SUITE),
     ("compared_models", "{model} blur nosuch --device deterministic", SUITE),
     ("fusion_times", "unsharp nosuch", "the paper's table has no pipeline 'nosuch'; use unsharp, "),
     ("generation_speed", "gemm nosuch", "no PolyBench program is called 'nosuch'; there are: 2mm, "),
