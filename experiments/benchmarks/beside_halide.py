@@ -18,7 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.benchmarks.taught_searches import FIRST, ONE_SHOT, options_of, searched, ways
+from experiments.benchmarks.taught_searches import FIRST, ONE_SHOT, chosen_ways, options_of, searched, ways
 from experiments.script import plain_errors
 from experiments.search.parts import PARTS
 from experiments.search.places import limits_of
@@ -37,8 +37,7 @@ LIMIT_S = 120.0
 
 def plans_of(name: str, given: argparse.Namespace) -> Mapping[str, Plan]:
     """Return the plans to measure, by the heads of their columns; without those that do not exist."""
-    chosen = [way for way in ways(PLAIN) if way.name in (*ONE_SHOT, PLAIN, TAUGHT)]
-    found = searched(name, 0, chosen, given)
+    found = searched(name, 0, chosen_ways(PLAIN, (*ONE_SHOT, TAUGHT)), given)
     columns = [*((maker, maker, FIRST) for maker in ONE_SHOT),
                *((f"{PLAIN}@{budget}", PLAIN, budget) for budget in given.budgets),
                (f"{TAUGHT}@{max(given.budgets)}", TAUGHT, max(given.budgets))]

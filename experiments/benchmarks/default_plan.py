@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from experiments.script import run
+from experiments.suites.polybench import program_file, programs
 from experiments.words import describe_ms, describe_ratio
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
@@ -27,8 +28,6 @@ from metrics.outcome import Outcome, Timed
 from metrics.statistics import geometric_mean
 from runners.base import Job, Limits
 from runners.registry import open_runner
-
-SUITE = Path(__file__).parents[1] / "suites" / "polybench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +46,9 @@ class Row:
         return self.sequential_ms / ms if ms else None
 
 
-def measure(name: str, defines: tuple[str, ...], device: str | None) -> Row:
+def measure(file: Path, defines: tuple[str, ...], device: str | None) -> Row:
     """Time one program."""
-    problem = read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
+    problem = read_problem(file, Compilation(defines=defines), None, None, {}, 0)
     with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
         runner = open_runner(problem, device, Limits(), Path(folder))
         try:
@@ -64,7 +63,7 @@ def measure(name: str, defines: tuple[str, ...], device: str | None) -> Row:
             runner.close()
     starts = [outcome.median_ms for n, outcome in outcomes.items() if n > 1 and isinstance(outcome, Timed)]
     return Row(
-        name,
+        file.stem,
         min(problem.reference.sequential_ms),
         _ms(outcomes[0]),
         _ms(outcomes[1]),
@@ -106,11 +105,11 @@ def main(
     """Measure the default plan of PolyBench programs."""
     defines = (f"{size}_DATASET", *(("DATA_TYPE_IS_FLOAT",) if floats else ()))
     rows = []
-    for name in names or sorted(path.stem for path in SUITE.glob("*.c") if path.stem != "polybench"):
+    for file in [program_file(name) for name in names or programs()]:  # a refusal comes before the first row
         try:
-            rows.append(measure(name, defines, device))
+            rows.append(measure(file, defines, device))
         except AntuneError as error:
-            print(f"{name}: {error}")
+            print(f"{file.stem}: {error}")
             continue
         print(table(rows[-1:]).splitlines()[2], flush=True)
     if rows:

@@ -81,10 +81,10 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
                                                          "copies")] = False,
          dataset: Annotated[str, typer.Option(help="the size of PolyBench programs")] = "LARGE") -> None:
     """Print a row per kernel and plan."""
+    programs = {name: read(name, dataset) for name in names or PROGRAMS}  # a refusal comes before the first row
     print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector depth registers shared  FFMA LDS.128 "
           "other LDS share  bytes")
-    for name in names or PROGRAMS:
-        program = read(name, dataset)
+    for name, program in programs.items():
         plans = dict.fromkeys(walk.plan for walk in PARTS.starts(program, HOPPER, options_of(name)))
         for plan in filter(None, map(made_asynchronous, plans)) if asynchronous else plans:
             variant = lower(program, plan, HOPPER)

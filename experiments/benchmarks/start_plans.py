@@ -37,9 +37,10 @@ def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench progr
          ask: Annotated[bool, typer.Option(help="time the colony, too")] = True) -> None:
     """Print a row per program."""
     collect_rarely()  # as in antune's own processes
+    programs = {name: read(name) for name in names or NAMES}  # a refusal comes before the first row
     print(f"{'program':20}{'starts':>7}{'s':>7}  {'digest':10}" + (f"{'ask, s':>7}  digest" if ask else ""))
-    for name in names or NAMES:
-        program, options = read(name), options_of(name)
+    for name, program in programs.items():
+        options = options_of(name)
         starts, seconds = timed(partial(PARTS.starts, program, HOPPER, options))
         row = f"{name:20}{len(starts):7}{seconds:7.2f}  {digest(starts):10}"
         print(row + (asked(program, options, starts) if ask else ""), flush=True)

@@ -93,6 +93,15 @@ def ways(explorer: str) -> tuple[Way, ...]:
             *(Way(name, name) for name in ONE_SHOT))
 
 
+def chosen_ways(explorer: str, only: Sequence[str] | None) -> list[Way]:
+    """Return the plain explorer, and the ways that `only` names, or all. Raises InputError for another name."""
+    every = ways(explorer)
+    if unknown := set(only or ()) - {way.name for way in every}:
+        names = ", ".join(f'"{way.name}"' for way in every)
+        raise InputError(f"--only: no way is called {min(unknown)!r}; there are: {names}")
+    return [way for way in every if only is None or way.name in (explorer, *only)]
+
+
 def options_of(name: str, way: Way, budget: int, seed: int, given: argparse.Namespace) -> RunOptions:
     """Return the options of a run."""
     program = pipeline(name)
@@ -175,7 +184,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     for name in given.programs:
         pipeline(name)  # a refusal comes before the first search
-    chosen = [way for way in ways(given.explorer) if way.name in (given.explorer, *(given.only or (way.name,)))]
+    PARTS.check_explorer(given.explorer)
+    chosen = chosen_ways(given.explorer, given.only)
     found = []
     for name in given.programs:
         for seed in range(given.seeds):

@@ -21,10 +21,10 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from experiments.benchmarks.default_plan import SUITE
 from experiments.benchmarks.warp_results import KINDS, Key, Kind, Line, Results
 from experiments.script import run
 from experiments.suites.image_pipelines import pipeline
+from experiments.suites.polybench import program_file
 from experiments.words import describe_ms, describe_ratio
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
@@ -198,7 +198,7 @@ def row(name: str, lines: Sequence[Line]) -> Row:
 def _problem(name: str, size: str) -> Problem:
     if name in STENCILS:
         compilation = Compilation(defines=(f"{size}_DATASET", "DATA_TYPE_IS_FLOAT"))
-        return read_problem(SUITE / f"{name}.c", compilation, None, None, {}, 0)
+        return read_problem(program_file(name), compilation, None, None, {}, 0)
     found = pipeline(name)
     return read_pipeline(found.file, None, dict(found.parameters_at(MEDIUM)), 7)
 

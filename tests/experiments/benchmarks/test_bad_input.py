@@ -15,11 +15,13 @@ SUITE = "no pipeline is called 'nosuch'; there are: blur, "
 CASES = (
     ("beside_halide", "blur nosuch", SUITE),
     ("compared_models", "{model} blur nosuch --device deterministic", SUITE),
+    ("default_plan", "gemm nosuch", "no PolyBench program is called 'nosuch'; there are: 2mm, "),
     ("fusion_times", "unsharp nosuch", "the paper's table has no pipeline 'nosuch'; use unsharp, "),
     ("generation_speed", "gemm nosuch", "no PolyBench program is called 'nosuch'; there are: 2mm, "),
     ("halide_groupings", "blur nosuch", SUITE),
     ("halide_groupings", "nosuch --say Li2018", SUITE),
     ("halide_on_gpu", "blur,nosuch", "--programs: 'nosuch' is neither a program nor a group; "),
+    ("inner_loops", "gemm nosuch", "no PolyBench program is called 'nosuch'; there are: 2mm, "),
     ("model_groupings", "blur nosuch", SUITE),
     ("modelled_pipelines", "blur nosuch", SUITE),
     ("one_shot_speed", "blur nosuch --device deterministic", SUITE),
@@ -28,7 +30,11 @@ CASES = (
     ("one_shot_speed", "stencil_chain:steps=4 --device deterministic", "steps"),
     ("pipeline_speed", "nosuch", SUITE),
     ("pipeline_speed", "stencil_chain stages", "'stages' is not a parameter; "),
+    ("start_plans", "gemm nosuch", "no PolyBench program is called 'nosuch'; there are: 2mm, "),
     ("taught_searches", "blur nosuch", SUITE),
+    ("taught_searches", "blur --only beam cleverness",
+     "--only: no way is called 'cleverness'; there are: \"colony\", \"colony --models\", "),
+    ("taught_searches", "blur --explorer nosuch", "unknown explorer 'nosuch'; use one of colony, "),
     ("warps", "unsharp nosuch", "no pipeline or stencil is called 'nosuch'; there are: unsharp, "),
 )  # fmt: skip
 
