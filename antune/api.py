@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from antune.arguments import Paths, Texts, check_single, explorer_name, paths, texts, words
+from antune.arguments import Paths, Texts, check_single, explorer_name, paths, texts, with_plain_numbers, words
 from antune.parsing import parse_budget, parse_models
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
@@ -26,6 +26,7 @@ from generator.precision import Products
 __all__ = ["Best", "Result", "resume", "tune"]
 
 
+@with_plain_numbers
 def tune(source: Source, *, evaluations: int | None = None, iterations: int | None = None,
          minutes: float | None = None, stop_at: str | None = None, stagnation: int | None = None,
          defines: Texts = (), includes: Paths = (), sources: Paths = (), cflags: Texts = "", args: Texts = "",
@@ -68,6 +69,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     return _tuned(source, said, sizes, space, options, out, name, wisdom, opened(reporter, on_result))
 
 
+@with_plain_numbers
 def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None,
            minutes: float | None = None, trust: bool = False, reporter: ReporterName | Reporter | None = None,
            on_result: Callable[[Evaluated], object] | None = None) -> Result:

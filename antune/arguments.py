@@ -7,17 +7,37 @@ The command line has texts only, which its library checks; a program may pass an
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, ParamSpec, TypeAlias, TypeVar, get_args
 
 from experiments.values.options import LevelName, SpaceName
 from generator.errors import InputError
 
 Texts: TypeAlias = "str | Sequence[str]"
 Paths: TypeAlias = "str | Path | Sequence[str | Path]"
+P = ParamSpec("P")
+T = TypeVar("T")
 _WHOLE = ("ants", "seed", "finalists", "scop")
 _CHOICES = {"space": get_args(SpaceName), "level": get_args(LevelName)}
+
+
+def with_plain_numbers(function: Callable[P, T]) -> Callable[P, T]:
+    """Return `function` with its numbers as Python's own, which a run can store: arrays of numpy have others."""
+    @wraps(function)
+    def called(*given: P.args, **named: P.kwargs) -> T:
+        plain: Any = _plain  # a number keeps its kind, so the types stay right
+        return function(*map(plain, given), **{name: plain(value) for name, value in named.items()})
+
+    return called
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def texts(name: str, given: Texts) -> tuple[str, ...]:

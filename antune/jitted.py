@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from antune.arguments import check_single, explorer_name
+from antune.arguments import check_single, explorer_name, with_plain_numbers
 from antune.jit_arguments import checked_signature, extents_of, image_of, is_array, kind_of, number_of, numbers_outside
 from antune.jit_own import Order, OwnData, values_of
 from antune.recent import Recent
@@ -333,6 +333,7 @@ class Jitted:
                                              f"{describe_ms(finish.summary.best_ms)} of device time")
 
 
+@with_plain_numbers
 def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None = None, seconds: float | None = None,
         device: str | None = None, size_hints: Sequence[Sequence[int]] | None = None,
         size: Callable[..., Sequence[int]] | None = None, explorer: str | type[Any] = "colony", seed: int = 0,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import antune
@@ -104,6 +105,13 @@ def test_values_of_wrong_types_are_one_sentence(words: dict[str, object], messag
     with pytest.raises(InputError, match=re.escape(message)):
         antune.tune("blur.c", **{**FAST, **words})  # type: ignore[arg-type]  # as users without types call it
     assert not list(folder.glob("antune-runs/*")), "there is no run"
+
+
+def test_numbers_may_come_from_arrays(folder: Path) -> None:
+    whole = {name: np.int64(2) for name in ("evaluations", "ants", "seed", "finalists", "stagnation")}
+    result = antune.tune("blur.c", **{**FAST, **whole, "minutes": np.float32(3), "program_limit": np.float32(9)})  # type: ignore[arg-type]  # as users without types call it
+    more = antune.resume(result.directory, evaluations=np.int32(4), reporter="silent")  # type: ignore[arg-type]  # as above
+    assert result.summary.evaluations == 2 and more.summary.evaluations == 4
 
 
 def test_what_the_command_line_splits_or_repeats_may_be_a_list_or_a_text(folder: Path) -> None:
