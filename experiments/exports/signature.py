@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from experiments.exports.chosen import Chosen
 from generator.errors import InputError
+from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Field, ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
@@ -285,23 +286,25 @@ def _sequential(source: ScopSource, program: Program, parameters: tuple[Paramete
     """Yield the SCoP as lines of a function body. Raises InputError if a declaration is unknown."""
     given = {parameter.name: parameter for parameter in parameters}
     changed = [parameter.name for parameter in parameters if parameter.by_address]
-    outside = {v.name: "" if v.name in given else _declared(v, program) for v in source.variables}
+    outside = {v.name: "" if v.name in given else _declared(v, source, program) for v in source.variables}
     outside |= {name: f"{program.array(name).type} {name} = *antune_{name}" for name in changed}
     yield from scop_lines(source, outside)
     yield from (f"*antune_{name} = {name};" for name in changed)
 
 
-def _declared(variable: Variable, program: Program) -> str:
+def _declared(variable: Variable, source: ScopSource, program: Program) -> str:
     """Return the declaration of a variable that is not a parameter: a size, or one whose contents are not needed."""
     name, values = variable.name, dict(program.parameters)
     if not variable.extents and not variable.indirect:
         return f"{variable.type} {name}" + (f" = {values[name]}" if name in values else "")
     extents = constant_extents(variable, values)
     if extents is None:
-        array = next((a for a in program.arrays if a.name == name), None)
-        if array is None or array.expanded:
+        # the model's arrays may be smaller (`pipelines.trimming`), or have copies per iteration
+        rooms = {a.name: a.own_elements for a in program.arrays if a.name == name and not a.expanded}
+        needed = needed_extents(source, values, rooms).get(name, ())
+        if not needed or not all(needed):
             raise InputError(f"how large `{name}` is, is not known")
-        extents = tuple(str(extent) for extent in array.own_extents)
+        extents = tuple(map(str, needed))
     sizes = "".join(f"[{extent}]" for extent in extents)
     if not variable.indirect:
         return f"static {variable.type} {name}{sizes}"

@@ -38,6 +38,7 @@ from generator.frontend_c.source import Compilation, ScopSource, Variable
 from generator.frontend_c.structures import names_in, without_structures
 from generator.frontend_c.swaps import without_swaps
 from generator.frontend_c.truths import write_truths
+from generator.frontend_c.unshared import dead_allocations, dead_statics
 
 MAX_DEPTH = 150  # printing an expression takes several Python frames per level
 
@@ -266,7 +267,9 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     for item in found.items:
         resolve_casts(item, typedefs)
     layouts, taken = Layouts(dict(structures_in(tree)), typedefs), {*found.scope, *names_in(tree.ext)}
-    dead = dead_locals(found.function, found.items, found.scope, typedefs)
+    dead = (dead_locals(found.function, found.items, found.scope, typedefs)
+            | dead_statics(tree, expanded.hidden, found.items, found.scope, typedefs)
+            | dead_allocations(tree, found.function, found.items, found.scope))
     apart = members_apart(_with_counters(found, typedefs, dead, taken), layouts, found.scope, taken)
     flat = without_complex(without_structures(apart.items, layouts, apart.scope, taken), tree, typedefs)
     items = inline_calls(write_truths(flat.items, flat.scope, typedefs), tree, found.function, flat.scope, typedefs)

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,7 @@ _REDEFINED = re.compile(
 )
 _SCOP = re.compile(r"#\s*pragma\s+scop\b")
 _SCOP_END = re.compile(r"#\s*pragma\s+endscop\b")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
@@ -47,12 +49,14 @@ _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 class Preprocessed:
     """`text` has line markers of the user's files; `includes` are those files except the main one (absolute).
 
-    `overridden`: warnings about the user's definitions that the file overrides.
+    `overridden`: warnings about the user's definitions that the file overrides. `hidden`: the words of the function
+    bodies that `text` leaves out, and "asm" if there is assembly anywhere.
     """
 
     text: str
     includes: tuple[str, ...]
     overridden: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
 
 
 def find_compiler() -> str:
@@ -152,8 +156,12 @@ def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
                 includes[str(Path(name).resolve())] = None
     joined = "\n".join(kept) + "\n"
     joined = joined.replace("1.0iF", "_Complex_I")  # GCC's expansion of `I` of complex.h
-    text = without_assembly(joined if whole else blank_other_bodies(joined))
-    return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
+    shown = joined if whole else blank_other_bodies(joined)
+    text = without_assembly(shown)
+    assembly = {"asm"} if without_assembly(joined) != joined else set()
+    left_out = Counter(_WORD.findall(joined)) - Counter(_WORD.findall(shown))
+    return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes),
+                        hidden=frozenset(left_out) | assembly)
 
 
 def _stand_ins(system: str, text: str) -> str:

@@ -27,6 +27,7 @@ from generator.polyhedral.pipelines.histogram import histogram
 from generator.polyhedral.pipelines.nests import Group, groups_of, partly_written, steps_of
 from generator.polyhedral.pipelines.quasi_affine import linear_part
 from generator.polyhedral.pipelines.stages import possible_stages
+from generator.polyhedral.pipelines.trimming import trimmed
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
 Point: TypeAlias = tuple[int, ...]
@@ -34,7 +35,8 @@ Point: TypeAlias = tuple[int, ...]
 
 @lru_cache(maxsize=16)
 def dataflow(program: Program) -> Dataflow:
-    """Return the dataflow of `program`, in source order."""
+    """Return the dataflow of `program`, in source order. Of results, only the elements count that are written."""
+    program = trimmed(program, ("temp", "out"))
     possible = possible_stages(program)
     nodes: dict[str, Node] = {}
     for group, steps in zip(groups_of(program), steps_of(program), strict=True):

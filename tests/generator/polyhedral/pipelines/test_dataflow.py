@@ -129,8 +129,9 @@ BORDER = "for (j = 0; j < 8; j++) t[0][j] = 0;"
 
 
 @pytest.mark.parametrize(("loops", "words"), [
-    (INSIDE, "write only `t[1..6][2..7]` of `t[0..7][0..7]`; let them write all of them, or declare it as `t[6][6]`"),
     (INSIDE.replace("t[i]", "t[i - 1]"), "write only `t[0..5][2..7]` of `t[0..7][0..7]`; let them write all of"),
+    (INSIDE.replace("i < 7", "i < 6"),
+     "write only `t[1..5][2..7]` of `t[0..7][0..7]`; let them write all of them, or declare it as `t[5][6]`"),
     (INSIDE + BORDER, "write only `t[1..6][2..7]` of `t[0..7][0..7]`; let them write all of them, even if others over"),
     (INSIDE.replace("j = 2", "j = i"), "write only some elements of `t`; let them write all of them"),
     (INSIDE.replace("= B", "+= B"), ""),
