@@ -21,6 +21,7 @@ from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.first_walks import check_guided, check_models
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
+from experiments.search.other_space import other_space
 from experiments.search.parts import PARTS, Parts
 from experiments.search.places import checked_place, limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
@@ -194,6 +195,7 @@ def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
     for access in open_questions(problem)[:1]:
         reporter.note(f"warning: nothing proves that {access} stays inside its array: if it does not, that is the "
                       "program's fault, and plans may crash or differ")
+    _tell(reporter, other_space(problem.subject, options))
     return problem
 
 

@@ -12,7 +12,7 @@ from generator.emit.folds import FoldWriter
 from generator.emit.later import COPY, WAIT
 from generator.emit.streams import STORE, row_name
 from generator.emit.tensor_cores import fragment_lines
-from generator.emit.words import ANY_ORDER, VECTOR, Words
+from generator.emit.words import ANY_ORDER, VECTOR, First, Words
 from generator.expr import Binary, Fold, Int, Load, Name
 from generator.linear import simplify
 from generator.nest import (
@@ -42,7 +42,7 @@ class BodyWriter:
 
     `aligned`: arrays with their alignment in bytes. `elsewhere`: arrays whose elements are read one by one, even by
     wide accesses. `element_bytes`: those of arrays in shared memory. `streamed`: arrays that are written past the
-    caches.
+    caches. `outside`: arrays in global memory.
     """
 
     printer: Printer
@@ -52,6 +52,7 @@ class BodyWriter:
     elsewhere: frozenset[str] = frozenset()
     element_bytes: Mapping[str, int] = field(default_factory=dict)
     streamed: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
 
     def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
         """The text of `nodes`, indented by `depth`."""
@@ -171,10 +172,16 @@ class BodyWriter:
         text = self.printer.text
         if source.array not in self.elsewhere:
             copied = self.words.wide_stream if target.array in self.streamed else self.words.wide
-            yield copied(wide.type, wide.lanes, text(target), text(source))
+            yield copied(wide.type, wide.lanes, self._first(target), self._first(source))
             return
         for lane in range(wide.lanes):
             yield f"{text(_behind(target, lane))} = {text(_behind(source, lane))};"
+
+    def _first(self, load: Load) -> First:
+        text = self.printer.text(load)
+        if load.array in self.outside:
+            return First(text, "global")
+        return First(text, "shared" if load.array in self.element_bytes else "private")
 
     def _shuffle(self, shuffle: Shuffle, depth: int) -> Iterator[str]:
         """Exchange with ever nearer neighbours: after the last step all threads have the result."""

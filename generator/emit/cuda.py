@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.emit.half import half_functions
 from generator.emit.later import LATER_COPIES
 from generator.emit.streams import CUDA_STORE, STORE
-from generator.emit.words import BuiltIn, Function, Words
+from generator.emit.words import BuiltIn, First, Function, Words
 
 _INFINITY = "__int_as_float(0x7f800000)"
 """NVRTC has no INFINITY: a header of the host's compiler defines it."""
@@ -42,18 +42,18 @@ _SHORT = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uc
           "half": "ushort"}
 
 
-def _wide(kind: str, lanes: int, target: str, source: str) -> str:
+def _wide(kind: str, lanes: int, target: First, source: First) -> str:
     """By vector types, which are aligned to their whole size."""
     vector = f"{_SHORT.get(kind, kind)}{lanes}"
-    return f"*({vector} *)&{target} = *(const {vector} *)&{source};"
+    return f"*({vector} *)&{target.text} = *(const {vector} *)&{source.text};"
 
 
-def _wide_stream(kind: str, lanes: int, target: str, source: str) -> str:
+def _wide_stream(kind: str, lanes: int, target: First, source: First) -> str:
     """There is no `__stcs` for vectors of long."""
     if kind in ("long", "unsigned long"):
         return _wide(kind, lanes, target, source)
     vector = f"{_SHORT.get(kind, kind)}{lanes}"
-    return f"{STORE}(*({vector} *)&{target}, *(const {vector} *)&{source});"
+    return f"{STORE}(*({vector} *)&{target.text}, *(const {vector} *)&{source.text});"
 
 
 def _built_in(operator: str, function: str, kinds: tuple[str, ...]) -> dict[tuple[str, str], BuiltIn]:

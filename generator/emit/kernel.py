@@ -76,7 +76,8 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
     elements = {array.name: ELEMENT_BYTES[array.type] for array in kernel.shared}
     placed = frozenset(one.array for one in placements)
-    writer = BodyWriter(printer, words, alone, found.aligned, placed, elements, singly)
+    outside = frozenset(array.name for array in kernel.arrays)
+    writer = BodyWriter(printer, words, alone, found.aligned, placed, elements, singly, outside)
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),

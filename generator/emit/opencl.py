@@ -7,7 +7,7 @@ from generator.emit.half import half_functions
 from generator.emit.images import NARROW_TYPES
 from generator.emit.pairs import PAIR
 from generator.emit.streams import OPENCL_STORE, row_functions
-from generator.emit.words import Function, Words
+from generator.emit.words import First, Function, Words
 
 _INTEGER = {
     TO_FLOAT: Function(TO_FLOAT),
@@ -59,10 +59,18 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
             "return as_double((uint2)(low, high));")
 
 
-def _wide(kind: str, lanes: int, target: str, source: str) -> str:
-    """Any element may be the first of a vector."""
-    del kind
-    return f"vstore{lanes}(vload{lanes}(0, &{source}), 0, &{target});"
+_TYPES = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort",
+          "half": "ushort"}
+_SPACES = {"global": "__global", "shared": "__local", "private": "__private"}
+
+
+def _wide(kind: str, lanes: int, target: First, source: First) -> str:
+    """By vector types, which are aligned to their whole size: `vload4` promises the alignment of an element only, and
+    compilers for GPUs then load element by element.
+    """
+    vector = f"{_TYPES.get(kind, kind)}{lanes}"
+    return (f"*({_SPACES[target.space]} {vector} *)&{target.text} = "
+            f"*(const {_SPACES[source.space]} {vector} *)&{source.text};")
 
 
 _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
@@ -99,8 +107,7 @@ OPENCL = Words(
     group_index="get_group_id({axis})",
     thread_index="get_local_id({axis})",
     axes=("0", "1", "2"),
-    types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort",
-           "half": "ushort"},
+    types=_TYPES,
     double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
     function=_function,
     device_function="static inline",
@@ -133,7 +140,7 @@ OPENCL = Words(
     constant_symbol="",
     wide=_wide,
     wide_stream=_wide,
-    aligned="",
+    aligned="__attribute__((aligned({bytes}))) ",
     later_copies="",
     stream=OPENCL_STORE,
     stream_rows=row_functions,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 ANY_ORDER = "antune_any_order"
 """A macro: the sum that follows in the same braces may add its terms in any order."""
@@ -36,6 +37,14 @@ class BuiltIn:
 
     statement: str
     where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first of adjacent elements: its text, and where it is."""
+
+    text: str
+    space: Literal["global", "shared", "private"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +81,9 @@ class Words:
     `stream` defines the macro that stores an element past the caches (`emit.streams`); `stream_rows`: the functions
     that store rows of some C types; None if a thread that is alone in its block stores elements.
 
-    `wide`: the statement that copies so many adjacent elements of a C type, from the first one of the source to the
-    first one of the target; `wide_stream`: past the caches, where the dialect can. `aligned`: the attribute of arrays
-    that are aligned to `{bytes}`.
+    `wide`: the statement that copies so many adjacent elements of a C type to a target from a source, given their first
+    elements; `wide_stream`: past the caches, where the dialect can. `aligned`: the attribute of arrays that are aligned
+    to `{bytes}`.
     """
 
     entry: str
@@ -117,8 +126,8 @@ class Words:
     sampler: str
     constant_memory: str
     constant_symbol: str
-    wide: Callable[[str, int, str, str], str]
-    wide_stream: Callable[[str, int, str, str], str]
+    wide: Callable[[str, int, First, First], str]
+    wide_stream: Callable[[str, int, First, First], str]
     aligned: str
     halves: str
     later_copies: str
