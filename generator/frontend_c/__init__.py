@@ -9,11 +9,12 @@ types of expressions; `rewriting.py`: the pass over statements), `fields.py` (st
 become arrays), `structures.py` (the others become arrays with one more dimension; `layouts.py`), `complex_numbers.py`
 (pairs), `indices.py` (variables that hold an index), `swaps.py` (pointers that are swapped), `elements.py` (pointer
 arithmetic becomes subscripts), `liveness.py` and `unshared.py` (variables that are dead after the SCoP), `ctypes.py`
-(element types), `constants.py` and `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`,
-`break`), `conditions.py` (data-dependent conditions), `folds.py` (loops with data-dependent bounds), `accesses.py` (the
-elements that a statement may access), `ranges.py` (their existence), `extract.py` (sets, statements and the original
-schedule, once parameters and extents are known from a capture). `probing.py` checks a SCoP before sizes are known.
-`detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
+(element types), `constants.py` and `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py`
+(`continue`, `break`), `conditions.py` (data-dependent conditions), `folds.py` (loops with data-dependent bounds),
+`accesses.py` (the elements that a statement may access), `ranges.py` (their existence), `extract.py` (sets, statements
+and the original schedule, once parameters and extents are known from a capture). `probing.py` checks a SCoP before
+sizes are known. `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was
+stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """
