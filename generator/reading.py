@@ -19,6 +19,7 @@ from generator.frontend_py.load import built
 from generator.frontend_py.problem import pipeline_problem, pipeline_program
 from generator.polyhedral.dependences.delinearize import left_flat
 from generator.polyhedral.dependences.expansion import expand
+from generator.polyhedral.pipelines.distribution import distributed
 from generator.polyhedral.pipelines.trimming import trimmed
 from generator.problem import Problem, Reference, Values, as_modelled, program_of
 from generator.program import Array, Program
@@ -59,7 +60,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)
     captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell, baselines=baselines)
-    program = trimmed(expand(extract(source, captured.parameters, captured.extents)))
+    program = trimmed(distributed(expand(extract(source, captured.parameters, captured.extents))))
     _check_index_range(program)
     reference = _reference(program, captured)
     note = rounding_note(reference.outputs, reference.rounding)

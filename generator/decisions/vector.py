@@ -36,9 +36,10 @@ VECTOR = KernelDecision(
     _offer,
     Row(
         "1, 2, 4",
-        "number of contiguous elements, at most 16 bytes, per load or store (float4): in runs, in copies to shared "
-        "memory, and in loops unrolled by the same factor; only where extents, alignment and conditions allow it "
-        "exactly, otherwise one element at a time",
+        "number of contiguous elements, at most 16 bytes, per load or store (float4; in OpenCL, too, by aligned vector "
+        "types, because `vload4` promises no alignment): in runs, in copies to shared memory, and in loops unrolled "
+        "by the same factor; only where extents, alignment and conditions allow it exactly, otherwise one element at "
+        "a time",
         "wide, on GPUs",
     ),
     younger=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from generator.program import Program
 
 SHORT = {"neighbour": "next", "around": "value"}
 """Words for kinds of loops in names."""
+POINTS = ("point", "neighbour")
+"""Kinds of loops over the points of a thread, after which registers are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,19 @@ class LoopKey:
 
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
-    """Return a name and a note per schedule dimension of `tree`, outermost first; no name is in `taken`."""
+    """Return a name and a note per schedule dimension of `tree`, outermost first; no name is in `taken`.
+
+    Where branches have loops over points along different iterators, the name is `point`.
+    """
     used = set(taken) | {array.name for array in program.arrays}
     names: list[LoopName] = []
+    own = {(depth, iterator_of(member, program), kind) for depth, member, kind in _members(tree, 0) if kind in POINTS}
+    several = Counter(depth for depth, _, _ in own)
     for depth, member, kind in _one_per_depth(tree):
         assert depth == len(names)
         base = iterator_of(member, program) or "c"
-        name = fresh_name(f"{base}_{SHORT.get(kind, kind)}" if kind else base, used)
+        name = f"{base}_{SHORT.get(kind, kind)}" if kind else base
+        name = fresh_name("point" if kind in POINTS and several[depth] > 1 else name, used)
         names.append(LoopName(name, note_of(base, kind)))
     return tuple(names)
 
@@ -101,7 +110,7 @@ def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], points: Se
     """
     match tree:
         case Band(members=members, child=child, notes=notes):
-            if notes[:1] in (("point",), ("neighbour",)):
+            if notes and notes[0] in POINTS:
                 found = {one: names[depth + k].name for k, one in enumerate(points)}
                 return dict.fromkeys(statements_of(domain), found)
             return point_loops(child, domain, names, points, depth + len(members))
@@ -122,7 +131,7 @@ def _one_per_depth(tree: Tree) -> list[tuple[int, Any, str]]:
     """
     found = list(_members(tree, 0))
     if any(kind == "around" for _, _, kind in found):
-        found.sort(key=lambda one: one[2] not in ("point", "neighbour"))
+        found.sort(key=lambda one: one[2] not in POINTS)
     first: dict[int, tuple[int, Any, str]] = {}
     for one in found:
         first.setdefault(one[0], one)

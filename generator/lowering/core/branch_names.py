@@ -1,29 +1,37 @@
 """Names of loops in one branch of a kernel, where loops of another branch at the same depth are of another kind.
 
-Loops are generated with one name per depth. With copies inside several loops (generator.decisions.depth), one branch
-may have a loop around its copies where another one has a loop over the points of a thread. So may kernels whose threads
-own lines: one branch sets them, another one updates them.
+Loops are generated with one name per depth. One branch may have a loop over tiles of k, or around its copies
+(generator.decisions.depth), where another one, which sets the sums, has a loop over the points of a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
 
 from generator.expr import Expr, Name
 from generator.linear import substitute
 from generator.lowering.core.wanted_unrolls import Keys, Named
-from generator.lowering.naming import LoopKey, fresh_name, loop_keys
+from generator.lowering.naming import POINTS, LoopKey, fresh_name, loop_keys
 from generator.nest import For, If, Instance, Node, map_expressions, walk
 from generator.polyhedral.kit.ast import LoopName
-
-_RENAMED = ("tile", "around")
-"""Kinds of loops with no registers named after them."""
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree
 
 
-def with_branch_names(nodes: tuple[Node, ...], names: Sequence[LoopName], kernel: Named,
+def has_branches(tree: Tree) -> bool:
+    """Return whether loops of several branches share depths."""
+    match tree:
+        case Sequence():
+            return True
+        case Band(child=child) | Mapping(child=child) | Fill(child=child):
+            return has_branches(child)
+        case Leaf() | Launch():
+            return False
+
+
+def with_branch_names(nodes: tuple[Node, ...], names: SequenceOf[LoopName], kernel: Named,
                       taken: set[str], every: bool) -> tuple[Node, ...]:
-    """Return generated loops, those over tiles and around copies (or `every` one) with their own names and notes.
+    """Return generated loops with their own notes, and all but those over points (or `every` one) with their own names.
 
     `names`: those of loops by depth. New names are added to `taken`.
     """
@@ -47,7 +55,7 @@ class _Renamer:
             case For(iterator, body=body):
                 key = self.key(node)
                 if key is None or self.is_named(node, key):
-                    return replace(node, body=self.nodes(body))
+                    return replace(node, note=key.note if key else node.note, body=self.nodes(body))
                 name = fresh_name(key.name, self.taken)
 
                 def renamed(expr: Expr) -> Expr:
@@ -62,8 +70,8 @@ class _Renamer:
 
     def is_named(self, loop: For, key: LoopKey) -> bool:
         """Return whether a loop keeps its name."""
-        alike = not self.every or loop.iterator == key.name or loop.iterator.startswith(f"{key.name}_")
-        return (key.kind not in _RENAMED and not self.every) or (key.note == loop.note and alike)
+        alike = loop.iterator == key.name or loop.iterator.startswith(f"{key.name}_")
+        return (key.kind in POINTS and not self.every) or (key.note == loop.note and alike)
 
     def key(self, loop: For) -> LoopKey | None:
         """Return the name of a loop in plans."""

@@ -10,7 +10,7 @@ from math import prod
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.core.branch_names import with_branch_names
+from generator.lowering.core.branch_names import has_branches, with_branch_names
 from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.fitting import check_lanes, check_places, check_walk
@@ -231,7 +231,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     named = Named(staged.program, staged.part, staged.mapped.tree)
     nest = with_wanted(nest, names, named, plan)
     every = bool(kept.lines) and not kept.registers
-    nest = with_branch_names(nest, names, named, taken, every) if plan.depth or every else nest
+    nest = with_branch_names(nest, names, named, taken, every) if has_branches(staged.mapped.tree) else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,

@@ -55,7 +55,7 @@ def groups_of(program: Program) -> tuple[Group, ...]:
     """Return the groups of `program` in order."""
     schedule = isl.Schedule(program.schedule)
     groups: list[Group] = []
-    for nest in _nests(from_isl(schedule), schedule.get_domain()):
+    for nest in nests_of(from_isl(schedule), schedule.get_domain()):
         arrays = frozenset(program.statement(name).body.target.array for name in nest.statements)
         if groups and arrays & groups[-1].arrays:
             groups[-1] = Group((*groups[-1].nests, nest), groups[-1].arrays | arrays)
@@ -64,10 +64,11 @@ def groups_of(program: Program) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _nests(tree: Tree, domain: Any) -> Iterator[Nest]:
+def nests_of(tree: Tree, domain: Any) -> Iterator[Nest]:
+    """Yield the nests of a schedule's tree on an isl UnionSet, in order."""
     if isinstance(tree, SequenceTree):
         for part, child in zip(tree.filters, tree.children, strict=True):
-            yield from _nests(child, part.intersect(domain))
+            yield from nests_of(child, part.intersect(domain))
     else:
         yield Nest(domain, tree)
 
