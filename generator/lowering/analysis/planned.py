@@ -81,10 +81,11 @@ def stored_kernels(program: Program, schedule: Schedule, flow: Dataflow) -> tupl
 
 def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
     program, names = kernel.section.program, kernel.part.statements
-    outputs = sorted({program.statement(name).body.target.array for name in names})
-    node = flow.node(outputs[0])
-    if len(outputs) > 1 or node is None:
-        return Stored(kernel.statements, refusal=f"it stores several arrays: {', '.join(outputs)}")
+    written = sorted({program.statement(name).body.target.array for name in names})
+    outputs = [node for array in written if (node := flow.node(array)) is not None]  # others are local to an iteration
+    if len(outputs) != 1:
+        return Stored(kernel.statements, refusal=f"it stores several arrays: {', '.join(written)}")
+    [node] = outputs
     if node.refusal:
         return Stored(kernel.statements, refusal=node.refusal)
     if not set(node.statements) <= set(names):

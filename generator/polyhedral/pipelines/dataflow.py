@@ -24,6 +24,7 @@ from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
 from generator.polyhedral.pipelines.histogram import histogram
+from generator.polyhedral.pipelines.joint import joint_steps, local_arrays
 from generator.polyhedral.pipelines.nests import Group, groups_of, partly_written, steps_of
 from generator.polyhedral.pipelines.quasi_affine import linear_part
 from generator.polyhedral.pipelines.stages import possible_stages
@@ -40,7 +41,11 @@ def dataflow(program: Program) -> Dataflow:
     possible = possible_stages(program)
     nodes: dict[str, Node] = {}
     for group, steps in zip(groups_of(program), steps_of(program), strict=True):
-        for array in sorted(group.arrays):
+        arrays = group.arrays
+        if len(arrays) > 1 and len(arrays - (local := local_arrays(program, group))) == 1:
+            steps = joint_steps(program, group)
+            arrays = arrays - local if steps else arrays
+        for array in sorted(arrays):
             node = _node(program, group, steps, array, array in possible)
             nodes[array] = node if array not in nodes else _rewritten(nodes[array], node)
     inputs = (Input(a.name, a.extents, ELEMENT_BYTES[a.type]) for a in program.arrays if a.name not in nodes)
@@ -57,10 +62,11 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
         reads = tuple(merged_reads(read for s in statements for read in _whole_reads(program, s)))
         return Node(array, names, stored.extents, element, 0.0, Operations(), 1, reads, False, seen, False, reason)
     bodies = [step.statement.body for step in steps]
-    single = [read for step in steps for read in reads_of(program, step)]
+    local = {step.statement.body.target.array for step in steps if step.local}
+    single = [read for step in steps for read in reads_of(program, step) if read.array not in local]
     reads = tuple(merged_reads(single))
-    registers = max(registers_of(value) for body in bodies for value in body.computed)
-    reduces = len(steps) > 1 or any(step.loops for step in steps)
+    registers = max(registers_of(value) for body in bodies for value in body.computed) + len(local)
+    reduces = len(steps) > 1 + len(local) or any(step.loops for step in steps)
     arithmetic, operations = work_of(program, steps)
     return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces,
                 digest=_digest(program, stored.type, steps), histogram=histogram(program, array, steps, single))
@@ -99,7 +105,8 @@ def work_of(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]
     arithmetic, operations = 0.0, Operations()
     for step in steps:
         body, often = step.statement.body, prod(high - low + 1 for _, low, high in step.loops)
-        arithmetic += often * (1.0 + sum(map(arithmetic_of, body.computed)) + (2.0 if body.op else 0.0))
+        stores = 0.0 if step.local else 1.0
+        arithmetic += often * (stores + sum(map(arithmetic_of, body.computed)) + (2.0 if body.op else 0.0))
         for value in body.computed:
             operations = operations.plus(operations_of(value, types), often)
         operations = operations.plus(Operations(adds=1.0 if body.op else 0.0), often)

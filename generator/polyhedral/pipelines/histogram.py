@@ -39,13 +39,16 @@ def histogram(program: Program, array: str, steps: Sequence[Step], reads: Sequen
     """Return counts by row (`ROWS`) and type (`TYPES`, fastest) of what computes `array`. `reads`: one by one."""
     types = {one.name: one.type for one in program.arrays}
     inputs = {one.name for one in program.arrays if one.role != "temp"}
+    local = {step.statement.body.target.array for step in steps if step.local}
     counts = [0.0] * (len(ROWS) * len(TYPES))
 
     def count(row: str, kind: str) -> None:
         counts[ROWS.index(row) * len(TYPES) + TYPES.index(kind)] += 1.0
 
     def visit(expr: Expr) -> None:
-        if (row := _row(expr, array, inputs)) is not None:
+        if isinstance(expr, Load) and expr.array in local:
+            count("variable", type_of(expr, types))
+        elif (row := _row(expr, array, inputs)) is not None:
             count(row, type_of(expr, types))
         for part in () if isinstance(expr, Load) else children(expr):
             visit(part)
@@ -60,7 +63,7 @@ def histogram(program: Program, array: str, steps: Sequence[Step], reads: Sequen
         if body.op or any(load.array == array for value in body.computed for load in loads_of(value)):
             for kind in kinds:
                 count(f"{kind} self", own)
-        for kind in kinds:
+        for kind in () if step.local else kinds:
             count(f"{kind} store", own)
     for read in reads:
         for kind in access_kinds(read) if read.elements else ():

@@ -26,7 +26,9 @@ from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.nests import (
     Group,
     Nest,
+    Ranges,
     iterator_and_constant,
+    partly_written_by,
     runs_in_order,
     statements_in_order,
     step_of,
@@ -52,12 +54,29 @@ class _Joint:
         return [*self.targets(nest), *(load for s in nest for load in _loads(s) if load.array in self.kept)]
 
 
+def local_arrays(program: Program, group: Group) -> frozenset[str]:
+    """Return the arrays of a group that only pass a value from statement to statement of one iteration."""
+    nests = tuple(_statements(program, nest) for nest in group.nests)
+    return frozenset(array for array in group.arrays if all(nests) and _is_local(program, array, nests))
+
+
+def partly_written_jointly(program: Program, group: Group) -> Ranges | None:
+    """Return the box of elements that a nest writes of its only array that is not local, if it is not the whole array,
+    and if only that keeps the group from being steps.
+    """
+    kept = group.arrays - local_arrays(program, group)
+    writing = [s for s in map(program.statement, group.statements) if s.body.target.array in kept]
+    if len(group.nests) > 1 or len(kept) != 1 or len(writing) != 1:
+        return None
+    found = partly_written_by(program, writing[0])
+    return found[1] if found else None
+
+
 def joint_steps(program: Program, group: Group) -> tuple[Step, ...]:
     """Return the statements of a group as steps that compute tuples or lines; () if they are not."""
-    nests = tuple(_statements(program, nest) for nest in group.nests)
+    nests, local = tuple(_statements(program, nest) for nest in group.nests), local_arrays(program, group)
     if not all(nests):
         return ()
-    local = frozenset(array for array in group.arrays if _is_local(program, array, nests))
     joint = _Joint(nests, local, group.arrays - local)
     extents = {program.array(array).extents for array in joint.kept}
     if len(extents) != 1 or () in extents or not all(map(joint.targets, nests)):

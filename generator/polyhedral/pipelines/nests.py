@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -22,6 +22,9 @@ from generator.polyhedral.kit.regions import box
 from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.kit.tree import Sequence as SequenceTree
 from generator.program import Program, Statement, Step
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""The least and the greatest index along each dimension."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,14 +97,19 @@ def _steps(program: Program, group: Group) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def partly_written(program: Program, group: Group) -> tuple[Statement, tuple[tuple[int, int], ...] | None] | None:
+def partly_written(program: Program, group: Group) -> tuple[Statement, Ranges | None] | None:
     """Return the statement of the first nest of a group that writes one array, and the (low, high) of the elements that
     it writes in each dimension (None: they are no box), if the only reason why the nest is no step is that it does not
     write all elements; else None.
     """
     nest, statement = group.nests[0], program.statement(group.nests[0].statements[0])
-    body, extents = statement.body, program.array(statement.body.target.array).extents
-    step = step_of(statement, extents, False) if len(group.arrays) == 1 and _in_order(nest, statement) else None
+    return partly_written_by(program, statement) if len(group.arrays) == 1 and _in_order(nest, statement) else None
+
+
+def partly_written_by(program: Program, statement: Statement) -> tuple[Statement, Ranges | None] | None:
+    """Return the same for a statement whose iterations run in order."""
+    body = statement.body
+    step = step_of(statement, program.array(body.target.array).extents, False)
     own = any(load.array == body.target.array for value in body.computed for load in loads_of(value))
     if step is None or step.condition is None or step.loops or own or body.op or body.guard is not None:
         return None

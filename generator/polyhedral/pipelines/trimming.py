@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import islpy as isl
 
 from generator.expr import Binary, Expr, Int, Load, map_children
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import map_of, set_of
-from generator.polyhedral.pipelines.nests import groups_of, partly_written, steps_of
+from generator.polyhedral.pipelines.joint import partly_written_jointly
+from generator.polyhedral.pipelines.nests import Ranges, groups_of, partly_written, steps_of
 from generator.program import Access, Assignment, Program, Role, Statement
 
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
 LOCAL: tuple[Role, ...] = ("temp",)
 
 
@@ -44,9 +44,9 @@ def _written(program: Program, array: str) -> Ranges | None:
     steps.
     """
     for group, steps in zip(groups_of(program), steps_of(program), strict=True):
-        if array in group.arrays:
-            found = None if steps else partly_written(program, group)
-            return found[1] if found else None
+        if array in group.arrays and not steps:
+            found = partly_written(program, group)
+            return found[1] if found else partly_written_jointly(program, group)
     return None
 
 

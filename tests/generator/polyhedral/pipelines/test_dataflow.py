@@ -157,6 +157,27 @@ def test_a_remedy_for_an_array_that_is_written_in_part_makes_it_a_stage() -> Non
     assert found is not None and found.stage and not found.refusal
 
 
+def test_values_that_stay_in_an_iteration_belong_to_the_array_that_it_stores() -> None:
+    """`int t` becomes an array of one value per iteration; the loop leaves out a border."""
+    found = flow("for (i = 1; i < 23; i++) { int t = in[i - 1] + in[i + 1]; out[i] = t * t; }")
+    assert [node.array for node in found.nodes] == ["out"]
+    [node] = found.nodes
+    assert not node.refusal and node.extents == (22,) and not node.reduces
+    [read] = node.reads
+    assert (read.array, read.elements, read.reach) == ("in", 2, (Reach((1.0,), 0.0, 2.0),))
+    alone = flow("for (i = 1; i < 23; i++) out[i] = (in[i - 1] + in[i + 1]) * 3;").node("out")
+    assert alone is not None and alone.reads == node.reads and alone.operations == node.operations
+    assert node.registers == alone.registers + 1, "t"
+
+
+def test_values_that_other_loops_read_are_arrays_of_their_own() -> None:
+    found = flow("int t[24]; for (i = 0; i < 24; i++) { t[i] = in[i]; out[i] = t[i]; }"
+                 "for (i = 0; i < 8; i++) B[i][i] = t[i];")
+    for name in ("t", "out"):
+        node = found.node(name)
+        assert node is not None and node.refusal == f"`{name}` is computed in loops with other arrays"
+
+
 def test_who_reads_whom() -> None:
     found = dataflow(pipeline_program("harris"))
     assert found.readers("gray") == ("ix", "iy") and found.readers("image") == ("gray",)
