@@ -60,6 +60,8 @@ def run_peer(file: Path, limit_s: float = LIMIT_S) -> list[Peer]:
 def main(folder: Path, file: Path) -> None:
     """Run all programs and write their times."""
     peers = [path for path in sorted(folder.iterdir()) if path.is_file() and os.access(path, os.X_OK)]
+    if not peers:
+        sys.exit(f"{folder} has no executable file; make the programs in it executable (chmod +x)")
     rows: list[Peer] = []
     for path in peers:
         rows += run_peer(path.resolve())

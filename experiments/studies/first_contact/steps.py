@@ -43,7 +43,7 @@ class Step:
     """One step.
 
     `result` is the JSON file that `command` writes, `table` a Markdown file that it also writes, or None. `resumes`:
-    the same command continues where it stopped. `obstacle`: why the step cannot run.
+    the same command continues where it stopped. `obstacle`: why the step cannot run. `on_device`: it uses the device.
     """
 
     name: str
@@ -53,10 +53,14 @@ class Step:
     table: Path | None = None
     resumes: bool = False
     obstacle: str = ""
+    on_device: bool = True
 
 
 def steps(wish: Wish) -> tuple[Step, ...]:
-    """Return all steps, most useful first; profiles are included only for programs searched so far."""
+    """Return all steps, most useful first: results are checked before anything is timed.
+
+    Profiles are included only for programs searched so far.
+    """
     return tuple(_steps(wish))
 
 
@@ -77,13 +81,13 @@ def _steps(wish: Wish) -> Iterator[Step]:
     yield _antune(wish, "devices", "Devices", ("devices",), with_device=False)
     for number, file in enumerate(TESTS, 1):
         yield _test(wish, f"tests-{number}", file)
-    yield _antune(wish, "ceilings", "Ceilings", ("suite", "roofline", "--again"))
-    yield _suite(wish, "polybench", wish.programs, wish.size)
-    yield _suite(wish, "pipelines", wish.pipelines, wish.pipeline_size)
     checked = wish.folder / "plans.result.json"
     yield Step("plans", f"{wish.plans} random plans of every program",
                (sys.executable, "-m", "experiments.studies.first_contact.plans", str(checked), wish.device,
                 str(wish.plans), wish.programs, wish.pipelines), checked, resumes=True)
+    yield _antune(wish, "ceilings", "Ceilings", ("suite", "roofline", "--again"))
+    yield _suite(wish, "polybench", wish.programs, wish.size)
+    yield _suite(wish, "pipelines", wish.pipelines, wish.pipeline_size)
     no_ncu = "" if find_ncu() else "Nsight Compute (ncu) is not installed"
     for run in sorted(_searched(wish)):
         name = run.parent.name
@@ -93,7 +97,7 @@ def _steps(wish: Wish) -> Iterator[Step]:
         result = wish.folder / "peers.result.json"
         yield Step("peers", "Programs of others",
                    (sys.executable, "-m", "experiments.studies.first_contact.peers", str(wish.peers), str(result)),
-                   result)
+                   result, on_device=False)
 
 
 def _searched(wish: Wish) -> Iterator[Path]:

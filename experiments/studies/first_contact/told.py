@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree
@@ -14,11 +14,16 @@ from experiments.studies.first_contact.steps import Step
 
 State: TypeAlias = Literal["done", "not finished", "failed", "cannot be run"]
 SUMMARY = "summary"
+IDLE = ("skipped", "fails")
+"""States of rows of a result, tests and devices, that show that nothing was done."""
+REASON_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The result of a step. `exit_code` is None if it was stopped or not run; `output` are its last lines."""
+    """The result of a step. `exit_code` is None if it was stopped or not run; `output` are its last lines, or why it
+    cannot be run.
+    """
 
     name: str
     title: str
@@ -37,12 +42,33 @@ def write_told(told: Told, step: Step, folder: Path) -> None:
 
 
 def read_told(name: str, folder: Path) -> Told | None:
-    """Return the latest result of a step; None if it was never run or its file is damaged."""
+    """Return the latest result of a step; None if it was never run or its file is damaged.
+
+    A step that did nothing is not done, whatever the file says.
+    """
     try:
         data = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        return Told(**{**data, "command": tuple(data["command"])})
+        return judged(Told(**{**data, "command": tuple(data["command"])}))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def judged(told: Told) -> Told:
+    """Return the result; if all of a step's tests were skipped, or its list is empty, it could not be run."""
+    reason = _idle_because(told) if told.state == "done" else ""
+    return replace(told, state="cannot be run", output=reason) if reason else told
+
+
+def _idle_because(told: Told) -> str:
+    """Return why a step did nothing; empty if it did something."""
+    rows = told.result
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get("state") in IDLE for row in rows):
+        return ""
+    if not rows:
+        said = "; ".join(line.strip() for line in told.output.splitlines() if line.strip())
+        return f"there was nothing to do: {said[:REASON_CHARS]}"
+    reasons = dict.fromkeys(str(row.get("message") or row.get("note") or "no reason was given") for row in rows)
+    return f"{len(rows)} of {len(rows)} {rows[0]['state']}: {'; '.join(reasons)[:REASON_CHARS]}"
 
 
 def write_summary(found: Sequence[Told], folder: Path) -> None:

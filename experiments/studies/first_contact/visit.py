@@ -1,7 +1,7 @@
 """A visit: run the steps in sequence, each in its own process and with a time limit, until time is up.
 
 A finished step is never run again. An unfinished step continues after all others had their turn, or at the next visit,
-which is the same command.
+which is the same command. A step that did nothing, such as tests that were all skipped, is not finished.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from pathlib import Path
 
 from experiments.files import make_folder
 from experiments.studies.first_contact.steps import ROOT, Step
-from experiments.studies.first_contact.told import State, Told, read_result, read_told, write_summary, write_told
+from experiments.studies.first_contact.told import (
+    State,
+    Told,
+    judged,
+    read_result,
+    read_told,
+    write_summary,
+    write_told,
+)
 from experiments.words import describe_seconds
 
 STEP_S = 480.0
@@ -48,7 +56,7 @@ def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: flo
     had: set[str] = set()
     while True:
         found = list_steps()
-        waiting = [step for step in found if _is_open(step, folder)]
+        waiting = open_steps(found, folder)
         fresh = [step for step in waiting if step.name not in had]
         again = [step for step in waiting if step.resumes and _state(step, folder) == "not finished"]
         left_s = end - time.monotonic()
@@ -62,8 +70,21 @@ def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: flo
         told = _run(fresh[0], folder, min(step_s, left_s), say)
         write_told(told, fresh[0], folder)
         write_summary(_all_told(found, folder), folder)
-        say(f"{told.name}: {told.state} after {describe_seconds(told.seconds)}; {folder / told.name}.md")
+        say(f"{told.name}: {told.state} after {describe_seconds(told.seconds)}{_reason(told)}; {folder / told.name}.md")
     return _all_told(list_steps(), folder)
+
+
+def open_steps(found: tuple[Step, ...], folder: Path) -> list[Step]:
+    """Return the steps that are not done, or were done with another command."""
+    return [step for step in found if _is_open(step, folder)]
+
+
+def _reason(told: Told) -> str:
+    """Return why a step was not done, for the terminal: its last line tells why it failed."""
+    lines = told.output.strip().splitlines()
+    if not lines or told.state not in ("failed", "cannot be run"):
+        return ""
+    return f": {lines[0] if told.state == 'cannot be run' else lines[-1].strip()}"
 
 
 def _all_told(found: tuple[Step, ...], folder: Path) -> tuple[Told, ...]:
@@ -95,8 +116,8 @@ def _run(step: Step, folder: Path, limit_s: float, say: Callable[[str], None]) -
         step.result.unlink(missing_ok=True)  # remove the result of an earlier attempt
     ended = _process(step.command, folder / f"{step.name}.log", limit_s)
     state: State = "done" if ended.exit_code == 0 else "not finished" if ended.exit_code is None else "failed"
-    return Told(step.name, step.title, state, time.monotonic() - begin, ended.exit_code, step.command, ended.output,
-                read_result(step))
+    return judged(Told(step.name, step.title, state, time.monotonic() - begin, ended.exit_code, step.command,
+                       ended.output, read_result(step)))
 
 
 def _process(command: tuple[str, ...], log: Path, limit_s: float) -> _Ended:

@@ -15,8 +15,9 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
-def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the names in a list like `stencils,gemm`, each once.
+def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]],
+           option: str = "--programs") -> tuple[str, ...]:
+    """Return the names in a list like `stencils,gemm`, the value of `option`, each once.
 
     Raises InputError for a word that is neither a name nor a group.
     """
@@ -24,7 +25,7 @@ def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]])
     for word in words_of(text):
         if word not in groups and word not in names:
             raise InputError(
-                f"--programs: {word!r} is neither a program nor a group; there are the groups {', '.join(groups)} "
+                f"{option}: {word!r} is neither a program nor a group; there are the groups {', '.join(groups)} "
                 f"and the programs {', '.join(names)}"
             )
         found |= dict.fromkeys(groups.get(word, (word,)))

@@ -80,6 +80,6 @@ def names() -> tuple[str, ...]:
     return tuple(program.name for program in PIPELINES)
 
 
-def parse_pipelines(text: str) -> tuple[str, ...]:
-    """Return the programs that the option --programs names, or all for `all`. Raises InputError for any other word."""
-    return chosen(text, names(), {"all": names()})
+def parse_pipelines(text: str, option: str = "--programs") -> tuple[str, ...]:
+    """Return the programs that `option` names, or all for `all`. Raises InputError for any other word."""
+    return chosen(text, names(), {"all": names()}, option)

@@ -15,7 +15,7 @@ import pytest
 from experiments.studies.first_contact.peers import run_peer
 from experiments.studies.first_contact.steps import ROOT, Step, Wish, chosen, steps
 from experiments.studies.first_contact.told import Told, read_told, table
-from experiments.studies.first_contact.visit import visit
+from experiments.studies.first_contact.visit import open_steps, visit
 from generator.errors import InputError
 from tests.support.runners import alive
 
@@ -69,6 +69,43 @@ def test_what_is_done_is_not_done_again_and_what_failed_is(tmp_path: Path) -> No
     assert (tmp_path / "good").read_text() == "xx", "another command is another question"
 
 
+SKIPPED = """<testsuites><testsuite><testcase name="a"><skipped message="{reason}"/></testcase>
+<testcase name="b">{second}</testcase></testsuite></testsuites>"""
+REASON = "no CUDA device can be used: there is no NVIDIA driver here"
+
+
+def test_a_step_whose_tests_were_all_skipped_is_not_done_and_says_why(tmp_path: Path) -> None:
+    result, said = tmp_path / "tests-1.result.xml", list[str]()
+    write = "import pathlib; pathlib.Path({file!r}).write_text({text!r}); print('2 skipped')"
+
+    def tests(second: str) -> Step:
+        code = write.format(file=str(result), text=SKIPPED.format(reason=REASON, second=second))
+        return Step("tests-1", "Tests", (sys.executable, "-c", code), result)
+
+    skipped = tests(f'<skipped message="{REASON}"/>')
+    for _ in range(2):
+        (told,) = visit(lambda: (skipped,), tmp_path, 60.0, said.append)
+        assert (told.state, told.output) == ("cannot be run", f"2 of 2 skipped: {REASON}")
+    assert [line.startswith("tests-1: Tests, for") for line in said] == [True, False, True, False], "it is repeated"
+    assert said[1].endswith(f": 2 of 2 skipped: {REASON}; {tmp_path}/tests-1.md")
+    assert REASON in (tmp_path / "tests-1.md").read_text().split("```")[1]
+    as_before = json.loads((tmp_path / "tests-1.json").read_text()) | {"state": "done"}
+    (tmp_path / "tests-1.json").write_text(json.dumps(as_before))
+    assert open_steps((skipped,), tmp_path) == [skipped], "a file of an earlier version does not count either"
+    (told,) = visit(lambda: (tests(""),), tmp_path, 60.0, said.append)
+    assert told.state == "done", "one of them was run"
+
+
+def test_no_device_is_not_done_and_says_why(tmp_path: Path) -> None:
+    result = str(tmp_path / "devices.result.json")
+    code = WRITE.format(file=result, data=[]) + "; print('No device was found.\\nNVRTC is missing')"
+    assert visited((step("devices", tmp_path, code),), tmp_path)["devices"].output == (
+        "there was nothing to do: No device was found.; NVRTC is missing")
+    broken = [{"key": "cuda/x", "state": "fails", "note": "CUDA error 36"}]
+    told = visited((step("devices", tmp_path, WRITE.format(file=result, data=broken)),), tmp_path)["devices"]
+    assert (told.state, told.output) == ("cannot be run", "1 of 1 fails: CUDA error 36")
+
+
 def test_a_step_that_hangs_costs_its_time_only_and_goes_on_when_all_had_their_turn(tmp_path: Path) -> None:
     hanging = step("long", tmp_path, COUNT.format(file=str(tmp_path / "long.result.json"), stop=1), resumes=True)
     other = step("short", tmp_path, "pass")
@@ -112,8 +149,8 @@ def wait_until(what: Callable[[], bool], seconds: float = 40.0) -> None:
 
 def test_the_steps_of_a_wish(tmp_path: Path) -> None:
     found = steps(Wish(tmp_path, device="cuda:1", peers=tmp_path))
-    assert [one.name for one in found] == ["devices", "tests-1", "tests-2", "tests-3", "ceilings", "polybench",
-                                           "pipelines", "plans", "peers"]
+    assert [one.name for one in found] == ["devices", "tests-1", "tests-2", "tests-3", "plans", "ceilings", "polybench",
+                                           "pipelines", "peers"], "results first, then times"
     polybench = next(one for one in found if one.name == "polybench")
     assert "--size large" in " ".join(polybench.command) and "--budget 30" in " ".join(polybench.command)
     assert all("cuda:1" in one.command for one in found if one.name in ("ceilings", "polybench", "pipelines", "plans"))

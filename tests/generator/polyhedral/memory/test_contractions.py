@@ -45,7 +45,8 @@ def words(found: Contraction) -> tuple[str, str, str]:
     ("2mm", [("A[i][k]", "B[k][j]", f"tmp[i][j] + alpha * {SUMS}(i, j)"),
              ("tmp[i][k]", "C[k][j]", f"D[i][j] + {SUMS}(i, j)")]),
     ("covariance", [("data[k][i]", "data[k][j]", f"cov[i][j] + {SUMS}(i, j)")]), ("trmm", []), ("atax", []),
-    ("syrk", [("A[i][k]", "A[j][k]", f"C[i][j] + alpha * {SUMS}(i, j)")]), ("symm", []), ("lu", [])], 5))
+    ("syrk", [("A[i][k]", "A[j][k]", f"C[i][j] + alpha * {SUMS}(i, j)")]), ("symm", []), ("lu", []),
+    ("correlation", [("data[k][i]", "data[k][j]", f"corr[i][j] + {SUMS}(i, j)")])], 5))
 def test_programs(name: str, expected: list[tuple[str, str, str]]) -> None:
     assert [words(found) for found in contractions(float_problem(name).program)] == expected
 
