@@ -113,7 +113,7 @@ def test_readme_and_ci_agree_on_the_two_commands() -> None:
 def named_paths(document: str) -> list[str]:
     """The files and folders of this repository that a document names."""
     words = (ROOT / document).read_text(encoding="utf-8").replace("`", " ").replace("(", " ").replace(")", " ").split()
-    paths = {word.strip(".,;:[]") for word in words if "*" not in word}
+    paths = {word.partition("#")[0].strip(".,;:[]") for word in words if "*" not in word}
     return sorted(path for path in paths if "/" in path and path.split("/")[0] in (*ROOMS, "tests", "docs"))
 
 
