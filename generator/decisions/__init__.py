@@ -15,7 +15,7 @@ Read in this order: `shape` (the properties of a kernel) with `thread_loops`, `b
 order of the questions:
 `x_dimension`, `products` (with `fragments`), `walk`, `diagonals`, `sizes`, `whole` (with `array_sets`), `in_registers`
 (with `fractions`), `run`, `unroll`, `points_inside`, `registers`, `jam`, `shared`, `uncopied`, `vector`, `inner_tile`,
-`unrolls`, `ahead`, `padding`, `swizzled`, `asynchronous`, `cache`, `combine`, `exchange`, `columns`, `levels`
-(with `team_room`), `level`, `streamed`;
+`unrolls`, `ahead`, `padding`, `swizzled`, `asynchronous`, `cache`, `combine` (with `parts`), `exchange`, `columns`,
+`levels` (with `team_room`), `level`, `streamed`;
 and finally `deciding`, which iterates over all of them.
 """

@@ -7,6 +7,9 @@ from typing import Literal, TypeAlias, get_args
 
 from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Depends, KernelDecision, Known, Offer, Row
+from generator.decisions.parts import parts_bytes_of
+from generator.decisions.run import RUN
+from generator.decisions.size_lists import Sizes
 from generator.decisions.sizes import SIZES
 from generator.decisions.walk import WALK
 from generator.forms import one_of
@@ -14,8 +17,6 @@ from generator.target import LANES
 
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
 _DEFAULT: Combine = "atomic"
-_PART_BYTES = 8
-"""The shared memory of a thread for combining: the largest element."""
 
 
 def _offer(known: Known) -> Offer[Combine]:
@@ -31,7 +32,7 @@ def _offer(known: Known) -> Offer[Combine]:
     if not known.shape.reduces or (alone and not private):
         return Offer((_DEFAULT,))
     shuffles = known.target.sub_group >= LANES and block[-1] % LANES == 0
-    room = kept_bytes(known, known[SIZES].tile, False) + _all_parts(known) <= known.target.local_bytes
+    room = kept_bytes(known, known[SIZES].tile, False) + _all_parts(known, block) <= known.target.local_bytes
     offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
     if alone or not room:  # shuffles use shared memory for what no whole warp combines
         offered = (_DEFAULT,)
@@ -43,13 +44,22 @@ def _offer(known: Known) -> Offer[Combine]:
     return Offer(offered, depends)
 
 
-def _all_parts(known: Known) -> int:
-    return prod(known[SIZES].block) * _PART_BYTES
+def _all_parts(known: Known, threads: Sizes) -> int:
+    """Return the most shared memory in which so many `threads` combine all arrays that they can keep in registers."""
+    found, run = known[SIZES], known[RUN]
+    x, total = len(found.tile) - 1, 0
+    for owned in known.shape.kept:
+        points = []
+        for d in owned:
+            inside = run if d == x else 1
+            points += [(d, found.tile[d] // (found.block[d] * inside)), (d, inside)]
+        total += parts_bytes_of(threads, owned, points)
+    return total
 
 
-def parts_bytes(known: Known) -> int:
-    """Return the shared memory of a block for combining, whatever shares a tile. For later decisions."""
-    return 0 if known[COMBINE] == _DEFAULT else _all_parts(known)
+def parts_bytes(known: Known, threads: Sizes) -> int:
+    """Return the shared memory for combining of the `threads` that share a tile. For later decisions."""
+    return 0 if known[COMBINE] == _DEFAULT else _all_parts(known, threads)
 
 
 COMBINE = KernelDecision(

@@ -24,13 +24,14 @@ THREAD_BYTES, HOST_THREAD_BYTES = 256, 32 * 1024
 def smaller_teams(known: Known, of_block: Collection[str] = ()) -> Iterator[Level]:
     """Yield the levels with fewer threads than a block whose tiles fit, if the block computes the stages `of_block`."""
     block, private = known[SIZES].block, known[COMBINE] == "private"
-    room = known.target.local_bytes - parts_bytes(known)
+    room = known.target.local_bytes
     if of_block:
         apart, shared = known.shape.without(tuple(sorted(of_block)), known[SIZES].tile, known[PADDING])
         known, room = replace(known, shape=apart), room - shared
     lanes = lanes_of(known)
     if (lanes is not None and prod(block) > LANES and _whole_steps(known, lanes)
-            and kept_bytes(known, team_tile(known, lanes), private) <= room // (prod(block) // LANES)):
+            and kept_bytes(known, team_tile(known, lanes), private) + parts_bytes(known, lanes)
+            <= room // (prod(block) // LANES)):
         yield "sub-group"  # a block that is one warp needs no other level
     most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
     fits = kept_bytes(known, team_tile(known, one), private) <= most and (room >= 0 or not of_block)

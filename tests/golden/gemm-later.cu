@@ -98,7 +98,6 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
       }
     }
   }
-  __syncthreads();
   #pragma unroll 4
   for (int C_0 = 0; C_0 < 4; ++C_0) {
     #pragma unroll 2

@@ -115,7 +115,6 @@ void kernel0(const float *__restrict__ A, const float *__restrict__ B, float *__
       *(float4 *)&A_shared[(k_tile + 1) % 2][(8 * t0 + t1) / 2][4 * ((8 * t0 + t1) % 2)] = *(const float4 *)&A_shared_next_held[0];
     }
   }
-  __syncthreads();
   #pragma unroll 4
   for (int C_0 = 0; C_0 < 4; ++C_0) {
     #pragma unroll 2

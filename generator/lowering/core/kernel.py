@@ -28,14 +28,15 @@ from generator.lowering.core.sums_of_points import marked_points, with_points_in
 from generator.lowering.core.tensor_cores import rest_plan, tensor_kernel
 from generator.lowering.core.wanted_unrolls import Named, check_unrollable, with_factors, with_wanted, without_copies
 from generator.lowering.memory.alone import in_a_row, noted_alone, one_thread
-from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
+from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn, without_last
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.inlined import check_length
 from generator.lowering.memory.lines import lines_after, lines_before
 from generator.lowering.memory.outer import Surrounding, Teams, surrounded, teams_of
+from generator.lowering.memory.partial_sums import BlockSums, block_sums, combined_in_blocks
 from generator.lowering.memory.private import combined, filled
-from generator.lowering.memory.registers import closing, opening, scratch_for
+from generator.lowering.memory.registers import closing, opening
 from generator.lowering.memory.swizzle import with_swizzles
 from generator.lowering.memory.wavefront_copies import wavefront_copies, with_copies
 from generator.lowering.naming import fresh_name, loop_names, point_loops
@@ -232,7 +233,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     nest = with_wanted(nest, names, named, plan)
     every = bool(kept.lines) and not kept.registers
     nest = with_branch_names(nest, names, named, taken, every) if has_branches(staged.mapped.tree) else nest
-    scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
+    combining = block_sums(kept.registers, plan, lambda name: fresh_name(name, taken))
     computing = Computing(staged.program, (*staged.computed, *staged.around.inside(-1)), plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions), kept.lines)
@@ -241,10 +242,10 @@ def _generated(program: Program, part: KernelPart, frame: Frame, teams: Teams, m
     nodes = with_points_in_sums(nodes, {array.name for array in program.arrays}, taken) if together else nodes
     whole_loops = plan.registers or plan.jam or bool(kept.variables) or kept.few_parts or together
     made = (with_factors(node, plan.unroll, whole_loops) for node in nodes)
-    within = (*_before(kept, plan), *made, *_after(kept, plan, scratch))
+    within = (*_before(kept, plan), *made, *_after(kept, plan, combining))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
-    boxes = (*staged.arrays, *staged.computed, *scratch, *kept.private, *kept.lines.values())
+    boxes = (*staged.arrays, *staged.computed, *(one.box for one in combining), *kept.private, *kept.lines.values())
     return TeamKernel(mapped.blocks, frame.prefix, boxes, tuple(body), staged.around.filled(staged.program, taken))
 
 
@@ -258,11 +259,11 @@ def _before(kept: KeptArrays, plan: KernelPlan) -> Iterator[Node]:
         yield from lines_before(box, plan)
 
 
-def _after(kept: KeptArrays, plan: KernelPlan, scratch: Sequence[LocalBox]) -> Iterator[Node]:
+def _after(kept: KeptArrays, plan: KernelPlan, combining: Sequence[BlockSums]) -> Iterator[Node]:
     """Yield what it does after them: it stores or combines what it keeps."""
-    by_type = {one.type: one for one in scratch}
-    for register in kept.registers:
-        yield from closing(register, plan, by_type.get(register.type))
+    in_block = [one.register for one in combining]
+    yield from combined_in_blocks(combining, [node for register in kept.registers if register not in in_block
+                                              for node in closing(register, plan)])
     for box in kept.lines.values():
         yield from lines_after(box, plan)
 
@@ -323,6 +324,8 @@ def finished(program: Program, plan: KernelPlan, teams: Teams, made: TeamKernel,
         shared = tuple(in_a_row(box) for box in shared)
     body, shared = for_gpus(program, body, shared, plan, made.prefix)
     body = with_swizzles(body, shared if prod(plan.block) > 1 else (), plan)
+    if language.unrolled_barriers:  # the text for CPUs keeps them: PoCL cuts kernels into parts there
+        body = without_last(body, [box.name for box in shared])
     check_unrollable(body, plan, language)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)

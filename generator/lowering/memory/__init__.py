@@ -7,5 +7,6 @@ threads), `barriers.py` (where threads must wait), `staging.py` (copies) with `p
 copied), `wavefront_copies.py` (copies of a wavefront's tile), `swizzle.py` (the order of elements in rows),
 `computed.py` (stages inside of kernels) with `outer.py` (those of threads around a team), `private.py` (boxes that a
 block updates for itself), `lines.py` (lines that threads own), `registers.py` (results of a thread, and how threads
-combine them), `alone.py` (blocks of one thread), `inlined.py` (the length of the text of inline stages).
+or warps combine them), `partial_sums.py` (how blocks do), `alone.py` (blocks of one thread), `inlined.py` (the length
+of the text of inline stages).
 """

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 
 from generator.errors import IllegalPlan
 from generator.expr import Expr, loads_of, names_of
-from generator.nest import Assign, Atomic, Barrier, For, If, Node, expressions, walk
+from generator.nest import Assign, Atomic, Barrier, For, Fragments, If, Node, expressions, walk
 
 
 class BarrierRefused(IllegalPlan):
@@ -76,3 +76,31 @@ def _has_barrier(nodes: tuple[Node, ...]) -> bool:
 def _is_uniform(condition: Expr, varying: frozenset[str]) -> bool:
     """Return whether all threads of a block get the same result, without loads, which may differ."""
     return not names_of(condition) & varying and not any(loads_of(condition))
+
+
+def without_last(nodes: tuple[Node, ...], boxes: Collection[str]) -> tuple[Node, ...]:
+    """Return the nodes of a kernel without the barriers after which no thread uses the `boxes`, its shared memory."""
+    return _without_last(nodes, frozenset(boxes))[0]
+
+
+def _without_last(nodes: tuple[Node, ...], boxes: frozenset[str]) -> tuple[tuple[Node, ...], bool]:
+    """Return the nodes without their last barriers, and whether they use the boxes or wait for more than these."""
+    kept, used = list[Node](), False
+    for node in reversed(nodes):
+        if not used:
+            match node:
+                case Barrier(arrays=False, copies=False):
+                    continue
+                case If(condition, then, otherwise):
+                    (first, one), (second, other) = (_without_last(part, boxes) for part in (then, otherwise))
+                    node = If(condition, first, second)
+                    used = one or other or any(load.array in boxes for load in loads_of(condition))
+                case _:
+                    used = _uses((node,), boxes)
+        kept.append(node)
+    return tuple(reversed(kept)), used
+
+
+def _uses(nodes: tuple[Node, ...], boxes: frozenset[str]) -> bool:
+    waits = any(isinstance(node, Barrier | Fragments) for node in walk(nodes))
+    return waits or bool((_written(nodes) | _read(nodes)) & boxes)

@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 
 from generator.arithmetic import integer_limits
 from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
-from generator.lowering.memory.box import LocalBox
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import Operator
 from generator.polyhedral.memory.accumulate import Kept, Sharing
@@ -122,15 +120,15 @@ def exchanges(plan: KernelPlan, kind: str) -> bool:
     return plan.exchange and ELEMENT_BYTES[kind] >= 4
 
 
-def closing(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
-    """Yield the nodes that bring the values back to global memory after the loops."""
+def closing(register: Register, plan: KernelPlan) -> Iterator[Node]:
+    """Yield the nodes that bring the values back to global memory after the loops, one thread or warp at a time."""
     if register.sharing == "thread":
         store: Node = Assign(register.target, "", register.here)
         if exchanges(plan, register.type):
             store = Atomic(register.target, "=", register.here, register.type)
-        yield from _over_points(register, _guarded(register.exists, store))
+        yield from _over_points(register, guarded(register.exists, store))
         return
-    yield from _over_points(register, tuple(_combine(register, plan, scratch)))
+    yield from _over_points(register, tuple(_combine(register, plan)))
 
 
 def reducing(register: Register, plan: KernelPlan) -> tuple[int, ...]:
@@ -143,59 +141,19 @@ def can_shuffle(register: Register, plan: KernelPlan) -> bool:
     return bool(plan.block) and len(plan.block) - 1 in reducing(register, plan) and plan.block[-1] % LANES == 0
 
 
-def _combine(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
+def _combine(register: Register, plan: KernelPlan) -> Iterator[Node]:
     assert register.operator is not None
     threads = thread_names(len(plan.block))
     update = Atomic(register.target, register.operator, register.here, register.type)
     if plan.combine == "shuffle" and can_shuffle(register, plan):
         yield Shuffle(register.here, register.operator, register.type, LANES)
         first = _equal(threads[-1] if plan.block[-1] == LANES else Binary("%", Name(threads[-1]), Int(LANES)), 0)
-        yield from _guarded(_and(first, register.exists), update)
-    elif plan.combine != "atomic" and scratch is not None and reducing(register, plan):
-        yield from _tree(register, plan, scratch)
+        yield from guarded(_and(first, register.exists), update)
     else:
-        yield from _guarded(register.exists, update)
+        yield from guarded(register.exists, update)
 
 
-def _tree(register: Register, plan: KernelPlan, scratch: LocalBox) -> Iterator[Node]:
-    """Yield a tree reduction: half of the threads add the values of the other half, until one thread is left and
-    updates.
-    """
-    assert register.operator is not None
-    dims = reducing(register, plan)
-    lane, width = _flat(dims, plan.block)
-    row, _ = _flat(tuple(d for d in range(len(plan.block)) if d not in dims), plan.block)
-    yield Assign(Load(scratch.name, (row, lane)), "", register.here)
-    yield Barrier()
-    mine = Load(scratch.name, (row, lane))
-    while width > 1:
-        half = (width + 1) // 2
-        other = Load(scratch.name, (row, Binary("+", lane, Int(half))))
-        yield If(Binary("<", lane, Int(width - half)), (apply(mine, register.operator, other, register.type),))
-        yield Barrier()
-        width = half
-    update = Atomic(register.target, register.operator, mine, register.type)
-    yield from _guarded(_and(_equal(lane, 0), register.exists), update)
-    yield Barrier()
-
-
-def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable[[str], str]) -> tuple[LocalBox, ...]:
-    """Return one shared array per element type that is combined in shared memory."""
-    found: dict[str, tuple[int, int]] = {}
-    for register in registers:
-        if register.sharing == "thread" or plan.combine == "atomic" or not reducing(register, plan):
-            continue
-        if plan.combine == "shuffle" and can_shuffle(register, plan):
-            continue
-        lanes = prod(plan.block[d] for d in reducing(register, plan))
-        rows = prod(plan.block) // lanes
-        before = found.get(register.type, (0, 0))
-        found[register.type] = max(rows, before[0]), max(lanes, before[1])
-    return tuple(LocalBox(fresh(f"{kind.replace(' ', '_')}_parts"), "", kind, (), sizes, sizes, (), "compute", "block")
-                 for kind, sizes in found.items())
-
-
-def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
+def flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
     """Return a number for the threads along `dims`, x fastest, and their count."""
     names = thread_names(len(block))
     number: Expr = Int(0)
@@ -213,7 +171,8 @@ def _over_points(register: Register, body: tuple[Node, ...]) -> tuple[Node, ...]
     return body
 
 
-def _guarded(condition: Expr, node: Node) -> tuple[Node, ...]:
+def guarded(condition: Expr, node: Node) -> tuple[Node, ...]:
+    """Return the node under a condition, unless that always holds."""
     return (node,) if condition == Int(1) else (If(condition, (node,)),)
 
 
