@@ -19,6 +19,7 @@ from antune.parsing import parse_parameters, parse_size
 from experiments.studies.side_by_side import halide_peer
 from experiments.studies.side_by_side.entries import Entry
 from experiments.studies.side_by_side.halide_peer import (
+    LIMIT_S,
     SCHEDULERS,
     check_peers,
     halide_turns,
@@ -51,12 +52,13 @@ def an_entry(program: str) -> Entry:
     return Entry(program, Pipelines("small"), "CPU", "PoCL", "1", 1, None, 1, "2026-11-25", 0.0, 1.0, 1.0, (), (), 1)
 
 
-def answers_of(name: str, problem: Problem | None = None, rounds: int = 1) -> dict[str, list[float | str]]:
+def answers_of(name: str, problem: Problem | None = None, rounds: int = 1,
+               limit_s: float = LIMIT_S) -> dict[str, list[float | str]]:
     """The answers of the schedulers in so many rounds."""
     wheel()
     found = pipeline(name)
     with halide_turns(found.file, found.parameters_at("small"), problem or small_problem(found)[0], CPU,
-                      seconds=SHORT_S) as turns:
+                      seconds=SHORT_S, limit_s=limit_s) as turns:
         return {scheduler: [turn(number) for number in range(rounds)] for scheduler, turn in turns.items()}
 
 
@@ -114,8 +116,7 @@ def test_a_process_that_ends_or_takes_too_long_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(halide_peer, "CHILD", child)
     assert set(map(str, answers_of("blur")["Halide Adams2019"])) == {"Halide ended with 1: no memory"}
     child.write_text("import time; time.sleep(60)")
-    monkeypatch.setattr(halide_peer, "LIMIT_S", 0.2)
-    assert answers_of("blur")["Halide Adams2019"] == ["more than 0.2 s"]
+    assert answers_of("blur", limit_s=0.2)["Halide Adams2019"] == ["more than 0.2 s"]
 
 
 @pytest.mark.slow
