@@ -1,8 +1,8 @@
-"""Which stages of a pipeline a GPU should store: those that cost more to compute again than to store and load.
+"""Which stages of a pipeline a device should store: those that cost more to compute again than to store and load.
 
 A simple model of a kernel's time, in operations of a device that is busy: the operators of an element, how often its
-kernel computes it, and fixed costs of an element that is stored or loaded, and of a launch. A kernel with few threads
-takes as long as one that fills the device. It is precise enough for a schedule to begin with.
+kernel computes it, and fixed costs of an element that is stored or loaded, and of a launch (`Weights`). A kernel with
+few threads takes as long as one that fills the device. It is precise enough for a schedule to begin with.
 """
 
 from __future__ import annotations
@@ -14,14 +14,26 @@ from typing import Protocol
 
 from graph.inlining import Inlinable, Inlining, Needed
 
-STORED, BYTE, LOADED = 120, 24, 8
-"""Operations in the time that storing an element and loading it for the first time takes a GPU, and per byte in
-addition; in which it loads an element that a cache holds.
-"""
-LAUNCH = 10 ** 8
-"""Operations in the time of a launch."""
 FILLING = 1 << 17
 """Threads that keep a large GPU busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a kind of device does in the time of how many operations: it stores an element and loads it for the first
+    time (`stored`, and `byte` per byte in addition), loads an element that a cache holds, launches a kernel. `filling`:
+    the threads that keep it busy.
+    """
+
+    stored: int
+    byte: int
+    loaded: int
+    launch: int
+    filling: int
+
+
+GPU = Weights(stored=120, byte=24, loaded=8, launch=10 ** 8, filling=FILLING)
+CPU = Weights(stored=40, byte=4, loaded=2, launch=20_000, filling=1)
 LONGEST_SUM = 32
 """Longer sums are stored: only a kernel of their own can keep them in registers and share the loads of its threads.
 """
@@ -52,22 +64,23 @@ def is_long_sum(stage: Stage) -> bool:
     return stage.operations > LONGEST_SUM * stage.size
 
 
-def cheaply_inlined(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> frozenset[str]:
+def cheaply_inlined(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]],
+                    weights: Weights) -> frozenset[str]:
     """Return the stages that should be computed where they are read; the others should be stored.
 
     `stages` are in source order. `extents`: the sizes of all computed arrays. The decisions change one at a time, from
     the outputs to the inputs, as long as that lowers the cost.
     """
-    costs = costs_of(stages, extents)
+    costs = costs_of(stages, extents, weights)
     return _lowered(costs, frozenset(), [frozenset((stage.array,)) for stage in costs.stages])
 
 
-def exchanged(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]],
+def exchanged(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]], weights: Weights,
               inlined: frozenset[str]) -> frozenset[str]:
     """Return stages that cost less to inline than `inlined`, or these: a stage and one that reads it change together,
     too. Of two stages of a pyramid, it often costs least to store one or the other, and more to store both or none.
     """
-    costs = costs_of(stages, extents)
+    costs = costs_of(stages, extents, weights)
     names = {stage.array for stage in stages}
     pairs = (frozenset((stage.array, reader.array)) for stage in costs.stages for reader in stage.readers
              if reader.array in names)
@@ -89,16 +102,17 @@ def _lowered(costs: Costs, inlined: frozenset[str], changes: Sequence[frozenset[
     return inlined
 
 
-def is_cheap(inlined: Iterable[str], stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> bool:
+def is_cheap(inlined: Iterable[str], stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]],
+             weights: Weights) -> bool:
     """Return whether it costs at most TOLERATED times as much to inline these stages as those of `cheaply_inlined`."""
-    costs = costs_of(stages, extents)
-    given, least = costs.of(frozenset(inlined)), costs.of(cheaply_inlined(stages, extents))
+    costs = costs_of(stages, extents, weights)
+    given, least = costs.of(frozenset(inlined)), costs.of(cheaply_inlined(stages, extents, weights))
     return given is not None and least is not None and given <= TOLERATED * least
 
 
-def costs_of(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]]) -> Costs:
+def costs_of(stages: Sequence[Stage], extents: Mapping[str, tuple[int, ...]], weights: Weights) -> Costs:
     """Return the costs of a pipeline with these stages, in source order."""
-    return Costs(tuple(reversed(stages)), extents, {stage.array: stage.lines for stage in stages})
+    return Costs(tuple(reversed(stages)), extents, weights, {stage.array: stage.lines for stage in stages})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +135,7 @@ class Costs:
 
     stages: tuple[Stage, ...]
     extents: Mapping[str, tuple[int, ...]]
+    weights: Weights
     lines: Mapping[str, tuple[int, ...]]
     _known: dict[tuple[str, tuple[int, ...]], tuple[Mapping[str, Needed], int]] = field(default_factory=dict)
     _passed: list[_Passed] = field(default_factory=list)
@@ -145,7 +160,7 @@ class Costs:
                 inlining.needed.pop(stage.array, None)
                 computed, stored = self._of_stored(stage)
                 total += computed
-                total += stored + read * LOADED
+                total += stored + read * self.weights.loaded
             passed.append(_Passed(stage.array in inlined, total, inlining.sizes))
         return total
 
@@ -164,11 +179,12 @@ class Costs:
         if stage.array not in self._stored:
             own = prod(stage.extents)
             self._stored[stage.array] = (self._threads(stage.array, stage.lines) * stage.operations,
-                                         own * (STORED + stage.element * BYTE) + LAUNCH)
+                                         own * (self.weights.stored + stage.element * self.weights.byte)
+                                         + self.weights.launch)
         return self._stored[stage.array]
 
     def _threads(self, array: str, lines: tuple[int, ...]) -> int:
         """Return the elements of an array, as many more as the device could have computed with more threads."""
         extents = self.extents[array]
         line = prod(extents[d] for d in lines)
-        return line * max(prod(extents) // line, FILLING)
+        return line * max(prod(extents) // line, self.weights.filling)

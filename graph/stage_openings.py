@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -12,8 +12,8 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.deep import around_launches
 from graph.pipeline import Chosen, ComputedArray, StageFacts
-from graph.stage_costs import cheaply_inlined, exchanged, is_cheap, is_long_sum
-from graph.tables import is_read_once, is_table, is_table_of_stencils
+from graph.stage_costs import CPU, GPU, cheaply_inlined, exchanged, is_cheap, is_long_sum
+from graph.tables import is_table
 from graph.together import joined
 
 MOST_OVERLAP = 3
@@ -22,56 +22,62 @@ MOST_OVERLAP = 3
 Wish: TypeAlias = Callable[[StageFacts, Chosen], StagePlace]
 
 
-def openings(stages: Sequence[StageFacts], target: Target,
-             computed: Sequence[ComputedArray] = ()) -> tuple[Stages, ...]:
+def openings(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray]) -> tuple[Stages, ...]:
     """Return typical schedules of programmers for `target`, as starts of a search.
 
-    All possible stages inlined; stages that are read at several places in blocks, the others inlined; the same, but
-    pointwise stages inlined, and stages in blocks of which these read several elements; each in its own kernel. Stages
-    that compute whole lines have their own kernels. Arrays among `computed` that would compute the same stages share
-    kernels. On CPUs, tables and rows that all rows read have their own kernels, and a stage that looks something up is
-    not inlined in stencils; if data choose which elements of a stage of stencils are read, the first schedule inlines
-    only what then is not computed twice; the outermost of more than three parallel loops run around launches if the
-    others add up many terms. On GPUs, the first schedule inlines what costs less than to store it
-    (`graph.stage_costs`), the second one has also exchanged stages with their readers if that costs less, all stages
-    are inlined only if that is not expensive; long sums, and rows that all rows read, have their own kernels in the
+    First what a cost model says (`graph.stage_costs`): it inlines what costs less than to store it. Then stages that
+    are read at several places in blocks, the others inlined; the same, but pointwise stages inlined, and stages in
+    blocks of which these read several elements; all possible stages inlined, unless the model calls that expensive;
+    each in its own kernel. Stages that compute whole lines have their own kernels. Arrays among `computed` that would
+    compute the same stages share kernels. On CPUs, tables and rows that all rows read have their own kernels, and a
+    stage that looks something up is not inlined in stencils; the outermost of more than three parallel loops run around
+    launches if the others add up many terms.
+
+    On GPUs, the second schedule has exchanged stages with their readers if that costs less; then all stages are
+    inlined, and stencils come before the others; long sums, and rows that all rows read, have their own kernels in the
     others; and the outermost of more than three parallel loops run around launches, if each of these fills the device,
     so that neighbouring threads access neighbours. Arrays with lines have one kernel for all of their definitions.
     """
-    wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
     extents = {one.array: one.extents for one in computed}
+    tiled, stencils = (_opening(stages, target, computed, wish) for wish in _in_blocks(stages, target, extents))
+    weights = CPU if target.shares_host_cores else GPU
+    most = all_inlined(stages, target, computed)
+    most_if_cheap = [most] if is_cheap(dict(most.computed), stages, extents, weights) else []
+    inlined = cheaply_inlined(stages, extents, weights)
+    cheap = _opening(stages, target, computed, partial(_inlined, inlined))
     if target.shares_host_cores:
-        tables = {stage.array for stage in stages if is_table(stage, extents)}
-        looking = {reader.array for stage in stages if stage.array in tables for reader in stage.readers}
-        wishes = tuple(partial(_with_tables, wish, tables) for wish in
-                       (*wishes[:2], lambda stage, chosen: _stencils(stage, chosen, looking)))
-        if any(map(is_table_of_stencils, stages)):
-            wishes = (lambda stage, _: "inline" if is_read_once(stage, extents) else "root", *wishes)
+        found = [cheap, tiled, stencils, *most_if_cheap, Stages()]
     else:
-        rows = (stage for stage in stages if not stage.by_data and is_table(stage, extents))
-        stored = {stage.array for stage in (*rows, *filter(is_long_sum, stages))}
-        wishes = tuple(partial(_with_tables, partial(_overlapping_little, wish), stored) for wish in wishes)
-    found = (*(_opening(stages, target, computed, wish) for wish in wishes), Stages())
-    if not target.shares_host_cores:
-        return _on_gpus(stages, target, computed, found)
+        other = _opening(stages, target, computed, partial(_inlined, exchanged(stages, extents, weights, inlined)))
+        made = (cheap, other, *most_if_cheap, stencils, tiled, Stages())
+        found = [_lined(one, computed) for one in made]
     launches = around_launches(computed, target)
-    return tuple(replace(one, launches=launches) for one in found)
+    return tuple(dict.fromkeys(replace(one, launches=launches) for one in found))
 
 
-def _on_gpus(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray],
-             found: Sequence[Stages]) -> tuple[Stages, ...]:
-    """Return schedules for GPUs: the cheapest one first; of `found`, the one that inlines most if it is not expensive.
-    """
-    extents = {one.array: one.extents for one in computed}
-    if all(reader.array in extents for stage in stages for reader in stage.readers):
-        inlined = cheaply_inlined(stages, extents)
-        cheap = (_opening(stages, target, computed, partial(_inlined, one))
-                 for one in (inlined, exchanged(stages, extents, inlined)))
-        first, *others = found
-        more = [first] if is_cheap(dict(first.computed), stages, extents) else []
-        found = [*cheap, *more, *reversed(others[:-1]), *others[-1:]]
-    launches = around_launches(computed, target)
-    return tuple(dict.fromkeys(replace(_lined(one, computed), launches=launches) for one in found))
+def all_inlined(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray]) -> Stages:
+    """Return the schedule that inlines all stages but those that are never inlined: tables and, on GPUs, long sums."""
+    stored = _stored(stages, target, {one.array: one.extents for one in computed})
+    return _opening(stages, target, computed, partial(_with_tables, lambda *_: "inline", stored))
+
+
+def _in_blocks(stages: Sequence[StageFacts], target: Target, extents: Mapping[str, tuple[int, ...]]) -> Sequence[Wish]:
+    """Return two ways to have stages in blocks: those that are read at several places, and those of stencils."""
+    stored = _stored(stages, target, extents)
+    if target.shares_host_cores:
+        looking = {reader.array for stage in stages if stage.array in stored for reader in stage.readers}
+        wishes: tuple[Wish, ...] = (lambda stage, _: _tiled(stage), partial(_stencils, looking=looking))
+    else:
+        wishes = partial(_overlapping_little, lambda stage, _: _tiled(stage)), partial(_overlapping_little, _stencils)
+    return tuple(partial(_with_tables, wish, stored) for wish in wishes)
+
+
+def _stored(stages: Sequence[StageFacts], target: Target, extents: Mapping[str, tuple[int, ...]]) -> Collection[str]:
+    """Return the stages that these schedules store in any case."""
+    tables = (stage for stage in stages if is_table(stage, extents))
+    if target.shares_host_cores:
+        return {stage.array for stage in tables}
+    return {stage.array for stage in (*(stage for stage in tables if not stage.by_data), *filter(is_long_sum, stages))}
 
 
 def _lined(schedule: Stages, computed: Sequence[ComputedArray]) -> Stages:

@@ -30,29 +30,14 @@ class LookedUp(Inlinable, Protocol):
         """The dimensions that can only be computed completely."""
 
 
-def is_table_of_stencils(stage: LookedUp) -> bool:
-    """Return whether inlining computes it again for each element that data choose, from several elements each time."""
-    return stage.by_data and not stage.pointwise and not stage.lines
-
-
 def is_table(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:
     """Return whether inlining would compute its elements many times, each by itself: data choose among them, or all
     rows or colours of an image read the same ones.
     """
-    reads = _reads(stage, extents)
-    often = reads is not None and reads >= _OFTEN * prod(stage.extents)
+    often = _reads(stage, extents) >= _OFTEN * prod(stage.extents)
     return stage.pointwise and stage.size > (_COPY if stage.by_data else _SHORT) and often
 
 
-def is_read_once(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether its readers, arrays of these `extents`, read no more elements than there are."""
-    reads = _reads(stage, extents)
-    return reads is not None and reads <= prod(stage.extents)
-
-
-def _reads(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> int | None:
-    """Return how often elements of the stage are read by arrays of these `extents`; None if one of them is not known.
-    """
-    if any(reader.array not in extents for reader in stage.readers):
-        return None
+def _reads(stage: LookedUp, extents: Mapping[str, tuple[int, ...]]) -> int:
+    """Return how often elements of the stage are read by arrays of these `extents`."""
     return sum(reader.elements * reader.often * prod(extents[reader.array]) for reader in stage.readers)

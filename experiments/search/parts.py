@@ -122,13 +122,13 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
 
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
-    """Return the default plan for the first schedule that inlines stages; None if it is illegal."""
+    """Return the default plan for the schedule that inlines all stages that it can; None if it is illegal."""
     from generator.lowering.heuristics.usual import usual_plan
     from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
-    from graph.stage_openings import openings
+    from graph.stage_openings import all_inlined
 
     with suppress(IllegalPlan):
-        return usual_plan(program, target, openings(stage_facts(program), target, computed_arrays(program))[0])
+        return usual_plan(program, target, all_inlined(stage_facts(program), target, computed_arrays(program)))
     return None
 
 

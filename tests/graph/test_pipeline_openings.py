@@ -21,11 +21,11 @@ from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
-from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.reaching import walk_to
+from graph.stage_costs import GPU as GPU_WEIGHTS
 from graph.stage_costs import cheaply_inlined, costs_of, exchanged
-from graph.stage_openings import openings
+from graph.stage_openings import all_inlined, openings
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
 from tests.support.suite import TARGET, pipeline_program, small_problem
@@ -40,7 +40,7 @@ def program_of(name: str) -> Program:
 
 
 def test_stencils_are_computed_in_blocks_and_products_where_they_are_read() -> None:
-    *_, stencils, root = openings(stage_facts(program_of("harris")), CPU)
+    _, _, stencils, *_, root = openings(stage_facts(program_of("harris")), CPU, computed_arrays(program_of("harris")))
     assert not root.computed
     assert [array for array, place in stencils.computed if place == "block"] == ["gray", "ix", "iy"]
 
@@ -49,11 +49,9 @@ def test_a_blurred_grid_where_data_choose_is_not_computed_for_each_element() -> 
     """`interpolated` is read once, the blurred grid eight times per element, at a level that data choose."""
     program = program_of("bilateral_grid")
     facts, arrays = stage_facts(program), computed_arrays(program)
-    first, *others = openings(facts, CPU, arrays)
-    assert first.computed == (("interpolated", "inline"),)
-    assert all(dict(one.computed).get("blur_y", "root") != "root" for one in others[:-1])
-    assert dict(openings(facts, TARGET, arrays)[0].computed).get("blur_y", "root") == "root"
-    assert openings(facts, CPU)[0] == Stages(), "the extents of its reader are not known"
+    for target in (CPU, TARGET):
+        first = dict(openings(facts, target, arrays)[0].computed)
+        assert first.get("interpolated") == "inline" and "blur_y" not in first
 
 
 def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
@@ -65,8 +63,6 @@ def test_tables_are_computed_once_and_looked_up_once_per_element() -> None:
     assert [one.get("curve", "root") for one in on_gpu] == ["root", "inline", "inline", "inline", "root"]
     assert (on_cpu[2]["curved"], on_gpu[2]["curved"]) == ("block", "inline")
     assert "curved" not in on_gpu[1], "exchanged: values of the table are computed once per element, without a launch"
-    small = dict(openings(stage_facts(program_of("camera_pipe")), CPU)[0].computed)
-    assert small["curve"] == "inline", "the extents of its reader are not known"
 
 
 @pytest.mark.parametrize(("calls", "target", "size"), [
@@ -86,13 +82,21 @@ def test_what_all_rows_read_is_computed_once_if_an_element_takes_long(
     assert places == ({"root"} if calls > 2 else {"inline", "root"}), "the last one has a kernel per stage"
 
 
-@pytest.mark.parametrize(("name", "stored"), [("harris", set()), ("histogram_equalize", {"rows", "cdf"})])
-def test_other_programs_begin_with_all_stages_inlined(name: str, stored: set[str]) -> None:
-    """Data choose what is read of the scan in histogram_equalize, but it is never inlined."""
-    program = program_of(name)
+def test_cpus_begin_with_what_costs_less_than_to_store_it() -> None:
+    """Medium size, Intel's runtime, 2 cores of an Intel Xeon, best of the kernels of a placement: histogram_equalize
+    takes 1.10 ms so, at least 1.44 ms with others (2026-11-29).
+    """
+    program = pipeline_program("histogram_equalize", "medium")
+    first = openings(stage_facts(program), CPU, computed_arrays(program))[0]
+    assert first.computed == (("cb", "inline"), ("cr", "inline"), ("equal", "inline"))
+
+
+@pytest.mark.parametrize(("name", "begins"), [("blur", True), ("harris", False), ("camera_pipe", False)])
+def test_all_stages_are_inlined_only_where_that_costs_little(name: str, begins: bool) -> None:
+    """Each element of a chain of stencils would compute all of the stencils before."""
+    program = pipeline_program(name, "medium")
     facts, arrays = stage_facts(program), computed_arrays(program)
-    first = openings(facts, CPU, arrays)[0].computed
-    assert set(first) == {(one.array, "inline") for one in facts if one.array not in stored}
+    assert (all_inlined(facts, CPU, arrays) in openings(facts, CPU, arrays)) == begins
 
 
 def test_gpus_store_the_levels_of_a_pyramid_and_inline_what_is_pointwise() -> None:
@@ -118,8 +122,8 @@ def test_gpus_also_start_with_stages_of_a_pyramid_exchanged() -> None:
 def test_gpus_exchange_nothing_where_that_is_no_gain() -> None:
     facts, arrays = stage_facts(program_of("harris")), computed_arrays(program_of("harris"))
     sizes = {one.array: one.extents for one in arrays}
-    inlined = cheaply_inlined(facts, sizes)
-    assert exchanged(facts, sizes, inlined) == inlined
+    inlined = cheaply_inlined(facts, sizes, GPU_WEIGHTS)
+    assert exchanged(facts, sizes, GPU_WEIGHTS, inlined) == inlined
 
 
 def test_gpus_compute_a_few_stencils_of_a_chain_in_a_block() -> None:
@@ -152,14 +156,14 @@ def test_gpus_update_histograms_in_parallel_in_copies_per_block() -> None:
 
 
 def test_a_clamped_image_is_no_box() -> None:
-    places = dict(openings(stage_facts(program_of("unsharp")), CPU)[2].computed)
+    places = dict(openings(stage_facts(program_of("unsharp")), CPU, computed_arrays(program_of("unsharp")))[2].computed)
     assert places["repeat_edge"] == "inline"
     assert (places["gray"], places["blur_y"]) == ("block", "block")
 
 
 def test_bands_hold_all_colours_and_whole_rows_as_far_as_there_is_room() -> None:
     program = program_of("unsharp")
-    schedule = openings(stage_facts(program), CPU)[2]
+    schedule = openings(stage_facts(program), CPU, computed_arrays(program))[2]
     steps, band = (found.kernels[-1] for found in start_plans(program, CPU, schedule)[:2])
     assert (steps.tile, steps.walk) == ((4, 2, 64), 1), "four parts for each core"
     assert (band.tile, band.block) == ((4, 32, 64), (1, 1, 1)), "3 colours, 20 rows of 36 elements"
@@ -181,7 +185,7 @@ def test_steps_hold_all_colours_of_whole_rows_of_a_large_image() -> None:
         return out
 
     program = pipelines.program_of([sharper()], [1536, 2560, 3])
-    schedule = openings(stage_facts(program), CPU)[1]
+    schedule = openings(stage_facts(program), CPU, computed_arrays(program))[1]
     plan = next(plan for plan in start_plans(program, CPU, schedule) if plan.kernels[-1].walk)
     assert plan.kernels[-1].tile == (4, 32, 2048)
     assert walk_to(make_reachable_space(program, CPU, OPTIONS), plan).plan == plan
@@ -189,7 +193,7 @@ def test_steps_hold_all_colours_of_whole_rows_of_a_large_image() -> None:
 
 def test_gpus_also_start_with_tiles_of_warps_half_in_registers() -> None:
     program = program_of("harris")
-    schedule = openings(stage_facts(program), HOPPER)[2]
+    schedule = openings(stage_facts(program), HOPPER, computed_arrays(program))[2]
     plan = start_plans(program, HOPPER, schedule)[-1]
     tenths = [kernel.in_registers for kernel in plan.kernels if kernel.level == "sub-group"]
     assert tenths == [3], "1 of 2 points"
@@ -203,7 +207,7 @@ def test_gpus_also_start_with_tiles_of_warps_half_in_registers() -> None:
 @pytest.mark.parametrize("name", few([p.name for p in PIPELINES if p.name not in ("nl_means", "local_laplacian")], 1))
 def test_every_start_can_be_generated(name: str) -> None:
     program = program_of(name)
-    for schedule in dict.fromkeys(openings(stage_facts(program), CPU)):
+    for schedule in dict.fromkeys(openings(stage_facts(program), CPU, computed_arrays(program))):
         try:
             plans = start_plans(program, CPU, schedule)
             for plan in plans:
@@ -216,11 +220,11 @@ def test_costs_do_not_depend_on_those_asked_for_before() -> None:
     """What is needed of a stage is kept by the stages behind it that are inlined."""
     facts = stage_facts(program_of("local_laplacian"))
     extents = {one.array: one.extents for one in computed_arrays(program_of("local_laplacian"))}
-    names, rng, kept = [one.array for one in facts], np.random.default_rng(0), costs_of(facts, extents)
+    names, rng, kept = [one.array for one in facts], np.random.default_rng(0), costs_of(facts, extents, GPU_WEIGHTS)
     found = []
     for share in (0.1, 0.3, 0.5):
         for _ in range(12):
             inlined = frozenset(name for name in names if rng.random() < share)
             found.append(kept.of(inlined))
-            assert found[-1] == costs_of(facts, extents).of(inlined)
+            assert found[-1] == costs_of(facts, extents, GPU_WEIGHTS).of(inlined)
     assert len(set(found)) > 2

@@ -17,7 +17,7 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
@@ -50,7 +50,7 @@ INTEL = "Intel OpenCL"
 
 def opened(program: Program, target: Target) -> Iterator[Plan]:
     """The default plan for each of the ways to begin a search with."""
-    for schedule in dict.fromkeys(openings(stage_facts(program), target)):
+    for schedule in dict.fromkeys(openings(stage_facts(program), target, computed_arrays(program))):
         try:
             yield default_plan(program, target, choice=schedule)
         except IllegalPlan as illegal:
@@ -61,7 +61,7 @@ def drawn(program: Program, target: Target) -> Iterator[Plan]:
     """Random plans of the space `pipeline`; only such as compute a stage elsewhere than in kernels of its own, if
     there are any.
     """
-    able = any(schedule.computed for schedule in openings(stage_facts(program), target))
+    able = any(schedule.computed for schedule in openings(stage_facts(program), target, computed_arrays(program)))
     for seed in count(5):
         for plan in offered_plans(program, target, 4, seed):
             assert isinstance(plan.schedule, Stages)

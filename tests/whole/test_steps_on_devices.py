@@ -14,7 +14,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import start_plans
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
@@ -37,7 +37,7 @@ PROGRAMS = ("harris", "unsharp")
 
 def walking(program: Program, target: Target, block: tuple[int, int], walk: int) -> Plan:
     """Stencils in blocks of so many threads that walk."""
-    schedule = openings(stage_facts(program), target)[2]
+    schedule = openings(stage_facts(program), target, computed_arrays(program))[2]
     plan = default_plan(program, target, choice=schedule)
     walkable = {shape.statements for shape in kernel_shapes(program, schedule, target.language) if shape.walkable}
     assert walkable
@@ -53,7 +53,7 @@ def test_kernels_that_walk_are_right(name: str, platform: str) -> None:
     """Also with the two rows of a step together."""
     problem, device = small_problem(pipeline(name))[0], needed_device(platform)
     program, target = problem.program, device.target
-    start = start_plans(program, target, openings(stage_facts(program), target)[2])[0]
+    start = start_plans(program, target, openings(stage_facts(program), target, computed_arrays(program))[2])[0]
     assert any(kernel.walk for kernel in start.kernels)
     two = walking(program, target, (1, 16), 2)
     together = replace(two, kernels=tuple(replace(kernel, jam=kernel.walk > 0) for kernel in two.kernels))

@@ -12,7 +12,7 @@ from generator.expr import Binary, Expr, Int, Load, Name
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.nest import Assign, Barrier, Declare, For, If, Node
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from graph.stage_openings import openings
 from tests.support.suite import small_problem
 from tests.support.targets import CPU
@@ -98,7 +98,7 @@ def test_few_arrays_are_written_together() -> None:
 def test_derivatives_of_harris_share_a_loop_on_intels_runtime() -> None:
     """Both boxes have 6 rows per step; that of `gray` has 8."""
     program, intel = small_problem(pipeline("harris"))[0].program, replace(CPU, intel_cpu=True)
-    plan = start_plans(program, intel, openings(stage_facts(program), intel)[2])[0]
+    plan = start_plans(program, intel, openings(stage_facts(program), intel, computed_arrays(program))[2])[0]
     merged, apart = (lower(program, plan, target).source for target in (intel, CPU))
     assert apart.count("what is new of") == merged.count("what is new of") == 3
     assert merged.count("this thread computes what is new of ix_here (") == 1

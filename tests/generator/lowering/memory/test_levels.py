@@ -30,7 +30,7 @@ from generator.polyhedral.memory.tile_boxes import tile_box
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.levels import MOST_CUTS, check_levels, cuts_of
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.polyhedral.pipelines.whole import made_from
 from generator.problem import Problem
 from generator.program import Program
@@ -230,7 +230,7 @@ def test_what_is_offered(target: Any) -> None:
 @pytest.mark.parametrize("name", ["harris", pytest.param("camera_pipe", marks=pytest.mark.slow)])
 def test_cuts_are_few_and_closed(name: str) -> None:
     program, seen = small_problem(pipeline(name))[0].program, 0
-    for schedule in openings(stage_facts(program), SMALL):
+    for schedule in openings(stage_facts(program), SMALL, computed_arrays(program)):
         for one in kernels_of(program, schedule):
             inside, statements = one.section.program, one.part.statements
             cuts = cuts_of(inside, statements)

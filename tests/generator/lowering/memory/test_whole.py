@@ -24,7 +24,7 @@ from generator.nest import Level
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.schedules.stages import Stages
@@ -234,7 +234,7 @@ def test_unroll_factors_and_steps_on_offer_leave_room_for_stages(name: str) -> N
     """Inner tiles are larger than unroll factors, and blocks that walk have none."""
     program, target = small_problem(pipeline(name))[0].program, replace(HOPPER, local_bytes=4096)
     cpu = replace(target, shares_host_cores=True)  # searches on GPUs begin with long sums stored
-    schedules = [schedule for schedule in openings(stage_facts(program), cpu) if schedule.computed]
+    schedules = [one for one in openings(stage_facts(program), cpu, computed_arrays(program)) if one.computed]
     rng, kernels = np.random.default_rng(3), list[KernelPlan]()
     for shape in (one for schedule in schedules for one in kernel_shapes(program, schedule, LANGUAGES["cuda"])):
         for _ in range(4 if shape.computes else 0):

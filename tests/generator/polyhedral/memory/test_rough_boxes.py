@@ -17,7 +17,7 @@ from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import ELEMENT_BYTES
 from generator.schedules.stages import Stages
 from graph.stage_openings import openings
@@ -36,7 +36,7 @@ def test_it_is_near_the_exact_boxes_and_rarely_below(program: Pipeline) -> None:
     rng = np.random.default_rng(1)
     found = small_problem(program)[0].program
     below = kernels = 0
-    for kernel in kernels_of(found, openings(stage_facts(found), TARGET)[1]):
+    for kernel in kernels_of(found, openings(stage_facts(found), TARGET, computed_arrays(found))[1]):
         part, points = kernel.section.program, fill_points(kernel.section.program, kernel.part)
         if not any(point.computed for point in points):
             continue
