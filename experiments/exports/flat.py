@@ -52,10 +52,11 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
                     "schedule_serial": _value(serial)}
         case TimeTiles(steps):
             return {"schedule_steps": steps}
-        case Stages(computed, reductions, together):
-            shared = {"schedule_together": "".join(f"[{' '.join(arrays)}]" for arrays in together)} if together else {}
-            return {**{f"stage_{array}": where for array, where in computed}, **shared,
-                    "schedule_reductions": _value(reductions)}
+        case Stages(computed, reductions, together, launches, serial):
+            return {**{f"stage_{array}": where for array, where in computed},
+                    "schedule_together": "".join(f"[{' '.join(arrays)}]" for arrays in together) or "none",
+                    "schedule_reductions": _value(reductions), "schedule_launches": _value(launches),
+                    "schedule_serial": _value(serial)}
         case _:
             assert_never(schedule)
 

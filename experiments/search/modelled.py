@@ -33,6 +33,7 @@ from generator.lowering import lower
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.row_sums import sums_products
+from generator.lowering.heuristics.serial_loops import serial_stages
 from generator.lowering.heuristics.starts import start_plans, unrated_plan
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
@@ -213,7 +214,8 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
-    schedule = Stages(tuple(sorted(places.items())), launches=_launches(program, target))
+    placed = Stages(tuple(sorted(places.items())), launches=_launches(program, target))
+    schedule = serial_stages(program, target, placed)
     try:
         base, unrated = start_plans(program, target, schedule)[0], unrated_plan(program, target, schedule)
         stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}

@@ -30,7 +30,7 @@ from generator.lowering.heuristics.common_passes import (
 )
 from generator.lowering.heuristics.histograms import parallel_updates
 from generator.lowering.heuristics.row_sums import row_sums
-from generator.lowering.heuristics.serial_loops import serial_schedule
+from generator.lowering.heuristics.serial_loops import serial_schedule, serial_stages
 from generator.lowering.heuristics.split_sums import few_sums
 from generator.lowering.heuristics.starts import (
     default_partition,
@@ -262,11 +262,13 @@ class _Starts:
 
     def _placements(self) -> Sequence[Schedule]:
         """Return the placements of the stages that a search begins with. On GPUs, the updates of stages that are stored
-        run in parallel where that gains, unless loops run around launches; the first placement also comes without.
+        run in parallel where that gains, unless loops run around launches; the first placement also comes without. Host
+        loops whose launches would take longer than their work run in one thread; the last placement is without.
         """
         openings = stage_openings(stage_facts(self.program), self.target, computed_arrays(self.program))
+        serial = partial(serial_stages, self.program, self.target)
         if self.target.shares_host_cores:
-            return tuple(dict.fromkeys(openings))
+            return tuple(dict.fromkeys((*map(serial, openings), openings[-1])))
         offered = parallel_updates(self.program, parallel_reductions(self.program, self.options.strict_float))
         found = []
         for one in openings:
@@ -275,7 +277,7 @@ class _Starts:
                        and (array := self.program.statement(name).body.target.array) not in places}
             together = (arrays for arrays in one.together if len(arrays) > 1 or arrays[0] not in updates.values())
             found.append(replace(one, reductions=tuple(updates), together=tuple(together)))
-        return tuple(dict.fromkeys((*found[:1], *openings[:1], *found[1:])))
+        return tuple(dict.fromkeys(map(serial, (*found[:1], *openings[:1], *found[1:]))))
 
 
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:

@@ -22,14 +22,14 @@ Schedule: TypeAlias = Scheduled | Stages | TimeTiles
 
 def serial_of(schedule: Schedule) -> tuple[str, ...]:
     """Return the statements whose loops run in one thread; none for kinds of schedules without this option."""
-    return () if isinstance(schedule, Stages | TimeTiles) else schedule.serial
+    return () if isinstance(schedule, TimeTiles) else schedule.serial
 
 
 def with_serial(schedule: Schedule, serial: tuple[str, ...]) -> Schedule:
     """Return `schedule` with the loops of these statements (sorted) in one thread; unchanged for kinds without this
     option.
     """
-    return schedule if isinstance(schedule, Stages | TimeTiles) else replace(schedule, serial=serial)
+    return schedule if isinstance(schedule, TimeTiles) else replace(schedule, serial=serial)
 
 
 _OTHERS: Mapping[str, Callable[[Any, str], Schedule]] = {

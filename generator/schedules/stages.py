@@ -26,27 +26,28 @@ class Stages:
     The nests of the program run in source order, those of each array separately: the kernels that write an array
     contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (sorted,
     as the tuples are) are written by one kernel, in which each thread computes the same elements of all of them; a
-    single array by one kernel for all of its definitions, line by line. `reductions`, `launches`: as in ScheduleChoice,
-    for all nests.
+    single array by one kernel for all of its definitions, line by line. `reductions`, `serial`, `launches`: as in
+    ScheduleChoice, for all nests.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
     reductions: tuple[str, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     launches: bool = False
+    serial: tuple[str, ...] = ()
 
 
 def stages_from_json(data: Any, where: str) -> Stages:
     """Read a schedule from JSON. Raises InputError if a field is unknown, missing or has a bad value."""
     check_fields(data, Stages, where)
-    NAMES.require(data, where, "reductions")
+    NAMES.require(data, where, "reductions", "serial")
     pairs("where", get_args(Where)).require(data, where, "computed")
     _TOGETHER.require(data, where, "together")
     if "launches" in data:
         FLAG.require(data, where, "launches")
     return Stages(tuple(sorted((array, how) for array, how in data["computed"])), sorted_names(data, "reductions"),
                   tuple(sorted(tuple(sorted(arrays)) for arrays in data.get("together", ()))),
-                  data.get("launches", False))
+                  data.get("launches", False), sorted_names(data, "serial"))
 
 
 def _are_apart(value: object) -> bool:

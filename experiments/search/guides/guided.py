@@ -8,10 +8,12 @@ from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.guides.tables import Tables
 from explorer.beam_pass import BeamOptions
+from generator.lowering.heuristics.serial_loops import serial_stages
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.deep import around_launches
 from graph.guiding import Guide
@@ -66,7 +68,8 @@ def stage_guide(program: Program, target: Target, scorer: Scorer, settings: Beam
     given = settings or BeamSettings()
     launches = around_launches(computed_arrays(program), target)
     tables = Tables(dataflow(program), cost_device(target), scorer, given.memory, launches)
-    return StageGuide(program, tables, many=given.many)
+    serial = serial_stages(program, target, Stages()).serial
+    return StageGuide(program, tables, many=given.many, serial=frozenset(serial))
 
 
 def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:

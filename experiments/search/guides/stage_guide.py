@@ -30,7 +30,7 @@ from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.heuristics.starts import unrated_plan
 from generator.plan import KERNEL_DECISIONS, Plan
 from generator.program import Program
-from generator.schedules.schedule import Schedule
+from generator.schedules.schedule import ONE_THREAD, Schedule
 from graph.guiding import Guide, Prefix
 from graph.kernel_states import KernelsKnown
 from graph.pipeline import LAUNCHES, Placed
@@ -68,7 +68,7 @@ class Note:
 @dataclass(slots=True)
 class StageGuide:
     """See the module. `settled`: answers that are fixed. `coarse_only`: stages are only stored or inlined. `many`: with
-    so many stages or more, some are frozen.
+    so many stages or more, some are frozen. `serial`: the statements whose host loops run in one thread.
     """
 
     program: Program
@@ -76,6 +76,7 @@ class StageGuide:
     settled: Mapping[Subject, Option] = field(default_factory=dict)
     coarse_only: bool = False
     many: int = MANY
+    serial: frozenset[str] = frozenset()
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
     _unrated: dict[Schedule, Plan] = field(default_factory=dict)
 
@@ -88,6 +89,8 @@ class StageGuide:
             return options if len(options) == 1 or wanted is None else (wanted,)
         if decision.name == LAUNCHES:
             return (self.tables.launches,)
+        if decision.name == ONE_THREAD:
+            return (self.serial.issuperset(decision.subject),)
         if decision.name == STAGE:
             return self._of_stage(prefix, decision.subject[0], options)
         if isinstance(decided := prefix.state.about, Deciding):

@@ -29,16 +29,14 @@ from generator.polyhedral.memory.lines import own_lines
 from generator.polyhedral.memory.loops_around import depths
 from generator.polyhedral.memory.private import private_updates
 from generator.polyhedral.pipelines.levels import cuts_of
-from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.sections import kernels_of, launched_nests
 from generator.polyhedral.pipelines.stages import most_terms
 from generator.polyhedral.pipelines.whole import sets_of
 from generator.polyhedral.schedules.kernels import KernelPart, is_skewed, reordered
-from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import Program
 from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
-from generator.schedules.stages import Stages
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANGUAGES, Language, Target
 
@@ -277,12 +275,11 @@ def kernel_shapes(program: Program, choice: Schedule,
     """
     if isinstance(choice, TimeTiles):
         return (_time_shape(program, choice.steps),)
-    by_matrix = isinstance(choice, Hyperplanes)
-    found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
-                    by_matrix and is_skewed(one.part), language) for one in kernels_of(program, choice)]
-    if not isinstance(choice, Stages):
-        nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
-        found = [replace(shape, launched=nests.get(shape.statements[0], ())) for shape in found]
+    by_matrix, kernels = isinstance(choice, Hyperplanes), kernels_of(program, choice)
+    nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
+    found = [replace(_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
+                            by_matrix and is_skewed(one.part), language),
+                     launched=nests.get(one.part.statements[0], ())) for one in kernels]
     return tuple(sorted(found, key=lambda s: s.statements))
 
 

@@ -19,6 +19,7 @@ from generator.polyhedral.pipelines.joining import Unit, joint_nest, units_of
 from generator.polyhedral.pipelines.nests import groups_of
 from generator.polyhedral.pipelines.stages import possible_stages, reached
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
+from generator.polyhedral.schedules.launches import LaunchedNest, nests_of
 from generator.program import Program, Stage
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.hyperplanes import Hyperplanes
@@ -60,17 +61,20 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
     if unknown := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(unknown)} is not a reduction; reductions are "
                           f"{', '.join(reducible(program)) or 'none'}")
-    return tuple(Section(_part(program, unit), _scheduled(program, unit, schedule), False)
-                 for unit in units_of(program, dict(schedule.computed), schedule.together))
+    found = tuple(Section(_part(program, unit), _scheduled(program, unit, schedule), False)
+                  for unit in units_of(program, dict(schedule.computed), schedule.together))
+    if gone := set(schedule.serial) - {statement.name for one in found for statement in one.program.statements}:
+        raise IllegalPlan(f"{min(gone)} cannot be chosen to run in one thread: it has no kernel of its own")
+    return found
 
 
 def _scheduled(program: Program, unit: Unit, schedule: Stages) -> ScheduleChoice | Hyperplanes:
     """Return the schedule of a unit: by isl, or along the elements that its arrays share."""
     names = {name for number in unit.groups for name in groups_of(program)[number].statements}
-    own = tuple(name for name in schedule.reductions if name in names)
+    own, serial = (tuple(name for name in some if name in names) for some in (schedule.reductions, schedule.serial))
     if unit.joined:
-        return Hyperplanes((joint_nest(program, unit),), own)
-    return ScheduleChoice(reductions=own, launches=schedule.launches)
+        return Hyperplanes((joint_nest(program, unit),), own, serial)
+    return ScheduleChoice(reductions=own, launches=schedule.launches, serial=serial)
 
 
 @lru_cache(maxsize=1024)
@@ -101,6 +105,14 @@ class SectionKernel:
     number: int
     part: KernelPart
     statements: tuple[str, ...]
+
+
+def launched_nests(program: Program, schedule: Schedule) -> tuple[LaunchedNest, ...]:
+    """Return the host loops of all sections that launch kernels for little work (`launches`). Raises IllegalPlan as
+    `kernels_of`.
+    """
+    return tuple(nest for section in sections(program, schedule)
+                 for nest in nests_of(section.program, section.schedule))
 
 
 def kernels_of(program: Program, schedule: Schedule) -> tuple[SectionKernel, ...]:

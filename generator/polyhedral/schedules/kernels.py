@@ -113,7 +113,7 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     domain = model(program).domain
     serial = serial_of(schedule)
     tree = schedule_tree(program, with_serial(schedule, ()))
-    finder = _Finder(frozenset(serial), isinstance(schedule, ScheduleChoice) and schedule.launches)
+    finder = _Finder(program, frozenset(serial), isinstance(schedule, ScheduleChoice) and schedule.launches)
     host = finder.place(tree, domain, ())
     if wrong := set(serial) - finder.serial:
         raise IllegalPlan(f"{min(wrong)} cannot be chosen to run in one thread: no parallel loops run it, or these run "
@@ -179,11 +179,13 @@ def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
 class _Finder:
     """Walks a tree from the top and collects kernels in launch order.
 
-    The outermost loops around only statements of `wanted` run in one thread; `serial`: the statements that do so.
-    `launches`: as in ScheduleChoice.
+    The outermost loops around only statements of `wanted` run in one thread, if possible in the order of the source,
+    in which neighbours in memory are usually next to each other; `serial`: the statements that do so. `launches`: as
+    in ScheduleChoice.
     """
 
-    def __init__(self, wanted: frozenset[str] = frozenset(), launches: bool = False) -> None:
+    def __init__(self, program: Program, wanted: frozenset[str], launches: bool) -> None:
+        self.program = program
         self.launches = launches
         self.found: list[KernelPart] = []
         self.wanted = wanted
@@ -195,7 +197,7 @@ class _Finder:
             return self._kernel(domain, prefix, (), tree)
         if isinstance(tree, Band) and self.wanted.issuperset(statements_of(domain)):
             self.serial.update(statements_of(domain))
-            return self._kernel(domain, prefix, (), tree)
+            return self._kernel(domain, prefix, (), tree if prefix else from_isl(isl.Schedule(self.program.schedule)))
         match tree:
             case Sequence(filters, children):
                 parts = [f.intersect(domain) for f in filters]

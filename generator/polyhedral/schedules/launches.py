@@ -27,8 +27,9 @@ class LaunchedNest:
     per_launch: float
 
 
-def launched_nests(program: Program, schedule: Schedule) -> tuple[LaunchedNest, ...]:
-    """Return the outermost host loops with at least FEWEST_LAUNCHES launches of at most MOST_INSTANCES instances.
+def nests_of(program: Program, schedule: Schedule) -> tuple[LaunchedNest, ...]:
+    """Return the outermost host loops of a section with at least FEWEST_LAUNCHES launches of at most MOST_INSTANCES
+    instances.
 
     Statements that do not run on a box are counted as if they did.
 

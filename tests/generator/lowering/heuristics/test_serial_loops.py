@@ -17,8 +17,8 @@ from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.serial_loops import serial_schedule
 from generator.lowering.heuristics.usual import usual_plan
 from generator.plan import plan_from_json
+from generator.polyhedral.pipelines.sections import launched_nests
 from generator.polyhedral.schedules.kernels import schedule_kernels
-from generator.polyhedral.schedules.launches import launched_nests
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.hyperplanes import Hyperplanes
