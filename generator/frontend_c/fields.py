@@ -187,7 +187,8 @@ class _Apart(StructureRewriting):
     def member(self, place: _Place, node: Any) -> _Place:
         """Return a member of a structure."""
         if not isinstance(place.definition, c_ast.Struct) or not self.complete(place):
-            raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use", where(node))
+            raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use: "
+                             f"{self.remedy(place, node)}", where(node))
         for declaration in place.definition.decls:
             if declaration.name == node.field.name:
                 inner = self.layouts.structure(declaration.type)
@@ -195,6 +196,23 @@ class _Apart(StructureRewriting):
                     declaration = inner
                 return _Place(place.base, (*place.path, node.field.name), place.subscripts, declaration)
         raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
+
+    def remedy(self, place: _Place, node: Any) -> str:
+        """Return what to write instead of a member of structures that another structure holds or points to."""
+        found = node.name
+        while isinstance(found, c_ast.ArrayRef):
+            found = found.name
+        member = place.definition
+        if not isinstance(member, c_ast.Decl) or self.layouts.structure(member.type) is None:
+            return f"`{to_c(node.name)}` is no structure"
+        what = f"`{to_c(found)}` is an array of structures, or points to one, in another structure"
+        if any(not isinstance(ref.subscript, c_ast.Constant) for ref in nodes(found) if isinstance(ref, c_ast.ArrayRef)):
+            return f"{what} that a subscript selects; copy the members that the loops use into arrays before them"
+        pointer = copy.deepcopy(member)
+        if isinstance(pointer.type, c_ast.ArrayDecl):
+            pointer.type = c_ast.PtrDecl([], pointer.type.type)
+        return (f"{what}; copy the pointer into a variable before the loops (`{to_c(pointer)} = {to_c(found)};`), and "
+                f"use `{member.name}` in them")
 
     def members(self, definition: Any, node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
         """Yield all members that are numbers or arrays of them, including those of nested structures, with their paths.

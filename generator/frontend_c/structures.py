@@ -156,8 +156,9 @@ class _Flattening(StructureRewriting):
                 if found is not None and node.type == "->":
                     found = self.element(found, c_ast.Constant("int", "0", node.coord), node)
                 if found is None or found.layout is None or found.depth or found.extents:
-                    raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use",
-                                     where(node))
+                    raise InputError(f"`{to_c(node)}` is not a member of a structure that the SCoP can use; use a "
+                                     "variable that is declared as a structure, an array of them or a pointer to them, "
+                                     "with subscripts (`p[i].x`)", where(node))
                 if node.field.name not in found.layout.members:
                     raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
                 member = found.layout.members[node.field.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -347,6 +348,43 @@ def test_pointers_in_structures_are_checked(program: str, message: str, tmp_path
 def test_other_pointers_in_structures_get_advice(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         program_of(scop(body, "struct matrix { int rows; double *data, *cur; } *m, q[9], one; int i;"))
+
+
+CELLS = """
+struct cell {{ float v[2]; int kind; }};
+struct grid {{ struct cell *c; struct cell held[64]; }};
+struct cell cells[64]; struct grid one, grids[2]; float out[64];
+int main(void) {{
+  struct grid *g = &one; int i;
+  for (i = 0; i < 64; i++) {{ cells[i].kind = i % 3; cells[i].v[0] = i; one.held[i] = cells[i]; }}
+  g->c = grids[1].c = cells;
+  {before}
+#pragma scop
+  for (i = 0; i < 64; i++) if ({cell}.kind) out[i] = {cell}.v[0];
+#pragma endscop
+  return (int)out[3];
+}}
+"""
+
+
+@pytest.mark.parametrize(("cell", "advice", "instead"), [
+    ("g->c[i]", "struct cell *c = g->c;", "c[i]"), ("one.c[i]", "struct cell *c = one.c;", "c[i]"),
+    ("grids[1].c[i]", "struct cell *c = grids[1].c;", "c[i]"),
+    ("g->held[i]", "struct cell *held = g->held;", "held[i]")])
+def test_structures_in_structures_get_advice_that_works(cell: str, advice: str, instead: str, tmp_path: Path) -> None:
+    refused = write_c(CELLS.format(before="", cell=cell), tmp_path)
+    with pytest.raises(InputError, match=re.escape(f"before the loops (`{advice}`), and use `{instead[:-3]}` in them")):
+        read_untimed(refused, Compilation(), None, None, {}, 0)
+    taken = write_c(CELLS.format(before=advice, cell=instead), tmp_path)
+    assert read_untimed(taken, Compilation(), None, None, {}, 0).subject.name == "main"
+
+
+def test_other_members_get_other_advice() -> None:
+    declared = "struct cell { float x, y; } *c; struct grid { struct cell *c; int n; } grids[9]; int i;"
+    with pytest.raises(InputError, match="copy the members that the loops use into arrays before them"):
+        program_of(scop("for (i = 0; i < 9; i++) grids[i].c[i].x = 1;", declared))
+    with pytest.raises(InputError, match=r"with subscripts \(`p\[i\].x`\)"):
+        program_of(scop("for (i = 0; i < 9; i++) ((struct cell *)c)[i].x = 1;", declared))
 
 
 def test_padding_is_refused_before_the_loops_run(tmp_path: Path) -> None:
