@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from antune.arguments import Paths, Texts, check_single, explorer_name, paths, texts, with_plain_numbers, words
+from antune.arguments import (
+    ExplorerLike,
+    Paths,
+    Texts,
+    check_single,
+    explorer_name,
+    paths,
+    texts,
+    with_plain_numbers,
+    words,
+)
 from antune.parsing import parse_budget, parse_models
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
@@ -32,7 +41,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          defines: Texts = (), includes: Paths = (), sources: Paths = (), cflags: Texts = "", args: Texts = "",
          stdin: str | Path | None = None, program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False,
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
-         explorer: str | type[Any] = "colony", ants: int = 10, ahead: bool = False, seed: int = 0,
+         explorer: ExplorerLike = "colony", ants: int = 10, ahead: bool = False, seed: int = 0,
          device: Texts | None = None, cluster: str | None = None, space: SpaceName | None = None,
          level: LevelName = "o1", strict_float: bool = False, precision_of_products: Products = "full",
          finalists: int = 5, out: str | Path | None = None, name: str | None = None, wisdom: bool = False,
@@ -44,12 +53,12 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
     `source`: a file (C, `FILE.py:FUNCTION`, T1), C text, or an object built by this program: an output Func or several,
     a kernel template, or a function that returns one of these and takes `parameters`. All other arguments correspond to
     the options of the same name (`antune tune --help`). `parameters` are --param (sizes of pipelines: width, height),
-    `out` is the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class, `reporter` is a name or
-    an object (docs/python.md; None: a bar in notebooks, else lines). `models` are the plan makers with whose plans the
-    search begins: "sioutas", "polymage-dp", "beam", or several, as a list or with commas; "none" for none; "usual" for
-    those that pay (docs/models.md). `objective` is an expression over times and metrics to minimize, or to maximize
-    (`maximize`); `metrics` defines further metrics (docs/objectives.md). What the command line takes several times or
-    splits (`device`, `defines`, `includes`, `sources`, `cflags`, `args`) may be a text or a list.
+    `out` is the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class or a function,
+    `reporter` is a name or an object (docs/python.md; None: a bar in notebooks, else lines). `models` are the plan
+    makers with whose plans the search begins: "sioutas", "polymage-dp", "beam", or several, as a list or with commas;
+    "none" for none; "usual" for those that pay (docs/models.md). `objective` is an expression over times and metrics to
+    minimize, or to maximize (`maximize`); `metrics` defines further metrics (docs/objectives.md). What the command line
+    repeats or splits (`device`, `defines`, `includes`, `sources`, `cflags`, `args`) may be a text or a list.
     `on_result` is called with each evaluation after it is stored; an exception from it ends the search.
 
     Raises:

@@ -17,6 +17,7 @@ from experiments.values.options import LevelName, SpaceName
 from generator.errors import InputError
 
 Texts: TypeAlias = "str | Sequence[str]"
+ExplorerLike: TypeAlias = "str | type[Any] | Callable[[Any, int, Any], Any]"
 Paths: TypeAlias = "str | Path | Sequence[str | Path]"
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,13 +64,17 @@ def words(name: str, given: Texts) -> str:
     return given if isinstance(given, str) else shlex.join(texts(name, given))
 
 
-def explorer_name(explorer: str | type[Any]) -> str:
-    """Return the name by which a run finds its explorer again: for a class, where to import it from. Raises InputError
-    for anything else.
+def explorer_name(explorer: ExplorerLike) -> str:
+    """Return the name by which a run finds its explorer again: for a class or a function, where to import it from.
+
+    Raises:
+        InputError: it is something else, or it cannot be found by a name.
     """
-    if not isinstance(explorer, str | type):
-        raise InputError(f"explorer is {explorer!r:.60}; give its name as text, or a class (docs/python.md)")
-    return explorer if isinstance(explorer, str) else f"{explorer.__module__}:{explorer.__qualname__}"
+    if isinstance(explorer, str):
+        return explorer
+    from explorer.others import name_here
+
+    return name_here(explorer)
 
 
 def check_single(**given: object) -> None:

@@ -36,8 +36,9 @@ suite.command("first-contact", cls=GroupedCommand)(first_contact)
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False,
     help="Kernel Tuner cache files, T4 files or recordings of antune, plain or .gz. Default: antune's own recordings.")]
-Explorers = Annotated[str, typer.Option("--explorers", metavar="A,B", help="Explorers to run. Default: all.",
-                                        show_default=False)]
+Explorers = Annotated[str, typer.Option(
+    "--explorers", metavar="A,B", show_default=False,
+    help="Explorers to run, also those of installed packages. Default: all of antune's own.")]
 Budgets = Annotated[str, typer.Option("--budgets", metavar="N,M", help="Numbers of evaluations after which to "
                                                                        "compare.")]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Searches per explorer, with the seeds 0 to N - 1.")]

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from antune.arguments import check_single, explorer_name, with_plain_numbers
+from antune.arguments import ExplorerLike, check_single, explorer_name, with_plain_numbers
 from antune.jit_arguments import checked_signature, extents_of, image_of, is_array, kind_of, number_of, numbers_outside
 from antune.jit_own import Order, OwnData, values_of
 from antune.recent import Recent
@@ -336,7 +336,7 @@ class Jitted:
 @with_plain_numbers
 def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None = None, seconds: float | None = None,
         device: str | None = None, size_hints: Sequence[Sequence[int]] | None = None,
-        size: Callable[..., Sequence[int]] | None = None, explorer: str | type[Any] = "colony", seed: int = 0,
+        size: Callable[..., Sequence[int]] | None = None, explorer: ExplorerLike = "colony", seed: int = 0,
         runs: str | Path | None = None, reporter: ReporterName | Reporter = "silent") -> Any:
     """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
 

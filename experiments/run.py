@@ -21,6 +21,7 @@ from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.first_walks import check_guided, check_models
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
+from experiments.search.other_explorers import name_note, repeats_of, resumable
 from experiments.search.other_space import other_space
 from experiments.search.parts import PARTS, Parts
 from experiments.search.places import checked_place, limits_of, place_of
@@ -38,7 +39,7 @@ from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Ending, Result, RunInfo
 from experiments.values.sought import check_names, sought_for
 from experiments.words import command
-from explorer.base import EagerExplorer, Explorer
+from explorer.base import EagerExplorer, Explorer, ExplorerFailed
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
@@ -252,6 +253,7 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
     lock = timing_lock(info.device.key, info.device.target)
+    _tell(reporter, name_note(info.options.explorer))
     _tell(reporter, f"warning: {runner.device.warning}" if runner.device.warning else None)
     if isinstance(runner, WarningRunner):
         runner.warn_through(lambda text: reporter.note(f"warning: {text}"))
@@ -259,12 +261,13 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
         try:
             ending = _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
             _hold_final(store, runner, info, reporter, interrupt)
+            _tell(reporter, repeats_of(store))
         except KeyboardInterrupt:
             ending = "interrupted"
-        except Refused:
+        except (ExplorerFailed, Refused) as error:
             store.end_session("interrupted")
             _finish(store, "interrupted", parts)
-            raise
+            raise resumable(error, store.directory) from error.__cause__
         store.end_session(ending)
     finish = _finish(store, ending, parts)
     keep_wisdom(info, finish.summary, finish.best, reporter.note)

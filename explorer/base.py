@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from generator.errors import InputError
 from graph.walk import Walk
 from metrics.outcome import Outcome
 
@@ -23,6 +24,14 @@ class Explorer(Protocol):
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
         """Take the outcome of `walk`. Called once per walk, in the order of `ask`."""
+
+
+class ExplorerFailed(InputError):
+    """An explorer of other people raised an exception, or returned something else than walks."""
+
+
+class WalkRefused(ExplorerFailed, ValueError):
+    """It raised ValueError: it may not know the walk that it was told."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
 from explorer.halide_ga import HalideGa
 from explorer.local import Local
-from explorer.others import find_class, installed, load_maker, make_other
+from explorer.others import find_here, installed, load_maker, make_other
 from explorer.portfolio import Maker, Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import InputError
@@ -77,8 +77,8 @@ def explorers() -> tuple[str, ...]:
 def find_maker(name: str) -> ExplorerMaker:
     """Return the maker of the explorer `name`: one of antune's own, or one of an installed package.
 
-    `MODULE:CLASS` is a class of the running Python program. It must be imported already: names are stored in runs, and
-    a run of another person must not import code.
+    `MODULE:NAME` is a class or a function of the running Python program. It must be imported already: names are stored
+    in runs, and a run of another person must not import code.
 
     Raises:
         InputError: the name is unknown, the explorer cannot be imported, or it cannot be called as a maker.
@@ -86,13 +86,36 @@ def find_maker(name: str) -> ExplorerMaker:
     if name in _MAKERS:
         return _MAKERS[name]
     if ":" in name:
-        return find_class(name)
+        return find_here(name)
     entry = installed().get(name)
     if entry is None:
         raise InputError(
             f"unknown explorer {name!r}; use one of {', '.join(explorers())}, or install the package that brings it"
         )
     return load_maker(entry)
+
+
+def searches() -> tuple[str, ...]:
+    """Return the names of the explorers that work on any space: SEARCHES, then those of installed packages."""
+    return tuple(name for name in explorers() if name not in PLAN_MAKERS)
+
+
+def check_search(name: str) -> None:
+    """Raise InputError if `name` is not an explorer that works on any space, or cannot be used."""
+    if name not in searches() and ":" not in name:
+        wrong = f"the explorer {name!r} needs a program" if name in PLAN_MAKERS else f"there is no explorer {name!r}"
+        raise InputError(f"{wrong}; use some of {', '.join(searches())}, or install the package that brings another")
+    find_maker(name)
+
+
+def overshadowed(name: str) -> str | None:
+    """Return a note if an installed package registers an explorer with the name of one of antune's own."""
+    entry = installed().get(name) if name in _MAKERS else None
+    if entry is None:
+        return None
+    package = f"the package {entry.dist.name}" if entry.dist else "another package"
+    return (f"{name!r} is antune's own explorer; that of {package} ({entry.value}) has the same name and is "
+            "not used: register it under another one (docs/python.md)")
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:

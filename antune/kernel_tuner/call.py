@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
@@ -20,7 +21,7 @@ from generator.plan import Value
 from generator.target import Dialect
 from generator.templates.building import C_TYPES, array_of, language_of, numbers_of, parameter_of
 from generator.templates.expressions import Restriction, parse_restriction
-from generator.templates.signature import check_arguments, constant_pointers, declared
+from generator.templates.signature import check_arguments, constant_pointers, declared, unused_parameters
 from generator.templates.template import Template
 from graph.template import restriction
 
@@ -90,6 +91,27 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
     return Call(template, make_text, problem_size, grid_div, block_names,
                 tuple(_restrictions(restrictions, tuple(tune_params))), inputs, found, answer, verify, atol, smem_args,
                 defines, observers)
+
+
+def unused(call: Call) -> Sequence[str]:
+    """Return the parameters with several values that neither the kernel nor its launch uses; empty if a function, or a
+    file that the text includes, may use any.
+    """
+    launch = (call.problem_size, call.grid_div, call.shared, tuple((call.defines or {}).values()))
+    if call.make_text is not None or '#include "' in call.template.text or any(map(callable, _flat(launch))):
+        return ()
+    texts = [one for one in _flat(launch) if isinstance(one, str)]
+    return unused_parameters(call.template, {*call.block_names, *re.findall(r"\w+", " ".join(texts))})
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """Yield what lists, tuples and dictionaries in `value` hold."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
+    if inner is None:
+        yield value
+    else:
+        for one in inner:
+            yield from _flat(one)
 
 
 def asked(what: str, function: Callable[[Any], Any], configuration: Configuration) -> Any:

@@ -14,6 +14,7 @@ from antune.kernel_tuner.objective import TIMES, Entry, Objective
 from antune.kernel_tuner.strategies import Strategy
 from experiments.exports.kernel_tuner import entry_of
 from explorer.base import Explorer
+from explorer.checked import repeats_note
 from generator.errors import InputError
 from generator.json_fields import RecordingEntry
 from generator.plan import Plan
@@ -84,6 +85,11 @@ class Search:
             print(f"best of {len(self.entries)}: {shown}")
         return {"device_name": device, **({} if best is None else {"best_config": best}), **totals,
                 "total_time": 1e3 * (time.perf_counter() - self.begin_s)}
+
+    def repeats_note(self) -> str | None:
+        """Return a note if the explorer asked for configurations again."""
+        asked = [tuple(entry[name] for name in self.names) for entry in self.entries]
+        return repeats_note(self.strategy.explorer, len(asked) - len(set(asked)), len(asked))
 
     def _ask(self) -> Sequence[Walk]:
         start = time.perf_counter()

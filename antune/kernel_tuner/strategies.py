@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from antune.kernel_tuner.checking import shown
-from explorer.registry import SEARCHES
+from explorer.registry import check_search, searches
 from generator.errors import InputError
 
 EXPLORERS: Mapping[str, str] = {
@@ -37,18 +37,20 @@ class Strategy:
 
 
 def find_strategy(name: str | None, options: Mapping[str, Any] | None) -> Strategy:
-    """Return the strategy `name` (None: brute force), or an explorer of antune's.
+    """Return the strategy `name` (None: brute force), or an explorer of antune's or of an installed package.
 
     Of `options`, max_fevals, time_limit (seconds) and popsize are used.
 
     Raises:
-        InputError: an unknown name, or a limit that is not a number above 0 (max_fevals and popsize: from 1).
+        InputError: an unknown name, an explorer that cannot be used here, or a limit that is not a number above 0
+            (max_fevals and popsize: from 1).
     """
     given, asked = dict(options or {}), name or "brute_force"
     explorer = EXPLORERS.get(asked, asked)
-    if explorer not in SEARCHES:
-        raise InputError(f"unknown strategy {name!r}; use one of {', '.join(EXPLORERS)}, or an explorer of antune's: "
-                         f"{', '.join(SEARCHES)}")
+    if explorer not in searches() and ":" not in explorer:
+        raise InputError(f"unknown strategy {name!r}; use one of {', '.join(EXPLORERS)}, or an explorer of antune's or "
+                         f"of an installed package: {', '.join(searches())}")
+    check_search(explorer)
     brute = explorer == "exhaustive"
     seconds = _limit(given, "time_limit", inf)
     evaluations = _limit(given, "max_fevals", inf if brute or seconds < inf else USUAL_EVALUATIONS, 1)

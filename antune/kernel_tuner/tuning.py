@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from antune.kernel_tuner.caching import MOST_THREADS, open_cache
-from antune.kernel_tuner.call import Call, make_call
+from antune.kernel_tuner.call import Call, make_call, unused
 from antune.kernel_tuner.checking import check_kinds, shown
 from antune.kernel_tuner.making import within
 from antune.kernel_tuner.measuring import Bench
 from antune.kernel_tuner.objective import Entry, Objective, make_objective
 from antune.kernel_tuner.searching import Nothing, Search
 from antune.kernel_tuner.strategies import Strategy, find_strategy
-from explorer.registry import make_explorer
+from explorer.registry import make_explorer, overshadowed
 from generator.errors import InputError
 from graph.template import TemplateSpace
 from runners.base import DeviceInfo
@@ -57,6 +57,8 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
                      grid_div=(grid_div_x, grid_div_y, grid_div_z), restrictions=restrictions, answer=answer, atol=atol,
                      verify=verify, lang=lang, smem_args=smem_args, cmem_args=cmem_args,
                      block_size_names=block_size_names, defines=defines, observers=tuple(observers or ()))
+    _tell(quiet, overshadowed(plan.explorer), *(f"neither the kernel nor its launch uses the parameter `{name}`: its "
+                                                "values make no difference" for name in unused(call)))
     rest = (sought, plan, cache, quiet, seed or 0, begin)
     if simulation_mode:
         return _simulated(call, *rest)
@@ -73,6 +75,7 @@ def _measured(call: Call, device: DeviceInfo, iterations: int, sought: Objective
                         make_explorer(plan.explorer, space, seed), kept, quiet, begin_s)
         with closing(Bench(call, device, space, iterations)) as bench:
             search.run(bench)
+    _tell(quiet, search.repeats_note())
     return search.entries, search.environment(device.name)
 
 
@@ -85,7 +88,14 @@ def _simulated(call: Call, sought: Objective, plan: Strategy, cache: str | Path 
     search = Search(tuple(one.name for one in call.template.parameters), sought, plan,
                     make_explorer(plan.explorer, space, seed), kept, quiet, begin_s)
     search.run(Nothing())
+    _tell(quiet, search.repeats_note())
     return search.entries, search.environment(str(kept.header.get("device_name", "")))
+
+
+def _tell(quiet: bool, *notes: str | None) -> None:
+    for note in notes:
+        if note is not None and not quiet:
+            print(f"note: {note}")
 
 
 def _refuse(given: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from experiments.store import Store
 from experiments.values.records import Evaluation, Result
 from experiments.values.sought import Sought, sought_for
 from experiments.words import command
-from explorer.base import Explorer
+from explorer.base import Explorer, ExplorerFailed
 from explorer.unseen import kernels_of, program_of
 from generator.errors import InputError
 from graph.node import Node
@@ -86,7 +86,7 @@ def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> E
     for ahead in (0, 1) if store.info().options.ahead else (0,):  # the option has no effect on some devices
         try:
             return _replayed(store, results, parts, end_s, ahead)
-        except _NoReplay as error:
+        except (_NoReplay, ExplorerFailed) as error:
             reason = str(error)
     return Explored(_graph_of_walks(store, results), None, reason)
 

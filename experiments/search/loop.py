@@ -372,8 +372,8 @@ def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation], store
     number = next((old.number for new, old in pairs if new != old), stored[0].number if stored else 0)
     return (
         f"the stored history cannot be continued as it was: evaluation {number} would now be another plan, because "
-        "antune or the device changed since; use the version that made the run, or go on from what was measured with "
-        f"`{command('resume', store.directory)} --anyway`"
+        "antune, the device or an explorer of your own changed since; use the version that made the run, or go on from "
+        f"what was measured with `{command('resume', store.directory)} --anyway`"
     )
 
 

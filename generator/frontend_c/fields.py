@@ -206,7 +206,8 @@ class _Apart(StructureRewriting):
         if not isinstance(member, c_ast.Decl) or self.layouts.structure(member.type) is None:
             return f"`{to_c(node.name)}` is no structure"
         what = f"`{to_c(found)}` is an array of structures, or points to one, in another structure"
-        if any(not isinstance(ref.subscript, c_ast.Constant) for ref in nodes(found) if isinstance(ref, c_ast.ArrayRef)):
+        subscripts = [ref.subscript for ref in nodes(found) if isinstance(ref, c_ast.ArrayRef)]
+        if any(not isinstance(subscript, c_ast.Constant) for subscript in subscripts):
             return f"{what} that a subscript selects; copy the members that the loops use into arrays before them"
         pointer = copy.deepcopy(member)
         if isinstance(pointer.type, c_ast.ArrayDecl):

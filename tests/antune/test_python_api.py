@@ -56,7 +56,7 @@ def test_every_block_of_the_page_runs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines.count("4") == 2, "the reporter and the function of the page count the default plan and three others"
-    assert lines[-1] == "__main__:Patient"
+    assert lines[-2:] == ["__main__:Patient", "__main__:unscreened"]
 
 
 def test_a_result_has_figures_and_exports(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_wrong_words_are_one_sentence(folder: Path) -> None:
     ({"parameters": ["n=3"]}, "parameters is ['n=3']; give names and whole numbers, like {'width': 640}"),
     ({"level": ["o1"]}, "level is ['o1']; use o1, o2 or o3"), ({"stop_at": 8}, "stop_at is 8; give a text"),
     ({"seed": "3"}, "seed is '3'; give a whole number"), ({"program_limit": "5"}, "give a number of seconds"),
-    ({"explorer": ["colony"]}, "explorer is ['colony']; give its name as text, or a class")])
+    ({"explorer": ["colony"]}, "explorer is ['colony']; give its name as text, a class, or a function")])
 def test_values_of_wrong_types_are_one_sentence(words: dict[str, object], message: str, folder: Path) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         antune.tune("blur.c", **{**FAST, **words})  # type: ignore[arg-type]  # as users without types call it
@@ -192,10 +192,10 @@ def test_explorers_of_other_packages_have_names(package: Path, folder: Path, mon
 
 
 def test_a_class_is_found_where_it_is_imported_and_nowhere_else(folder: Path) -> None:
-    with pytest.raises(InputError, match="is a class of a Python program"):
+    with pytest.raises(InputError, match="is a class or a function of a Python program"):
         find_maker("antigravity:Nothing")
     assert "antigravity" not in sys.modules, "names come from stores: nothing is imported for them"
-    with pytest.raises(InputError, match="is a class of a Python program"):
+    with pytest.raises(InputError, match="is a class or a function of a Python program"):
         find_maker("os:system")
 
 

@@ -14,7 +14,8 @@ from experiments.studies.recorded.peers import PEER, PeerFailed, check_peers, pe
 from experiments.studies.recorded.race import Trace, race
 from experiments.studies.recorded.results import Results, Row, SpaceFacts, Standing, budget_rows, describe_space, judge
 from experiments.studies.recorded.workers import WorkerKilled, spread
-from explorer.registry import SEARCHES, make_explorer
+from explorer.checked import repeats_note
+from explorer.registry import SEARCHES, check_search, make_explorer, overshadowed
 from generator.errors import InputError
 
 DEFAULT_BUDGETS = (50, 100, 200, 400)
@@ -43,8 +44,7 @@ class SuiteOptions:
     def __post_init__(self) -> None:
         """Raise InputError for invalid options."""
         for name in self.explorers:
-            if name not in SEARCHES:
-                raise InputError(f"there is no explorer {name!r}; use some of {', '.join(SEARCHES)}")
+            check_search(name)
         for what, numbers in (("--budgets", self.budgets), ("--seeds", (self.seeds,)), ("--ants", (self.ants,)),
                               ("--workers", (self.workers,))):
             if not numbers or min(numbers) < 1:
@@ -82,7 +82,15 @@ def run_suite(options: SuiteOptions, progress: Progress) -> tuple[Results, Seque
         jobs = list(_jobs(options, sources, notes, Path(scratch)))
         found = _all_found(jobs, min(options.workers, len(jobs)), progress)
     notes += dict.fromkeys(str(one) for one in found.values() if isinstance(one, PeerFailed))
+    notes += [note for name in options.explorers for note in (overshadowed(name), _repeats(name, found)) if note]
     return _results(options, sources, _without_failed(jobs, found)), notes
+
+
+def _repeats(name: str, found: Mapping[_Job, _Found]) -> str | None:
+    """Return a note if the explorer `name` asked for walks again."""
+    traces = [one for job, result in found.items() if job.explorer == name and not isinstance(result, PeerFailed)
+              for one in result if isinstance(one, Trace)]
+    return repeats_note(name, sum(one.repeats for one in traces), sum(len(one.ms) for one in traces))
 
 
 def _without_failed(jobs: Sequence[_Job], found: Mapping[_Job, _Found]) -> list[tuple[_Job, _Searches]]:
