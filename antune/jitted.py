@@ -136,7 +136,7 @@ class _Pipeline:
         """
         collected, found = collect(self.outputs), dict[str, str | OwnData]()
         arguments = {id(image): name for name, image in self.images.items()}
-        for image in collected.images:
+        for image in collected.declared():
             if (name := arguments.get(id(image))) is not None:
                 found[collected.name(image)] = name
             elif image.data is not None:

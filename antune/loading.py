@@ -17,7 +17,8 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
         gemm(alpha, beta, C, A, B, inplace=True)     # C is changed, and returned
 
     `help(gemm)` lists its arguments: the scalars and arrays that the tuned loops read, in the order of the original
-    function, then, by name, the arrays that they write completely. For a kernel template these are the kernel's
+    function (of a pipeline: its ImageParams as they were made, then its Buffers), then, by name, the arrays that they
+    write completely. For a kernel template these are the kernel's
     arguments; its integers are built in, like sizes. Names that Python reserves (`lambda`), or that the function itself
     uses (`queue`), get a `_` at the end. It runs in this process and does not wait for the device, unless arrays are
     numpy's or no stream is known:

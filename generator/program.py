@@ -170,7 +170,8 @@ class Program:
 
     `schedule`: the original execution order (isl schedule tree text). `poison`: boxes of elements that are always
     written and not live at the entry; a runner fills them with garbage before a checked run. `stages`: arrays that no
-    statement writes, computed where they are read (only in parts of a program: `sections`).
+    statement writes, computed where they are read (only in parts of a program: `sections`). `arguments`: the names of
+    inputs and outputs in the order in which a function for users takes them (empty: that of `arrays`).
     """
 
     name: str
@@ -181,6 +182,7 @@ class Program:
     parameters: tuple[tuple[str, int], ...]
     poison: tuple[Box, ...]
     stages: tuple[Stage, ...] = field(default=(), repr=False)  # digests are older
+    arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)  # not of what it computes
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
@@ -216,6 +218,12 @@ class Program:
     def with_arrays(self, more: tuple[Array, ...]) -> Program:
         """Return the program with `more` arrays: those that only a Variant has."""
         return replace(self, arrays=(*self.arrays, *more)) if more else self
+
+    @property
+    def passed(self) -> tuple[Array, ...]:
+        """The arrays and scalars that come from outside or go there, in the order of `arguments`."""
+        place = {name: number for number, name in enumerate(self.arguments)}
+        return tuple(sorted((a for a in self.arrays if a.role != "temp"), key=lambda a: place.get(a.name, len(place))))
 
     @property
     def contract(self) -> Contract:

@@ -77,6 +77,9 @@ def check_words(program: Program) -> None:
     arrays = {array.name for array in program.arrays}
     for statement in program.statements:
         _check_statement(statement, arrays)
+    _names(program.arguments)
+    if unknown := [name for name in program.arguments if name not in arrays]:
+        _refuse("an argument", unknown[0])
     written = {statement.body.target.array for statement in program.statements}
     if wrong := [array for array in program.arrays if array.role == "in" and array.name in written]:
         _refuse("a role", (wrong[0].name, wrong[0].role))

@@ -43,7 +43,7 @@ def made_function(program: Program, variant: Variant, device: DeviceInfo, name: 
     """
     numbers = tuple((array.name, np.dtype(NUMPY_TYPES[array.type]).type(dict(sizes)[array.name]))
                     for array in program.arrays if array.by_value and array.name in dict(sizes))
-    known = [array.name for array in program.arrays if array.role != "temp" and array.name not in dict(numbers)]
+    known = [array.name for array in program.passed if array.name not in dict(numbers)]
     complete = list(dict.fromkeys([*(name for name in order if name in known), *known]))
     made = [array.name for array in program.outputs if not copied_in(program, array)
             and array.own_elements == array.elements and _used(variant, array.name)]

@@ -14,10 +14,22 @@ from generator.program import Array
 
 def header(code: Exported, notes: Sequence[str], storage: str = "", before: str = "", after: str = "") -> str:
     """Return the text of NAME.h: prototypes between `before` and `after`, with `storage` before each."""
-    text = comment([*code.chosen.origin(), "", *wrapped(code.signature.notes), *wrapped(notes)])
+    text = comment([*code.chosen.origin(), "", *wrapped(code.signature.notes), *wrapped(_directions(code)),
+                    *wrapped(notes)])
     guard = f"ANTUNE_{code.name.upper()}_H"
     return fill("interface.h.in", body_values(code) | {
         "COMMENT": text, "GUARD": guard, "STORAGE": storage, "BEFORE": before, "AFTER": after})
+
+
+def _directions(code: Exported) -> list[str]:
+    """Return which arrays are inputs and which are results."""
+    program, words = code.chosen.program, dict[str, list[str]]()
+    for parameter in code.signature.of_role("array"):
+        array = program.array(parameter.name)
+        how = ("Inputs" if array.role == "in" else "Inputs and results (read, or written in part)"
+               if copied_in(program, array) else "Results (written completely)")
+        words.setdefault(how, []).append(f"`{parameter.argument}`")
+    return [f"{how}: {', '.join(names)}." for how, names in sorted(words.items())]
 
 
 def body_values(code: Exported) -> dict[str, str]:

@@ -84,6 +84,8 @@ def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], want
         problem = wanted.parts.read_problem(options, wanted.tell)
     except InputError as error:
         raise InputError(f"--size {size.text!r}: {error}") from None
+    order = tuned.program.arguments  # that of the tuned size, which another version of antune may have read
+    problem = replace(problem, subject=replace(problem.program, arguments=order))
     for other in others:
         if other.info.program == problem.program:
             raise InputError(f"--size {size.text!r} makes the same program as {_label(other, tuned)}: is it a macro "

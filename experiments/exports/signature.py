@@ -94,8 +94,8 @@ class Signature:
         return tuple(parameter for parameter in self.parameters if parameter.role in roles)
 
 
-_NO_C = ("The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, "
-         "the last coordinate first; the self-check compares with the results that the run stored.")
+_NO_C = ("The tuned file declares no parameters in C: they are the sizes, the scalars, the inputs and the results of "
+         "the program, the last coordinate first; the self-check compares with the results that the run stored.")
 
 
 def signature_of(chosen: Chosen) -> Signature:
@@ -200,12 +200,12 @@ def _check_same(source: ScopSource, program: Program) -> None:
 def _of_program(program: Program) -> Iterator[Parameter]:
     for name, value in program.parameters:
         yield Parameter(name, f"long {name}", "size", name, value)
-    for array in program.arrays:
+    for array in program.passed:
         if array.by_value:
             yield Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
-    for array in program.arrays:
-        if not array.by_value and array.role != "temp":
-            yield _memory(array, False, "")
+    for array in program.passed:
+        if not array.by_value:
+            yield _memory(array, False, "const " if array.role == "in" else "")
 
 
 def _memory(array: Array, indirect: bool, const: str) -> Parameter:
@@ -277,7 +277,7 @@ def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
     """Yield what the SCoP uses besides the function's parameters: scalars, then arrays."""
     own = () if source.function == "main" else source.argument_names
     given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base.lstrip("*") in own)}
-    outside = [a for a in program.arrays if a.role != "temp" and a.name not in given]
+    outside = [a for a in program.passed if a.name not in given]
     yield from (Parameter(a.name, f"{a.c_type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
     yield from (_memory(array, False, "") for array in outside if not array.by_value)
 

@@ -73,8 +73,11 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
             arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role,
                                 declared=declared if variable.name in rows else ()))
     poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
-    return Program(source.function, source.file, tuple(sorted(_live_results(arrays, source), key=lambda a: a.name)),
-                   tuple(builder.statements), builder.schedule, tuple(sorted(parameters.items())), poison)
+    found = tuple(sorted(_live_results(arrays, source), key=lambda a: a.name))
+    passed = {array.name for array in found if array.role != "temp"}
+    arguments = tuple(name for name in source.declared if name in passed)
+    return Program(source.function, source.file, found, tuple(builder.statements), builder.schedule,
+                   tuple(sorted(parameters.items())), poison, arguments=arguments)
 
 
 def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:

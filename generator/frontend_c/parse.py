@@ -297,7 +297,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
               for name, declaration in sorted(names.iterators.items())), expanded.overridden,
-        swapped=unswapped.pointers)
+        swapped=unswapped.pointers, declared=tuple(n for n in flat.scope if n in {v.name for v in variables}))
 
 
 def _with_counters(found: _Found, typedefs: dict[str, Any], dead: Collection[str], taken: set[str]) -> tuple[Any, ...]:

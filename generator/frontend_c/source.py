@@ -112,7 +112,8 @@ class ScopSource:
     that were included, as absolute paths. `items`: the syntax trees (pycparser) between the pragmas, with unique names.
     `locals`: the variables declared there; `iterators`: those of its loops. `warnings`: for the user, about how the
     file was read. `marks`: the positions of the pragmas, for loops without them; lines are then those of the loops.
-    `swapped`: pointers with other targets after the original SCoP; in `items` they keep their values.
+    `swapped`: pointers with other targets after the original SCoP; in `items` they keep their values. `declared`: the
+    names of `variables` in the order of their declarations.
     """
 
     file: str
@@ -132,6 +133,7 @@ class ScopSource:
     warnings: tuple[str, ...] = ()
     marks: Marks | None = None
     swapped: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Variable:
         """Return the variable called `name`. Raises KeyError if the SCoP does not mention it."""

@@ -24,6 +24,10 @@ class Collected:
     images: tuple[Image, ...]
     names: Mapping[int, str]
 
+    def declared(self) -> tuple[Image, ...]:
+        """Return the inputs as users pass them: in the order in which they were made, Buffers after all others."""
+        return tuple(sorted(self.images, key=lambda image: (image.fixed, image.made_at)))
+
     def name(self, thing: Func | Image) -> str:
         """Return the name of a Func or an input."""
         return self.names[id(thing)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ class Image(Scheduled):
     """An input of `dims` dimensions. `data`: numpy, last dimension first, if known.
 
     `estimates`: (min, extent) by dimension, None if unknown. `limits`: promised ones (`set_bounds`), which hold for any
-    size and for data. `lows`: promised least coordinates only (`set_min`).
+    size and for data. `lows`: promised least coordinates only (`set_min`). `made_at`: a time, which orders all inputs.
     """
 
     fixed = False
@@ -29,6 +30,7 @@ class Image(Scheduled):
 
     def __init__(self, kind: Type, dims: int, name: str, data: NDArray[Any] | None = None) -> None:
         self.type, self.dims, self.name, self.at = kind, dims, Word(name), here()
+        self.made_at = perf_counter_ns()
         self.data: NDArray[Any] | None = None
         self.estimates: list[tuple[int, int] | None] = [None] * dims
         self.limits: list[tuple[int, int] | None] = [None] * dims

@@ -9,7 +9,7 @@ separate arrays, each with its statement. Intermediate Funcs are temporary array
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from generator.arithmetic import TO_FLOAT, TO_HALF
@@ -18,7 +18,7 @@ from generator.expr import Binary, Call, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
 from generator.frontend_py.bounds import Bounds, ComputeScope
-from generator.frontend_py.collect import computed
+from generator.frontend_py.collect import Collected, computed
 from generator.frontend_py.definition import Definition
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
@@ -49,7 +49,14 @@ def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, 
     )
     used = {access.array for s in builder.statements for access in s.accesses}
     return Program(name, file, tuple(a for a in arrays if a.name in used), tuple(builder.statements), schedule,
-                   tuple(parameters), poison)
+                   tuple(parameters), poison, arguments=tuple(n for n in _arguments(bounds.collected) if n in used))
+
+
+def _arguments(collected: Collected) -> Iterator[str]:
+    """Yield the names of the inputs and of the arrays of the outputs, as users pass them."""
+    yield from map(collected.name, collected.declared())
+    for func in collected.outputs:
+        yield from collected.arrays(func)
 
 
 @dataclass

@@ -185,7 +185,7 @@ def test_exports_take_structures(tmp_path: Path) -> None:
         for kind in (Kind.opencl, Kind.python):
             export(store, kind, None, tmp_path / kind)
     header = (tmp_path / Kind.opencl / "run.h").read_text()
-    assert "void run(float q[24][7], int n, void *other, float acc[24][2][3], float old[24][7]);" in header
+    assert "void run(float q[24][7], int n, void *other, float old[24][7], float acc[24][2][3]);" in header
     assert (
         "`q`: structures or complex numbers of 7 x float in the original; pass their address as (float (*)[7])."
         in header.replace("\n * ", " ")
