@@ -31,7 +31,7 @@ class Array:
     element is live at the entry; `temp` is local to the SCoP (neither live in nor out). `expanded`: the loops along
     which the array is expanded (one copy per iteration), as leading dimensions. `declared`: the extents in the source
     if they differ from those of the model (a matrix stored in one dimension); the model's array may have a few more
-    elements at its end.
+    elements at its end. `boolean`: its bytes are truth values, 0 or 1, which a user passes as such.
     """
 
     name: str
@@ -40,11 +40,17 @@ class Array:
     role: Role
     expanded: tuple[str, ...] = ()
     declared: tuple[int, ...] = field(default=(), repr=False)  # digests are older
+    boolean: bool = field(default=False, repr=False, compare=False)
 
     @property
     def own_extents(self) -> tuple[int, ...]:
         """The extents in the source: the shape of the data outside of kernels."""
         return self.declared or self.extents
+
+    @property
+    def numpy_type(self) -> str:
+        """The name of numpy's type of its elements, as a user passes them."""
+        return "bool" if self.boolean and self.extents else NUMPY_TYPES[self.type]
 
     @property
     def c_type(self) -> str:

@@ -92,6 +92,8 @@ def check_words(program: Program) -> None:
 def _check_array(array: Array) -> None:
     if array.type not in get_args(ElementType) or array.role not in get_args(Role):
         _refuse("a type or role", (array.type, array.role))
+    if type(array.boolean) is not bool or (array.boolean and array.type != "unsigned char"):
+        _refuse("a type", (array.type, array.boolean))
     _integers((*array.extents, *array.declared))
     if (
         min((1, *array.extents, *array.declared)) < 1

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import InputError
-from generator.program import NUMPY_TYPES, Array, Program
+from generator.program import Array, Program
 from generator.variant import Variant
 from runners.base import DeviceInfo
 
@@ -56,6 +56,10 @@ class Parameter:
     def padded(self) -> bool:
         """Whether kernels need more elements at its end than the program's array has."""
         return self.array.elements != self.array.own_elements
+
+    def fits(self, dtype: object) -> bool:
+        """Return whether elements of this type can be passed; truth values may be bytes that are 0 or 1."""
+        return dtype == self.dtype or (self.dtype == np.bool_ and dtype == np.uint8)
 
     @property
     def words(self) -> str:
@@ -165,7 +169,7 @@ def _python_names(names: Sequence[str]) -> dict[str, str]:
 
 def _parameter(array: Array, name: str, made: bool) -> Parameter:
     kind: Kind = "scalar" if array.by_value else "read" if array.role == "in" else "made" if made else "changed"
-    return Parameter(name, kind, array, np.dtype(NUMPY_TYPES[array.type]), array.own_extents)
+    return Parameter(name, kind, array, np.dtype(array.numpy_type), array.own_extents)
 
 
 def lies_in_host(value: Any) -> bool:
@@ -197,7 +201,7 @@ def check_host(parameter: Parameter, value: object, changes: bool) -> NDArray[An
 
 def check_form(parameter: Parameter, dtype: object, shape: tuple[int, ...], contiguous: bool) -> None:
     """Raise ArgumentError unless an array of this form can be passed for `parameter`."""
-    if dtype != parameter.dtype or shape != parameter.shape:
+    if not parameter.fits(dtype) or shape != parameter.shape:
         raise wrong(parameter, f"one of {dtype} with shape {tuple(shape)}", "types and sizes are built in")
     if not contiguous:
         raise wrong(parameter, "one with gaps or in another order",

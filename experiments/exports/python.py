@@ -127,7 +127,7 @@ def _version(code: Exported, number: int, names: Mapping[str, str]) -> str:
     program, variant = version.chosen.program, version.variant
     given, used = [p.name for p in code.signature.of_role("array")], _used(version)
     temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
-    arrays = {array.name: (NUMPY_TYPES[array.type], array.own_extents, array.bytes)
+    arrays = {array.name: (array.numpy_type, array.own_extents, array.bytes)
               for array in (*map(program.array, given), *temporaries)}
     kernels = "".join(f"        {_kernel(variant, k)!r},\n" for k in range(len(variant.kernels)))
     copied = [n for n in given if n in used and copied_in(program, program.array(n))]

@@ -105,7 +105,7 @@ def signature_of(chosen: Chosen) -> Signature:
         return _of_template(info.subject, chosen)
     options, program = info.options, info.program
     if Path(options.file).suffix == ".py":  # Python, even if its statements look like C
-        return Signature(tuple(_of_program(program)), (_NO_C,), None)
+        return Signature(tuple(_of_program(program, "const ")), (_NO_C, *_truths(program)), None)
     try:
         if not chosen.own:  # preprocessing obeys the run's flags, and its loops are copied
             raise InputError(FOREIGN)
@@ -158,6 +158,12 @@ def _of_template(template: Template, chosen: Chosen) -> Signature:
     return Signature(tuple(found), (note,), None)
 
 
+def _truths(program: Program) -> Iterator[str]:
+    """Yield a note on the arrays of truth values, if there are any."""
+    if names := [f"`{array.name}`" for array in program.passed if array.boolean]:
+        yield f"{', '.join(names)}: truth values, 0 or 1."
+
+
 def _undeclared(text: str, error: InputError) -> str:
     """Return a note that the original `text` could not be read as C because of `error`, so the parameters differ."""
     if _LOOPS.search(text):
@@ -197,7 +203,8 @@ def _check_same(source: ScopSource, program: Program) -> None:
             raise InputError(f"`{array.name}` is declared in another way now")
 
 
-def _of_program(program: Program) -> Iterator[Parameter]:
+def _of_program(program: Program, const: str = "") -> Iterator[Parameter]:
+    """Yield sizes, scalars and arrays; `const` is what the declarations of inputs begin with."""
     for name, value in program.parameters:
         yield Parameter(name, f"long {name}", "size", name, value)
     for array in program.passed:
@@ -205,7 +212,7 @@ def _of_program(program: Program) -> Iterator[Parameter]:
             yield Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
     for array in program.passed:
         if not array.by_value:
-            yield _memory(array, False, "const " if array.role == "in" else "")
+            yield _memory(array, False, const if array.role == "in" else "")
 
 
 def _memory(array: Array, indirect: bool, const: str) -> Parameter:

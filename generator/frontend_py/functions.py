@@ -90,7 +90,8 @@ def select(condition: Any, then: Any, *more: Any) -> Any:
         return tuple(map(select, tests, separate(then), separate(otherwise)))
     test = as_expr(condition)
     if not test.type.is_bool():
-        raise InputError(f"select needs a condition, not a {test.type}", here())
+        raise InputError(f"select needs a condition, not a {test.type}; compare it with something, e.g. `e != 0`, or "
+                         "use an input of type Bool() (a numpy array of bool)", here())
     one, other = matched(then, otherwise)
     return Op("select", one.type, (test, one, other))
 

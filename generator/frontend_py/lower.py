@@ -30,7 +30,7 @@ from generator.frontend_py.values import Values
 from generator.linear import simplify
 from generator.polyhedral.dependences.original import Block, Loop, Once, Order, original_schedule
 from generator.polyhedral.kit.affine import domain_text, relation
-from generator.program import Access, AccessKind, Array, Assignment, Box, Program, Statement
+from generator.program import Access, AccessKind, Array, Assignment, Box, Program, Role, Statement
 from generator.sharing import TooLong, shared, size_of
 
 _LONGEST_SUBSCRIPT = 1000
@@ -72,12 +72,12 @@ class _Builder:
         results = {id(f) for f in collected.outputs}
         for image in collected.images:
             name = collected.name(image)
-            self.arrays[name] = Array(name, image.type.element, self.extents(image), "in")
+            self.arrays[name] = Array(name, image.type.element, self.extents(image), "in",
+                                      boolean=image.type.is_bool())
         for func in collected.funcs:
             for name, kind in zip(collected.arrays(func), func.types(), strict=True):
-                self.arrays[name] = Array(
-                    name, kind.element, self.extents(func), "out" if id(func) in results else "temp"
-                )
+                role: Role = "out" if id(func) in results else "temp"
+                self.arrays[name] = Array(name, kind.element, self.extents(func), role, boolean=kind.is_bool())
 
     def extents(self, thing: Func | Image) -> tuple[int, ...]:
         """Return the extents of its array."""

@@ -197,8 +197,8 @@ def test_a_lost_header_leaves_sizes_scalars_arrays(pocl: Mapping[str, str], tmp_
     folder = exported(run, Kind.opencl, tmp_path / "export")
     header = (folder / "kernel_gemm.h").read_text()
     assert "The original declarations could not be read again" in header
-    assert ("void kernel_gemm(long ni, long nj, long nk, double alpha, double beta, double A[20][30], "
-            "double B[30][25], double C[20][25]);") in header
+    assert ("void kernel_gemm(long ni, long nj, long nk, double alpha, double beta, double C[20][25], "
+            "double A[20][30], double B[30][25]);") in header
     assert "agree with the results that the tuning run stored" in checked(folder, pocl)
 
 
