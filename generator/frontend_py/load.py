@@ -10,7 +10,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -18,10 +18,8 @@ from generator.errors import AntuneError, InputError, Location
 from generator.frontend_py.func import Func
 from generator.frontend_py.generator_decorators import by_name
 from generator.frontend_py.generators import Generator
+from generator.frontend_py.named_sizes import SIZES, check_names
 from generator.frontend_py.pipeline import Pipeline
-
-SIZES = ("width", "height", "channels", "frames")
-"""The names of the extents of `--size`, by dimension."""
 
 BUILD = "build"
 
@@ -39,11 +37,16 @@ def load_pipeline(file: Path, parameters: Mapping[str, int]) -> list[Func]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The result of a user's function, of any type; the function's name and location."""
+    """The result of a user's function, of any type; the function's name and location.
+
+    `parameters`: the numbers that were given for the function and as sizes; `arguments`: those that the function got.
+    """
 
     result: Any
     name: str
     place: Location
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    arguments: Mapping[str, int] = field(default_factory=dict)
 
 
 def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Built:
@@ -56,13 +59,14 @@ def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if _is_generator(build):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}
-        return Built(guarded(file, lambda: build(**known).outputs()), build.__name__, place)
+        return Built(guarded(file, lambda: build(**known).outputs()), build.__name__, place, parameters, known)
     arguments = _arguments(build, parameters, place)
-    return Built(guarded(file, lambda: build(**arguments)), build.__name__, place)
+    return Built(guarded(file, lambda: build(**arguments)), build.__name__, place, parameters, arguments)
 
 
 def outputs_of(made: Built) -> list[Func]:
-    """Return the output Funcs that were built. Raises InputError if the result is something else."""
+    """Return the output Funcs that were built. Raises InputError if the result is something else, or as `check_names`.
+    """
     outputs = _outputs(made.result)
     if not outputs or not all(isinstance(o, Func) for o in outputs):
         raise InputError(
@@ -72,6 +76,7 @@ def outputs_of(made: Built) -> list[Func]:
         )
     if len({id(o) for o in outputs}) < len(outputs):
         raise InputError(f"`{made.name}` returns one Func twice", made.place)
+    check_names(outputs, made.parameters, made.arguments, made.name, made.place)
     return outputs
 
 

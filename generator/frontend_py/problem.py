@@ -16,6 +16,7 @@ from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
 from generator.frontend_py.load import BUILD, SIZES, Built, built, outputs_of
 from generator.frontend_py.lower import lower
+from generator.frontend_py.named_sizes import by_dimension
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.types import Type
 from generator.polyhedral.dependences.expansion import expand
@@ -79,7 +80,7 @@ def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
 def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: str = "",
                parameters: tuple[tuple[str, int], ...] = (), seed: int = 0, baselines: bool = True) -> Problem:
     """Return the Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
-    bounds = bounds_of(outputs, sizes)
+    bounds = bounds_of(outputs, by_dimension(outputs, sizes))
     program = expand(lower(bounds, name, file, parameters))
     try:
         images = _data(bounds, seed)
@@ -104,7 +105,7 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
 def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "",
                parameters: tuple[tuple[str, int], ...] = ()) -> Program:
     """Return only the Program, expanded. Raises InputError as `bounds_of`."""
-    return expand(lower(bounds_of(outputs, sizes), name, file, parameters))
+    return expand(lower(bounds_of(outputs, by_dimension(outputs, sizes)), name, file, parameters))
 
 
 def _data(bounds: Bounds, seed: int) -> dict[int, NDArray[Any]]:

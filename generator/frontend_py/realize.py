@@ -48,7 +48,8 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
             if limit is not None and limit[1] != sizes[dim]:
                 raise InputError(
                     f"{sizes[dim]} is wanted of output `{func.title}` in dimension `{var.name}` (number {dim}), which "
-                    f"`bound` limits to {limit[1]}; sizes are given from the first dimension on",
+                    f"`bound` limits to {limit[1]}; sizes are given from the first dimension on, or for all dimensions "
+                    "without `bound`",
                     func.at,
                 )
             if limit is not None and lows and limit[0] != lows[dim]:
