@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 
 from generator.errors import InputError
+from generator.frontend_py.no_number import NoNumber
 from generator.frontend_py.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Type, promoted
 from generator.frontend_py.where import here
 
@@ -32,12 +33,11 @@ class Converting(type):
         return super().__call__(*args, **named)
 
 
-class Expr(metaclass=Converting):
+class Expr(NoNumber, metaclass=Converting):
     """A value without side effects, made by operators and functions; `Expr(3)` is a number, `Expr()` is undefined."""
 
     __slots__ = ()
     __hash__ = object.__hash__
-    __array_ufunc__ = None  # `numpy.float32(2) * e`: numpy leaves operators with expressions to the expression
 
     if TYPE_CHECKING:  # subclasses have their own; an abstract class could not be called, but `Expr(3)` can
         def __init__(self, value: ExprLike = ...) -> None: ...

@@ -9,8 +9,9 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -122,15 +123,22 @@ def _module(file: Path) -> Any:
 def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: Location) -> dict[str, int]:
     wanted = inspect.signature(build).parameters
     if bad := next((name for name in parameters if name not in wanted and name not in SIZES), None):
-        raise InputError(
-            f"--param {bad}: `{build.__name__}` has no argument of that name, and sizes are {', '.join(SIZES)}", place
-        )
+        raise InputError(f"--param {bad}: `{build.__name__}` has no argument of that name"
+                         f"{_nearest(bad, [*wanted, *SIZES])}; it has {', '.join(wanted) or 'none'}, and sizes are "
+                         f"{', '.join(SIZES)}", place)
     for name, parameter in wanted.items():
         plain = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if parameter.default is parameter.empty and plain and name not in parameters:
             how = "--size WIDTHxHEIGHT" if name in SIZES else f"--param {name}=VALUE"
-            raise InputError(f"`{build.__name__}` needs a value for `{name}`: give {how}, or a default", place)
+            raise InputError(f"`{build.__name__}` needs a value for `{name}`: give {how} (in Python: parameters={{"
+                             f"'{name}': VALUE}}), or a default", place)
     return {name: parameters[name] for name in wanted if name in parameters}
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Return a question for the name that was meant, if one is similar."""
+    found = get_close_matches(name, known, 1)
+    return f" (`{found[0]}`?)" if found else ""
 
 
 def guarded(file: Path, action: Callable[[], Any], what: str = "the pipeline") -> Any:
@@ -149,4 +157,10 @@ def guarded(file: Path, action: Callable[[], Any], what: str = "the pipeline") -
     except (Exception, SystemExit) as error:
         own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
         where = Location(str(file), own[-1].lineno or 1) if own else Location(str(file), 1)
-        raise InputError(f"{what}'s own code fails: {type(error).__name__}: {error}", where) from error
+        raise InputError(f"{what}'s own code fails: {type(error).__name__}: {error}{_hint(error)}", where) from error
+
+
+def _hint(error: BaseException) -> str:
+    """Return what helps against an error that numpy raises, and not an expression."""
+    indexed = isinstance(error, IndexError) and "integers, slices" in str(error)
+    return "; an array of numpy that Vars index has to be a Buffer: hl.Buffer(array)[x, y]" if indexed else ""

@@ -41,8 +41,8 @@ def _placed(func: Func, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _fixed(func: Func) -> list[int | None]:
-    """Return the extents that `bound` promises, by dimension."""
-    limits = [promised(func, var.key) for var in func.args()]
+    """Return the extents that `bound` promises, by dimension; nothing for a Func that is not defined."""
+    limits = [promised(func, var.key) for var in func.args()] if func.defined() else []
     return [None if limit is None else limit[1] for limit in limits]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import InputError
@@ -17,6 +18,7 @@ from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
 from generator.frontend_py.promises import promised
 from generator.frontend_py.sizes import Range, Sizes
+from generator.frontend_py.where import here
 
 
 def bounds_of(outputs: Sequence[Func], sizes: Sequence[int], lows: Sequence[int] = ()) -> Bounds:
@@ -62,7 +64,8 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
         region = limit or func.estimates.get(var.key)
         if region is None:
             raise InputError(
-                f"it is unknown how large output `{func.title}` is in dimension `{var.name}`: use --size, or "
+                f"it is unknown how large output `{func.title}` is in dimension `{var.name}`: use --size (in Python: "
+                f"parameters={{'width': ..., 'height': ...}}, or realize([width, height])), or "
                 f"{func.name or 'output'}.set_estimates([(min, extent), ...])",
                 func.at,
             )
@@ -102,7 +105,7 @@ def realize(outputs: Sequence[Func], target: Any) -> Any:
     Raises:
         InputError: an input without data, Buffers that do not fit, or as `bounds_of`.
     """
-    given: list[Any] = [target] if isinstance(target, Buffer) else list(target)
+    given: list[Any] = [target] if isinstance(target, Buffer) else _listed(outputs[0], target)
     if any(isinstance(buffer, Buffer) for buffer in given):
         return _fill(outputs, given)
     made: list[Buffer] = []
@@ -112,6 +115,22 @@ def realize(outputs: Sequence[Func], target: Any) -> Any:
             made.append(Buffer(values, func.name))
             made[-1].set_min(lows)
     return made[0] if len(made) == 1 else made
+
+
+def _listed(func: Func, target: Any) -> list[Any]:
+    """Return the sizes or Buffers that `target` lists. Raises InputError for anything else."""
+    title = func.name or "f"
+    try:
+        given = [target] if isinstance(target, np.ndarray) and target.ndim != 1 else list(target)
+    except TypeError:
+        given = [None]
+    if any(isinstance(one, np.ndarray) and one.ndim for one in given):
+        raise InputError(f"Func `{func.title}` is realized to an array of numpy: give it as a Buffer, {title}.realize("
+                         f"hl.Buffer(array)), or sizes, {title}.realize([width, height])", here())
+    if not all(isinstance(one, Buffer | int | np.integer) for one in given):
+        raise InputError(f"Func `{func.title}` is realized to {target!r:.60}: sizes are a list of whole numbers, "
+                         f"{title}.realize([width, height])", here())
+    return given
 
 
 def _fill(outputs: Sequence[Func], buffers: Sequence[Buffer]) -> None:

@@ -27,7 +27,8 @@ class Sizes:
         if found is None:
             raise InputError(
                 f"it is unknown how large image `{image.title}` is in dimension {dim}: give its estimates "
-                f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size",
+                f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size (in Python: "
+                "parameters={'width': ..., 'height': ...})",
                 image.at,
             )
         return found[0] if what == "min" else found[1]

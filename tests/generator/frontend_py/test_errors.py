@@ -10,7 +10,7 @@ from generator.errors import InputError
 from generator.frontend_py.problem import read_pipeline
 from tests.support.cli import antune_command
 
-HEAD = """from antune import halide as hl
+HEAD = """from antune import halide as hl; import numpy as np
 x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
 image = hl.ImageParam(hl.UInt(8), 2, "image")
 wide = hl.ImageParam(hl.Int(32), 2, "wide")
@@ -41,6 +41,14 @@ CASES = {
     "same Var twice": ("f[x, x] = 1", 1, "the first definition of Func `f` must be for all coordinates"),
     "real coordinate": ("f[x] = 1\n g[x] = f[x / 2.0]", 2, "Func `f` is used with a coordinate of type float32"),
     "no condition": ("f[x] = hl.select(x, 1, 2)", 1, "select needs a condition"),
+    "numpy's function": ("f[x] = np.sqrt(hl.f32(x))", 1, "runs: use hl.sqrt"),
+    "numpy's function of another name": ("f[x] = np.where(x > 2, x, 0)", 1, "runs: use hl.select"),
+    "function of math": ("import math\n f[x] = math.exp(hl.f32(x))", 2, "halide (hl.exp, hl.sqrt, ...)"),
+    "rounded": ("f[x] = round(x / 2.0)", 1, "a number is needed where an expression stands"),
+    "range": ("for k in range(x): pass", 1, "a number is needed where an expression stands"),
+    "numpy's array": ("f[x] = np.arange(9)[x]", 1, "has to be a Buffer: hl.Buffer(array)[x, y]"),
+    "realize without a list": ("f[x, y] = x + y\n f.realize(64, 48)", 2, "a list of whole numbers, f.realize(["),
+    "realize to numpy's array": ("f[x, y] = x\n f.realize(np.zeros((2, 2), np.int32))", 2, "f.realize(hl.Buffer("),
     "if": ("f[x] = 1 if x > 3 else 2", 1, "use select(condition, a, b)"),
     "unbounded": (
         "f[x, y] = image[wide[x, 0], y]\n return f",
@@ -210,7 +218,8 @@ def test_reads_outside_of_an_input_are_refused_with_the_size_that_is_needed(tmp_
 def test_no_size_is_said_with_the_dimension(tmp_path: Path) -> None:
     file = tmp_path / "pipeline.py"
     file.write_text(HEAD + " f[x, y] = image[x, y]\n return f\n")
-    with pytest.raises(InputError, match=r"how large output `f` is in dimension `y`: use --size, or f.set_estimates"):
+    with pytest.raises(InputError, match=r"how large output `f` is in dimension `y`: use --size \(in Python: "
+                                         r"parameters=.*\), or f.set_estimates"):
         read_pipeline(file, None, {"width": 16}, 0)
 
 
@@ -219,7 +228,8 @@ def test_no_size_is_said_with_the_dimension(tmp_path: Path) -> None:
     (("{file}", "--size", "16"), "in dimension `y`"),
     (("{file}", "--size", "16x0"), "--size '16x0' is not a size"),
     (("{file}", "--size", "4x4x4"), "3 sizes for output `f`"),
-    (("{file}", "--size", "4x4", "--param", "sigma=2"), "`build` has no argument of that name"),
+    (("{file}", "--size", "4x4", "--param", "sigma=2"), "`build` has no argument of that name; it has none"),
+    (("{file}", "--param", "wdth=2"), "has no argument of that name (`width`?)"),
     (("{file}", "-D", "N=3"), "is a pipeline: -I, -D"),
     (("{file}:build", "--function", "other"), "names another one"),
     (("{folder}/nothing.py:build",), "is not a file"),
