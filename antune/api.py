@@ -21,7 +21,7 @@ from antune.arguments import (
 from antune.parsing import parse_budget, parse_models
 from antune.reporters import ReporterName, opened
 from antune.result import Best, Result
-from antune.sources import CWords, Source, built_here, fit_name, in_file, name_of, of_file, whole_numbers
+from antune.sources import CWords, Source, built_here, fit_name, in_file, name_of, of_file, plain_parameters
 from experiments.run import More, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
@@ -40,7 +40,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          minutes: float | None = None, stop_at: str | None = None, stagnation: int | None = None,
          defines: Texts = (), includes: Paths = (), sources: Paths = (), cflags: Texts = "", args: Texts = "",
          stdin: str | Path | None = None, program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False,
-         function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
+         function: str | None = None, scop: int | None = None, parameters: Mapping[str, float] | None = None,
          explorer: ExplorerLike = "colony", ants: int = 10, ahead: bool = False, seed: int = 0,
          device: Texts | None = None, cluster: str | None = None, space: SpaceName | None = None,
          level: LevelName = "o1", strict_float: bool = False, precision_of_products: Products = "full",
@@ -93,11 +93,11 @@ def resume(directory: str | Path, *, evaluations: int | None = None, iterations:
                                     more=More(trust=trust)))
 
 
-def _tuned(source: Source, said: CWords, sizes: Mapping[str, int], space: SpaceName | None, options: RunOptions,
+def _tuned(source: Source, said: CWords, sizes: Mapping[str, float], space: SpaceName | None, options: RunOptions,
            out: str | Path | None, name: str | None, wisdom: bool,
            reporting: AbstractContextManager[Reporter]) -> Result:
     """Run the search that `options` describe, on `source`."""
-    name, sizes = fit_name(name), whole_numbers(sizes)
+    name, sizes = fit_name(name), plain_parameters(sizes)
     built = built_here(source, sizes, name)
     title = name_of(source, built, name)
     place = nullcontext(Path(out)) if out is not None else claimed_directory(RUNS_ROOT, title)

@@ -51,7 +51,8 @@ from generator.frontend_c.source import Compilation
 from generator.frontend_py.collect import collect
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import ImageParam
-from generator.frontend_py.load import SIZES, Built, guarded, outputs_of
+from generator.frontend_py.load import Built, guarded, outputs_of
+from generator.frontend_py.named_sizes import SIZES
 from generator.frontend_py.problem import problem_of, program_of
 from generator.problem import Problem
 from generator.reading import checked_pipeline

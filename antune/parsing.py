@@ -23,7 +23,7 @@ class Scoped:
     compilation: Compilation
     function: str | None
     scop: int | None
-    parameters: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, int | float], ...]
 
 
 def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | None, source: list[Path] | None,
@@ -82,7 +82,7 @@ def pipeline_function(file: Path, function: str | None) -> tuple[Path, str | Non
 
 def parse_size(text: str | None) -> list[str]:
     """Convert `640x480` to sizes for --param: width=640, height=480. Raises InputError for anything else."""
-    from generator.frontend_py.load import SIZES
+    from generator.frontend_py.named_sizes import SIZES
 
     if text is None:
         return []
@@ -143,16 +143,16 @@ def _completed(word: str) -> str:
     return f"{option}{equals}{path.absolute()}" if named else word
 
 
-def parse_parameters(texts: list[str]) -> tuple[tuple[str, int], ...]:
-    """Parse NAME=VALUE pairs with integer values. Raises InputError for any other form, or a name given twice."""
-    pairs: dict[str, int] = {}
+def parse_parameters(texts: list[str]) -> tuple[tuple[str, int | float], ...]:
+    """Parse NAME=VALUE pairs of numbers. Raises InputError for any other form, or a name given twice."""
+    pairs: dict[str, int | float] = {}
     for text in texts:
-        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([+-]?\d+)\s*", text)
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", text)
         if not match:
-            raise InputError(f"--param {text!r} is not a size; write --param NAME=INTEGER, e.g. --param n=256")
+            raise InputError(f"--param {text!r} is not a number; write --param NAME=NUMBER, e.g. --param n=256")
         if match[1] in pairs:
             raise InputError(f"--param {match[1]} is given twice; keep one of them")
-        pairs[match[1]] = int(match[2])
+        pairs[match[1]] = int(match[2]) if re.fullmatch(r"[+-]?\d+", match[2]) else float(match[2])
     return tuple(pairs.items())
 
 

@@ -27,9 +27,10 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 from generator.frontend_py.func import Func
 from generator.frontend_py.generators import Generator
-from generator.frontend_py.load import BUILD, SIZES, Built, built_by, outputs_of
+from generator.frontend_py.load import BUILD, Built, built_by, outputs_of
+from generator.frontend_py.named_sizes import SIZES
 from generator.frontend_py.pipeline import Pipeline
-from generator.frontend_py.problem import problem_of, sizes_of
+from generator.frontend_py.problem import problem_of, sizes_of, whole
 from generator.problem import Problem
 from generator.reading import checked_pipeline
 from generator.templates.building import Tunable
@@ -59,7 +60,7 @@ class CWords:
     function: str | None = None
     scop: int | None = None
 
-    def scoped(self, file: Path, parameters: Mapping[str, int]) -> Scoped:
+    def scoped(self, file: Path, parameters: Mapping[str, float]) -> Scoped:
         """Return the loops to tune in `file`. Raises InputError as `parse_scoped`."""
         sizes = [f"{name}={value}" for name, value in parameters.items()]
         return parse_scoped(file, list(self.includes), list(self.defines), list(self.sources),
@@ -85,7 +86,7 @@ class FromPython:
     text: str
     space: SpaceName
     problem: Callable[[int], Problem]
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: tuple[tuple[str, float], ...] = ()
 
     def given(self, options: RunOptions, words: CWords) -> Given:
         """Return the run that `options` describe, of this. Raises InputError if `words` has arguments for C files."""
@@ -110,16 +111,15 @@ def fit_name(name: str | None) -> str | None:
     return re.sub(r"\W", "_", name, flags=re.ASCII)[:MOST_NAME] or "run"
 
 
-def whole_numbers(parameters: object) -> dict[str, int]:
-    """Return `parameters` as Python integers. Raises InputError for other names and values."""
+def plain_parameters(parameters: object) -> dict[str, int | float]:
+    """Return `parameters` as numbers of Python. Raises InputError for other names and values."""
     if not isinstance(parameters, Mapping):
-        raise InputError(f"parameters is {parameters!r:.60}; give names and whole numbers, like {{'width': 640}}")
-    found = {}
+        raise InputError(f"parameters is {parameters!r:.60}; give names and numbers, like {{'width': 640}}")
+    found: dict[str, int | float] = {}
     for key, value in parameters.items():
-        if not isinstance(key, str) or not isinstance(value, int | np.integer):
-            raise InputError(f"parameters has {key!r}: {value!r}; use names and whole numbers, like "
-                             "{'width': 640}")
-        found[key] = int(value)
+        if not isinstance(key, str) or not isinstance(value, int | float | np.integer | np.floating):
+            raise InputError(f"parameters has {key!r}: {value!r}; use names and numbers, like {{'width': 640}}")
+        found[key] = int(value) if isinstance(value, int | np.integer) else float(value)
     return found
 
 
@@ -132,7 +132,7 @@ def name_of(source: Source, built: FromPython | None, name: str | None) -> str:
     return "text" if is_text(source) else re.sub(r":\w+$", "", str(source)).rpartition("/")[2].rpartition(".")[0]
 
 
-def built_here(source: Source, parameters: Mapping[str, int], name: str | None) -> FromPython | None:
+def built_here(source: Source, parameters: Mapping[str, float], name: str | None) -> FromPython | None:
     """Return what the calling program built; None for files and C text.
 
     Raises:
@@ -160,7 +160,7 @@ def built_here(source: Source, parameters: Mapping[str, int], name: str | None) 
     return _built(Built(source, title, place), title, parameters)
 
 
-def _built(made: Built, name: str, parameters: Mapping[str, int]) -> FromPython:
+def _built(made: Built, name: str, parameters: Mapping[str, float]) -> FromPython:
     if isinstance(made.result, Tunable):
         return _of_template(made.result, name if name != "pipeline" else made.result.template.name)
     if not isinstance(made.result, Func | Pipeline | list | tuple):
@@ -171,7 +171,7 @@ def _built(made: Built, name: str, parameters: Mapping[str, int]) -> FromPython:
     file = made.place.file if made.place.file.endswith(".py") else f"{name}.py"
 
     def problem(seed: int) -> Problem:
-        return checked_pipeline(problem_of(outputs, sizes_of(parameters), name, file, tuple(parameters.items()), seed))
+        return checked_pipeline(problem_of(outputs, sizes_of(parameters), name, file, whole(parameters), seed))
 
     return FromPython(name, file, text, "pipeline", problem, tuple(parameters.items()))
 
@@ -210,7 +210,7 @@ def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
                 directory.rmdir()
 
 
-def of_file(file: Path, words: CWords, parameters: Mapping[str, int], space: SpaceName | None,
+def of_file(file: Path, words: CWords, parameters: Mapping[str, float], space: SpaceName | None,
             options: RunOptions) -> Given:
     """Return the run that `options` describe, of a file. Raises InputError as `parse_scoped`."""
     scoped = words.scoped(file, parameters)

@@ -36,7 +36,7 @@ _INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
-                 overrides: Mapping[str, int], seed: int, tell: Tell = lambda _: None,
+                 overrides: Mapping[str, float], seed: int, tell: Tell = lambda _: None,
                  baselines: bool = True) -> Problem:
     """Read a C file, a pipeline, or a kernel template (a T1 file, or a Python file that builds one).
 
@@ -59,7 +59,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     choice = choose_nest(file, compilation, function, scop, tell)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)
-    captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell, baselines=baselines)
+    captured = capture(source, _whole(overrides), partial(needed_extents, source), seed, tell=tell, baselines=baselines)
     program = trimmed(distributed(expand(extract(source, captured.parameters, captured.extents))))
     _check_index_range(program)
     reference = _reference(program, captured)
@@ -67,6 +67,13 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     chosen = [describe_choice(file, choice)] if choice and scop is None else []
     warnings = (*chosen, *reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(reference, warnings=warnings))
+
+
+def _whole(overrides: Mapping[str, float]) -> dict[str, int]:
+    """Return the values of parameters of C. Raises InputError for one that is not whole."""
+    if bad := next((name for name, value in overrides.items() if isinstance(value, float)), None):
+        raise InputError(f"{bad} = {overrides[bad]}: sizes of C are whole numbers; a macro (-D) may be another number")
+    return {name: int(value) for name, value in overrides.items()}
 
 
 def _reference(program: Program, captured: Captured) -> Reference:
@@ -82,7 +89,7 @@ def _reference(program: Program, captured: Captured) -> Reference:
                                         rounding=modelled(found.rounding)), rounded)
 
 
-def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, int],
+def read_program(file: Path, compilation: Compilation, parameters: Mapping[str, float],
                  function: str | None = None) -> Program:
     """Return the Program of `read_problem` without running anything: no data and results of a pipeline are computed.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from experiments.benchmarks.model_groupings import program_at_full_size
 from experiments.script import plain_errors
 from experiments.suites.image_pipelines import Pipeline, pipeline
-from generator.frontend_py.load import SIZES
+from generator.frontend_py.named_sizes import SIZES
 
 SCHEDULERS = ("Li2018", "Anderson2021")
 TARGET = "x86-64-linux-cuda-cuda_capability_70"

@@ -119,7 +119,9 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
     program = program_of(problem.subject)
     series = series_of(origin, program, device)
     known = set(base.digests(series))
-    rng = np.random.default_rng((*dict(origin.parameters).values(), len(known)))
+    numbers = [value if isinstance(value, int) else int(np.float64(value).view(np.uint64))
+               for value in dict(origin.parameters).values()]
+    rng = np.random.default_rng((*numbers, len(known)))
     drawn = sampler.plans(program, origin.source, device.target, rng)
     with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder:
         runner = open_runner(problem, device.key, limits, Path(folder))

@@ -26,7 +26,7 @@ class Origin:
     """
 
     source: str
-    parameters: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, int | float], ...]
 
     @property
     def place(self) -> tuple[Path, str | None]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, assert_never, get_args
 
 from generator.errors import InputError
-from generator.frontend_py.load import SIZES as EXTENTS
+from generator.frontend_py.named_sizes import SIZES as EXTENTS
 
 SizeName: TypeAlias = Literal["small", "medium", "full"]
 SIZES: tuple[SizeName, ...] = get_args(SizeName)

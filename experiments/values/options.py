@@ -165,7 +165,7 @@ class RunOptions:
     budget: Budget
     function: str | None = None
     scop: int | None = None
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: tuple[tuple[str, int | float], ...] = ()
     explorer: str = "colony"
     ants: int = 10
     seed: int = 0

@@ -25,7 +25,7 @@ from generator.frontend_py.pipeline import Pipeline
 BUILD = "build"
 
 
-def load_pipeline(file: Path, parameters: Mapping[str, int]) -> list[Func]:
+def load_pipeline(file: Path, parameters: Mapping[str, float]) -> list[Func]:
     """Return the output Funcs of the pipeline that the function `build` in `file` builds.
 
     The function gets those of `parameters` that are its arguments; the others must be sizes.
@@ -46,16 +46,16 @@ class Built:
     result: Any
     name: str
     place: Location
-    parameters: Mapping[str, int] = field(default_factory=dict)
-    arguments: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    arguments: Mapping[str, float] = field(default_factory=dict)
 
 
-def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Built:
+def built(file: Path, function: str | None, parameters: Mapping[str, float]) -> Built:
     """Return the result of `function` in `file`. Raises InputError as `load_pipeline`."""
     return built_by(_function(file, function or BUILD), file, parameters)
 
 
-def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int]) -> Built:
+def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, float]) -> Built:
     """Return the result of `build`, a function in `file`. Raises InputError as `load_pipeline`."""
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if _is_generator(build):
@@ -120,7 +120,7 @@ def _module(file: Path) -> Any:
     return module
 
 
-def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: Location) -> dict[str, int]:
+def _arguments(build: Callable[..., Any], parameters: Mapping[str, float], place: Location) -> dict[str, float]:
     wanted = inspect.signature(build).parameters
     if bad := next((name for name in parameters if name not in wanted and name not in SIZES), None):
         raise InputError(f"--param {bad}: `{build.__name__}` has no argument of that name"
@@ -132,7 +132,21 @@ def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: 
             how = "--size WIDTHxHEIGHT" if name in SIZES else f"--param {name}=VALUE"
             raise InputError(f"`{build.__name__}` needs a value for `{name}`: give {how} (in Python: parameters={{"
                              f"'{name}': VALUE}}), or a default", place)
-    return {name: parameters[name] for name in wanted if name in parameters}
+    return {name: _fitting(parameter, parameters[name], f"`{build.__name__}`", place)
+            for name, parameter in wanted.items() if name in parameters}
+
+
+def _fitting(parameter: inspect.Parameter, value: float, title: str, place: Location) -> float:
+    """Return the value of an argument in the type of its annotation or default. Raises InputError if it has another."""
+    def said(kind: type) -> bool:
+        return parameter.annotation in (kind, kind.__name__) or type(parameter.default) is kind
+
+    if said(float):
+        return float(value)
+    if isinstance(value, float) and said(int):
+        raise InputError(f"{parameter.name} = {value}: this argument of {title} is a whole number by its annotation or "
+                         "default", place)
+    return value
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

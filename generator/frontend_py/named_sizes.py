@@ -46,7 +46,7 @@ def _fixed(func: Func) -> list[int | None]:
     return [None if limit is None else limit[1] for limit in limits]
 
 
-def check_names(outputs: Sequence[Func], parameters: Mapping[str, int], taken: Collection[str], title: str,
+def check_names(outputs: Sequence[Func], parameters: Mapping[str, float], taken: Collection[str], title: str,
                 place: Location) -> None:
     """Refuse sizes by name that are obviously those of other dimensions: 3x512x512 for `out[c, x, y]` is width = 3.
 

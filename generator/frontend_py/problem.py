@@ -14,9 +14,9 @@ from generator.frontend_py.bounds import Bounds
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
-from generator.frontend_py.load import BUILD, SIZES, Built, built, outputs_of
+from generator.frontend_py.load import BUILD, Built, built, outputs_of
 from generator.frontend_py.lower import lower
-from generator.frontend_py.named_sizes import by_dimension
+from generator.frontend_py.named_sizes import SIZES, by_dimension
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.types import Type
 from generator.polyhedral.dependences.expansion import expand
@@ -29,7 +29,7 @@ from generator.words_of_programs import program_name
 _DARKEST = 1 / 64  # random images have no black pixels, because pipelines often divide by them
 
 
-def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int], seed: int) -> Problem:
+def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, float], seed: int) -> Problem:
     """Return the pipeline that `function` in `file` builds, with data, results and its time as sequential C.
 
     `parameters` with names of `load.SIZES` are extents of the output, others are arguments of the function. Inputs
@@ -41,33 +41,35 @@ def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     return pipeline_problem(built(file, function, parameters), file, function, parameters, seed)
 
 
-def pipeline_problem(made: Built, file: Path, function: str | None, parameters: Mapping[str, int],
+def pipeline_problem(made: Built, file: Path, function: str | None, parameters: Mapping[str, float],
                      seed: int, baselines: bool = True) -> Problem:
     """Return the same for the result of a file's function. `baselines`: whether the time of sequential C is needed."""
     outputs = outputs_of(made)
-    return problem_of(outputs, sizes_of(parameters), _name(file, function), str(file), tuple(parameters.items()), seed,
+    return problem_of(outputs, sizes_of(parameters), _name(file, function), str(file), whole(parameters), seed,
                       baselines)
 
 
-def pipeline_program(made: Built, file: Path, function: str | None, parameters: Mapping[str, int]) -> Program:
+def pipeline_program(made: Built, file: Path, function: str | None, parameters: Mapping[str, float]) -> Program:
     """Return the Program of `pipeline_problem` for the result of a file's function, without data and without running
     anything.
 
     Raises InputError as `bounds_of`.
     """
     return program_of(outputs_of(made), sizes_of(parameters), _name(file, function), str(file),
-                      tuple(parameters.items()))
+                      whole(parameters))
 
 
 def _name(file: Path, function: str | None) -> str:
     return program_name(function if function and function != BUILD else file.stem)
 
 
-def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
+def sizes_of(parameters: Mapping[str, float]) -> tuple[int, ...]:
     """Return the extents by dimension. Raises InputError if one is left out, or is not positive."""
     given = [parameters.get(name) for name in SIZES]
     count = sum(1 for value in given if value is not None)
-    sizes = tuple(value for value in given[:count] if value is not None)
+    if real := next((name for name, value in zip(SIZES, given, strict=True) if isinstance(value, float)), None):
+        raise InputError(f"{real} = {parameters[real]}: sizes are whole numbers above 0")
+    sizes = tuple(int(value) for value in given[:count] if value is not None)
     if len(sizes) != count:
         raise InputError(
             f"--param {SIZES[given.index(None)]}=VALUE is missing: sizes are given from the first dimension on"
@@ -75,6 +77,11 @@ def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
     if bad := next((value for value in sizes if value < 1), None):
         raise InputError(f"a size of {bad}; use numbers above 0")
     return sizes
+
+
+def whole(parameters: Mapping[str, float]) -> tuple[tuple[str, int], ...]:
+    """Return the whole numbers among the parameters, which a Program has by name: others only change its text."""
+    return tuple((name, value) for name, value in parameters.items() if isinstance(value, int))
 
 
 def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: str = "",

@@ -97,7 +97,7 @@ def test_wrong_words_are_one_sentence(folder: Path) -> None:
     ({"models": ("beam", 3)}, "models is ('beam', 3); give a text, or a list of texts"),
     ({"defines": "1X"}, "-D '1X' is not a definition"), ({"includes": [3]}, "includes is [3]; give a path, or a list"),
     ({"cflags": ["-O1", 3]}, "cflags is ['-O1', 3]; give a text"), ({"device": [3]}, "device is [3]; give a text"),
-    ({"parameters": ["n=3"]}, "parameters is ['n=3']; give names and whole numbers, like {'width': 640}"),
+    ({"parameters": ["n=3"]}, "parameters is ['n=3']; give names and numbers, like {'width': 640}"),
     ({"level": ["o1"]}, "level is ['o1']; use o1, o2 or o3"), ({"stop_at": 8}, "stop_at is 8; give a text"),
     ({"seed": "3"}, "seed is '3'; give a whole number"), ({"program_limit": "5"}, "give a number of seconds"),
     ({"explorer": ["colony"]}, "explorer is ['colony']; give its name as text, a class, or a function")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import antune
 from antune import InputError
 from antune import halide as hl
+from antune.jitted import Jitted
 from runners.calls import ArgumentError
 from tests.support.slow import in_turn
 
@@ -31,15 +33,20 @@ def build(width: int = 20, height: int = 12):
 """
 
 
+def jitted(function: Callable[..., hl.Func]) -> Jitted:
+    made: Jitted = antune.jit(function, evaluations=0, device="pocl")
+    return made
+
+
 def test_a_mask_is_a_condition() -> None:
     x, y = hl.vars("x y")
 
-    @antune.jit(evaluations=0, device="pocl")
-    def above(image: Any, level: int, mask: Any) -> hl.Func:
+    def condition(image: Any, level: int, mask: Any) -> hl.Func:
         out = hl.Func("out")
         out[x, y] = hl.select(mask[x, y] & (image[x, y] > level), image[x, y], 0)
         return out
 
+    above = jitted(condition)
     assert np.array_equal(above(PICTURE, 100, MASK), np.where(MASK & (PICTURE > 100), PICTURE, 0))
     with pytest.raises(InputError, match=r"or use an input of type Bool\(\)"):
         above(PICTURE, 100, MASK.view(np.uint8))
@@ -48,12 +55,12 @@ def test_a_mask_is_a_condition() -> None:
 def test_own_data_and_results_may_be_truth_values() -> None:
     x, y = hl.vars("x y")
 
-    @antune.jit(evaluations=0, device="pocl")
-    def differs(mask: Any) -> hl.Func:
+    def compared(mask: Any) -> hl.Func:
         known, out = hl.Buffer(MASK[::-1].copy()), hl.Func("out")
         out[x, y] = mask[x, y] != known[x, y]
         return out
 
+    differs = jitted(compared)
     found = differs(MASK)
     assert found.dtype == np.bool_ and np.array_equal(found, np.not_equal(MASK, MASK[::-1]))
     given = np.empty(MASK.shape, np.bool_)

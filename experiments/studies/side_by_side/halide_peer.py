@@ -26,7 +26,7 @@ import numpy as np
 from experiments.files import write_atomically
 from experiments.studies.side_by_side.peer_rounds import SECONDS, PeerTime, Turn
 from generator.errors import InputError
-from generator.frontend_py.load import SIZES
+from generator.frontend_py.named_sizes import SIZES
 from generator.problem import Problem
 from generator.target import Target
 from runners.check import compare
@@ -71,7 +71,7 @@ def aim_of(target: Target) -> Aim | None:
 
 
 @contextmanager
-def halide_turns(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem, target: Target,
+def halide_turns(file: Path, parameters: Sequence[tuple[str, float]], problem: Problem, target: Target,
                  lock: Path | None = None, seconds: float = SECONDS,
                  limit_s: float = LIMIT_S) -> Iterator[Mapping[str, Turn]]:
     """Yield, by name, what measures the code of Halide's autoschedulers for `problem`, which `file` and `parameters`
@@ -152,7 +152,7 @@ def _ask(child: subprocess.Popen[bytes]) -> None:
         child.stdin.flush()
 
 
-def write_request(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem, aim: Aim, folder: Path,
+def write_request(file: Path, parameters: Sequence[tuple[str, float]], problem: Problem, aim: Aim, folder: Path,
                   seconds: float = SECONDS, lock: Path | None = None) -> Path:
     """Write the request of a process and its inputs into `folder`, which also receives its outputs. Returns its file.
 
