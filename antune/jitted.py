@@ -32,7 +32,7 @@ import numpy as np
 
 from antune.arguments import ExplorerLike, check_single, explorer_name, with_plain_numbers
 from antune.jit_arguments import checked_signature, extents_of, image_of, is_array, kind_of, number_of, numbers_outside
-from antune.jit_own import Order, OwnData, values_of
+from antune.jit_own import Order, values_of
 from antune.recent import Recent
 from antune.reporters import ReporterName, check_reporter, opened
 from experiments.exports.function import made_function
@@ -57,6 +57,7 @@ from generator.frontend_py.problem import problem_of, program_of
 from generator.problem import Problem
 from generator.reading import checked_pipeline
 from runners.base import DeviceInfo
+from runners.own_data import OwnData
 from runners.registry import is_deterministic
 
 if TYPE_CHECKING:

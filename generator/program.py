@@ -172,6 +172,7 @@ class Program:
     written and not live at the entry; a runner fills them with garbage before a checked run. `stages`: arrays that no
     statement writes, computed where they are read (only in parts of a program: `sections`). `arguments`: the names of
     inputs and outputs in the order in which a function for users takes them (empty: that of `arrays`).
+    `constants`: inputs of which the program itself has the data.
     """
 
     name: str
@@ -183,6 +184,7 @@ class Program:
     poison: tuple[Box, ...]
     stages: tuple[Stage, ...] = field(default=(), repr=False)  # digests are older
     arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)  # not of what it computes
+    constants: tuple[str, ...] = field(default=(), repr=False, compare=False)
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:

@@ -78,7 +78,8 @@ def check_words(program: Program) -> None:
     for statement in program.statements:
         _check_statement(statement, arrays)
     _names(program.arguments)
-    if unknown := [name for name in program.arguments if name not in arrays]:
+    _names(program.constants)
+    if unknown := [name for name in (*program.arguments, *program.constants) if name not in arrays]:
         _refuse("an argument", unknown[0])
     written = {statement.body.target.array for statement in program.statements}
     if wrong := [array for array in program.arrays if array.role == "in" and array.name in written]:

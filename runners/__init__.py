@@ -11,8 +11,8 @@ model), `check.py` (comparison with the reference), `repeats.py` (when to stop t
 priority), `rematch.py` and `interleaved.py` (timing several plans in turns), `caches.py` (flushing them), `devices.py`
 (lists working devices; `trial.py` tests them), `pool_runner.py` (the runner). `pools.py` and `many.py` are for several
 devices, `cluster/` for several machines; `profiling/` reads hardware counters. `registry.py` opens a runner by its
-name. `calls.py` and `function.py` run tuned code in the user's process. `replay/` serves recorded measurements as a
-device.
+name. `calls.py`, `own_data.py` and `function.py` run tuned code in the user's process. `replay/` serves recorded
+measurements as a device.
 
 A bad variant never raises and never harms the caller: generated code and drivers run only in worker processes, which
 are killed when they hang and replaced when they die. This room may import `metrics`, `graph` and `generator`; pyopencl

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
@@ -81,11 +81,19 @@ class Contract:
     results: tuple[str, ...]
 
 
+class Own(Protocol):
+    """Elements of an input that the code brings along."""
+
+    def beside(self, arrays: Iterable[Any], queue: Any) -> Any:
+        """Return them where `arrays` are. Raises ArgumentError where that is not possible."""
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """The code of a Caller: `variant` implements `program`, on `device`.
 
-    `numbers`: scalars of kernels with fixed values, which the caller does not pass.
+    `numbers`: scalars of kernels with fixed values, which the caller does not pass. `own`: by name, what stands for
+    arrays that a call leaves out.
     """
 
     program: Program
@@ -93,6 +101,7 @@ class Code:
     contract: Contract
     device: DeviceInfo
     numbers: tuple[tuple[str, np.generic], ...] = ()
+    own: Mapping[str, Own] = field(default_factory=dict)
 
     def given(self, name: str) -> int | None:
         """Return the place in the contract of an array that kernels take from the caller; None: the Caller has its

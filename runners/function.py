@@ -57,6 +57,7 @@ class TunedFunction:
         self._scalars = [(k, p) for k, p in enumerate(contract.parameters) if p.kind == "scalar"]
         self._arrays = [(k, p) for k, p in enumerate(contract.parameters) if p.kind != "scalar"]
         self._results = [self._names[name] for name in contract.results]
+        self._own = [(k, code.own[p.array.name]) for k, p in enumerate(contract.parameters) if p.array.name in code.own]
 
     def by_name(self, reason: str) -> TunedFunction:
         """Return the same function with all arguments by name, because of `reason`."""
@@ -95,6 +96,7 @@ class TunedFunction:
                  **named: Any) -> Any:
         """Run the kernels; see the class."""
         values, scalars = self._placed(given, named)
+        self._complete(values, queue)
         with self._in_words():
             found = self._run(values, scalars, stream if queue is None else queue, inplace)
         results = [found[number] for number in self._results]
@@ -106,6 +108,7 @@ class TunedFunction:
         For arrays on GPUs without OpenCL, only types, shapes and places are checked.
         """
         values, _ = self._placed(given, named)
+        self._complete(values, queue)
         there = [lies_in_host(values[number]) for number, _ in self._arrays if values[number] is not None]
         if any(there) and not all(there):
             self._mixed([number for number, _ in self._arrays
@@ -131,6 +134,13 @@ class TunedFunction:
         for number, parameter in self._scalars:
             scalars[number] = scalar(parameter, values[number])
         return values, scalars
+
+    def _complete(self, values: list[Any], queue: Any) -> None:
+        """Put the code's own data in the places of arrays that are not given. Raises ArgumentError as `Own.beside`."""
+        for place, own in self._own:
+            if values[place] is None:
+                arrays = [values[number] for number, _ in self._arrays if values[number] is not None]
+                values[place] = own.beside(arrays, queue)
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -167,7 +177,7 @@ class TunedFunction:
             if place is not None:
                 values[place] = value
         missing = [p.name for p, value in zip(self._code.contract.parameters, values, strict=True)
-                   if value is None and p.kind != "made"]
+                   if value is None and p.kind != "made" and p.array.name not in self._code.own]
         if missing:
             raise ArgumentError(f"{self}: {', '.join(missing)} missing")
 
@@ -232,7 +242,8 @@ def _from_dlpack(value: Any) -> Any:
 def _signature(code: Code, by_name: bool) -> inspect.Signature:
     kinds = inspect.Parameter
     kind = kinds.KEYWORD_ONLY if by_name else kinds.POSITIONAL_OR_KEYWORD
-    first = [kinds(p.name, kind) for p in code.contract.parameters if p.kind != "made"]
+    first = [kinds(p.name, kind, default=None if p.array.name in code.own else kinds.empty)
+             for p in code.contract.parameters if p.kind != "made"]
     last = [kinds(p.name, kinds.KEYWORD_ONLY, default=None) for p in code.contract.parameters if p.kind == "made"]
     sizes = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in code.contract.sizes]
     rest = [kinds(name, kinds.KEYWORD_ONLY, default=default)
@@ -243,7 +254,8 @@ def _signature(code: Code, by_name: bool) -> inspect.Signature:
 def _docstring(code: Code, origin: str) -> str:
     contract, general = code.contract, inspect.cleandoc(TunedFunction.__doc__ or "")
     lines = [f"{contract.name}, tuned for {code.device.name} ({code.device.platform}).", origin, ""]
-    lines += [f"{parameter.name}: {_line(parameter)}" for parameter in contract.parameters]
+    lines += [f"{p.name}: {_line(p)}{'; by default the data that the program holds' * (p.array.name in code.own)}"
+              for p in contract.parameters]
     return "\n".join([*lines, "", f"Returns {', '.join(contract.results)}.", "", general])
 
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from experiments.exports.memory import Slot, copied_in, copied_out
+from experiments.exports.own_data import own_data
 from experiments.exports.signature import Signature
 from experiments.exports.templates import c_string, cases, chain, comment, fill
 from experiments.exports.versions import Exported, Version
@@ -29,7 +30,10 @@ def _directions(code: Exported) -> list[str]:
         how = ("Inputs" if array.role == "in" else "Inputs and results (read, or written in part)"
                if copied_in(program, array) else "Results (written completely)")
         words.setdefault(how, []).append(f"`{parameter.argument}`")
-    return [f"{how}: {', '.join(names)}." for how, names in sorted(words.items())]
+    called = {parameter.name: parameter.argument for parameter in code.signature.parameters}
+    own = ", ".join(f"`{called[name]}`" for name in own_data(code))
+    return [*(f"{how}: {', '.join(names)}." for how, names in sorted(words.items())),
+            *([f"{own}: NULL stands for the data that the program itself has."] if own else [])]
 
 
 def body_values(code: Exported) -> dict[str, str]:
@@ -74,6 +78,15 @@ def find_text(code: Exported) -> str:
 def data_of(signature: Signature) -> Mapping[str, str]:
     """Return C expressions by name: the address of an array, the value of a scalar."""
     return {p.name: p.data for p in signature.of_role("array", "scalar")}
+
+
+def sources(code: Exported) -> Mapping[str, str]:
+    """Return the C expressions of `data_of`; for the program's own data, also if the caller passes NULL."""
+    data = dict(data_of(code.signature))
+    for name in own_data(code):
+        given = data[name]
+        data[name] = f"({given} ? (const void *){given} : (const void *){code.name}_own_{name})"
+    return data
 
 
 def incoming(version: Version) -> list[tuple[int, Slot]]:

@@ -6,10 +6,21 @@ from collections.abc import Callable, Sequence
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.host_program import c_lines
-from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
+from experiments.exports.interface import (
+    body_values,
+    data_of,
+    find_text,
+    header,
+    incoming,
+    label,
+    reads,
+    sources,
+    tried,
+)
 from experiments.exports.memory import Slot, memory_of, placement
 from experiments.exports.opencl_api import api_values
 from experiments.exports.opencl_here import here_files
+from experiments.exports.own_data import own_text
 from experiments.exports.selfcheck import build_values, selfcheck_files
 from experiments.exports.templates import c_string, cases, chain, comment, fill
 from experiments.exports.versions import Exported, Version, exported
@@ -83,7 +94,7 @@ def host_code(code: Exported, kernels: str, storage: str) -> str:
     chosen, versions = code.chosen, code.versions
     launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), code.name)) for v in versions]
     return fill("opencl_host.c.in", body_values(code) | {
-        "STORAGE": storage, "KERNELS": kernels, "FIND": find_text(code),
+        "STORAGE": storage, "KERNELS": kernels, "FIND": own_text(code) + find_text(code),
         "KERNEL_COUNT": str(max(code.kernels, 1)), "SLOT_COUNT": str(max(code.slots, 1)),
         "PART_COUNT": str(len(code.parts)), "FIRST": f" || {code.name}_use(antune, 0)" if len(versions) == 1 else "",
         "USUAL": ", ".join(map(c_string, usual_devices(chosen))), "CPU_ERROR": c_string(ERROR),
@@ -99,7 +110,7 @@ def _built(version: Version) -> list[str]:
 
 
 def _writes(code: Exported, version: Version) -> list[str]:
-    data = data_of(code.signature)
+    data = sources(code)
     return [_write(version.chosen, number, slot, data[slot.array.name]) for number, slot in incoming(version)]
 
 

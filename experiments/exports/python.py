@@ -8,7 +8,8 @@ import io
 import keyword
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from experiments.exports.interface import wrapped
 from experiments.exports.judged import Judged
 from experiments.exports.memory import copied_in, placement
 from experiments.exports.opencl import CHOICE, channel, how_timed, usual_devices
+from experiments.exports.own_data import own_data
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import fill
 from experiments.exports.versions import Exported, Version, exported
@@ -34,11 +36,12 @@ from runners.opencl.platforms import driver_name, registrations
 INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """The functions that make PoCL work on CPUs unknown to its compiler; the module contains copies of them."""
-_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "RESULTS", "tuple", "len", "version",
-                    "context", "_chosen", "_arranged", "_start"))
+_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "RESULTS", "OWN", "tuple", "len",
+                    "version", "context", "_chosen", "_arranged", "_start"))
 """Names that the function uses itself."""
 _IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys",
-                       "time", "RESULTS", "OUTPUTS", "USUAL_DEVICES", "SOURCES", "VERSIONS", *dir(builtins),
+                       "time", "RESULTS", "OUTPUTS", "OWN", "base64", "USUAL_DEVICES", "SOURCES", "VERSIONS",
+                       *dir(builtins),
                        *(function.__name__ for function in CPU_NAME)))
 """Names that the module uses itself. So are those with an underscore before them."""
 
@@ -74,6 +77,7 @@ def _module(code: Exported) -> str:
     signature, chosen, program = code.signature, code.chosen, code.chosen.program
     names = _names(signature)
     sizes, scalars = code.versions[0].sizes, signature.of_role("scalar")
+    own = _own(code)
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
     lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *how_timed(chosen, "opencl")))]
     docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
@@ -82,12 +86,13 @@ def _module(code: Exported) -> str:
     return fill("python_module.py.in", {
         "F": _function_name(chosen), "MODULE": _module_name(chosen),
         "DOCSTRING": f'"""{docstring}\n"""', "RESULTS": repr(results), "OUTPUTS": repr(outputs),
+        "OWN": "{" + "".join(f"\n    {name!r}: {text}," for name, text in own.items()) + "}",
         "USUAL": repr(usual_devices(chosen)),
         "SOURCES": "".join(f"{_literal(text)}, " for text in code.parts).rstrip(" "),
         "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
-        "PARAMETERS": _parameters(code, names, outputs), "BRIEF": _brief(results, outputs, names),
+        "PARAMETERS": _parameters(code, names, outputs, own), "BRIEF": _brief(results, outputs, names, own),
         "GIVEN_SIZES": "{" + ", ".join(f"{names[p.name]!r}: {names[p.name]}" for p in sizes) + "}",
-        "GIVEN_ARRAYS": _pairs(given),
+        "GIVEN_ARRAYS": _pairs([(n, f"OWN[{n!r}] if {c} is None else {c}" if n in own else c) for n, c in given]),
         "GIVEN_SCALARS": "{" + ", ".join(
             f"{p.name!r}: np.{NUMPY_TYPES[program.array(p.name).type]}({names[p.name]})" for p in scalars) + "}",
         "RUNS": "\n\n".join(_run(number, version) for number, version in enumerate(code.versions)),
@@ -185,23 +190,35 @@ def _made(program: Program, array: Array) -> bool:
     return not copied_in(program, array) and array.own_elements == array.elements
 
 
-def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str]) -> str:
+def _own(code: Exported) -> dict[str, str]:
+    """Return the program's own data as Python expressions, by name."""
+    program, found = code.chosen.program, dict[str, str]()
+    for name, data in own_data(code).items():
+        text, kind = b64encode(data.tobytes()).decode(), program.array(name).numpy_type
+        found[name] = f"np.frombuffer(base64.b64decode({text!r}), {kind!r}).reshape({data.shape})"
+    return found
+
+
+def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str], own: Collection[str]) -> str:
     """Return the parameters: first those that are read, in the original order, then the optional ones by name."""
     later = {*outputs, *(size.name for size in code.versions[0].sizes)}
-    read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in later]
+    read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in {*later, *own}]
+    read += [f"{names[name]}=None" for name in own]
     optional = [f"{names[name]}=None" for name in outputs]
     several = len(code.versions) > 1
     optional += [f"{names[p.name]}={None if several else p.value}" for p in code.versions[0].sizes]
     return ", ".join([*read, "*", *optional, "inplace=False"])
 
 
-def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str:
+def _brief(results: list[str], outputs: list[str], names: dict[str, str], own: Collection[str]) -> str:
     """Return the docstring of the function."""
     changed = [name for name in results if name not in outputs]
     notes = [f"Run on the device and return {', '.join(names[name] for name in results)}."]
     if outputs:
         notes.append(f"{', '.join(names[name] for name in outputs)}: an array for the result; without it a new one is "
                      "made.")
+    if own:
+        notes.append(f"{', '.join(names[name] for name in own)}: by default the data that the program holds.")
     if changed:
         notes.append(f"{', '.join(names[name] for name in changed)}: read and changed; the argument itself stays "
                      "as it is unless inplace is true.")

@@ -85,7 +85,7 @@ def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], want
     except InputError as error:
         raise InputError(f"--size {size.text!r}: {error}") from None
     order = tuned.program.arguments  # that of the tuned size, which another version of antune may have read
-    problem = replace(problem, subject=replace(problem.program, arguments=order))
+    problem = replace(problem, subject=replace(problem.program, arguments=order, constants=tuned.program.constants))
     for other in others:
         if other.info.program == problem.program:
             raise InputError(f"--size {size.text!r} makes the same program as {_label(other, tuned)}: is it a macro "

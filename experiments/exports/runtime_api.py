@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from experiments.exports.host_program import c_lines
-from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
+from experiments.exports.interface import (
+    body_values,
+    data_of,
+    find_text,
+    header,
+    incoming,
+    label,
+    reads,
+    sources,
+    tried,
+)
 from experiments.exports.memory import Slot, memory_of, placement
 from experiments.exports.opencl import how_timed
+from experiments.exports.own_data import own_text
 from experiments.exports.selfcheck import selfcheck_files
 from experiments.exports.templates import c_string, cases, chain, comment, fill
 from experiments.exports.versions import Exported, Version, namespace
@@ -84,7 +95,7 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
         "RENAMES": "\n".join(f"#define {own} {name}_{own}" for own in _global_names(versions)),
         "SLOT_COUNT": str(max(code.slots, 1)), "USUAL": c_string(code.chosen.info.device.name),
         "SCALAR_FIELDS": "".join(f"  {kind} scalar_{scalar};\n" for scalar, kind in types.items()),
-        "FIND": find_text(code), "FIRST": f" || {name}_use(antune, 0)" if len(versions) == 1 else "",
+        "FIND": own_text(code) + find_text(code), "FIRST": f" || {name}_use(antune, 0)" if len(versions) == 1 else "",
         "PREPARE": tried("version", [chain(_prepared(api, version)) for version in versions]),
         "IN": tried("antune->version", [chain(_writes(code, api, version)) for version in versions]),
         "SCALARS": "".join(f"  antune->scalar_{scalar} = {data[scalar]};\n" for scalar in scalars),
@@ -102,7 +113,7 @@ def _prepared(api: RuntimeApi, version: Version) -> list[str]:
 
 
 def _writes(code: Exported, api: RuntimeApi, version: Version) -> list[str]:
-    data = data_of(code.signature)
+    data = sources(code)
     return [_write(code.name, api, number, slot, data[slot.array.name]) for number, slot in incoming(version)]
 
 

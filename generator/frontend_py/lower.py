@@ -49,7 +49,8 @@ def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, 
     )
     used = {access.array for s in builder.statements for access in s.accesses}
     return Program(name, file, tuple(a for a in arrays if a.name in used), tuple(builder.statements), schedule,
-                   tuple(parameters), poison, arguments=tuple(n for n in _arguments(bounds.collected) if n in used))
+                   tuple(parameters), poison, arguments=tuple(n for n in _arguments(bounds.collected) if n in used),
+                   constants=tuple(n for n in _constants(bounds.collected) if n in used))
 
 
 def _arguments(collected: Collected) -> Iterator[str]:
@@ -57,6 +58,11 @@ def _arguments(collected: Collected) -> Iterator[str]:
     yield from map(collected.name, collected.declared())
     for func in collected.outputs:
         yield from collected.arrays(func)
+
+
+def _constants(collected: Collected) -> Iterator[str]:
+    """Yield the names of the arrays that are the pipeline's own."""
+    return (collected.name(image) for image in collected.declared() if image.fixed and image.dims)
 
 
 @dataclass

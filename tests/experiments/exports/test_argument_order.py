@@ -54,7 +54,7 @@ def run(tmp_path: Path) -> Path:
 
 def test_a_pipeline_is_called_in_the_order_of_its_declarations(run: Path) -> None:
     f = antune.load(run)
-    assert str(f).startswith("change(target, base, first_of_all, *, difference=None, a_product=None, ")
+    assert str(f).startswith("change(target, base, first_of_all=None, *, difference=None, a_product=None, ")
     assert f.contract.results == ("difference", "a_product")
 
 
@@ -65,7 +65,7 @@ def test_a_header_says_what_is_read_and_what_is_written(run: Path, tmp_path: Pat
     assert " * Inputs: `target`, `base`, `first_of_all`.\n" in header
     assert " * Results (written completely): `difference`, `a_product`.\n" in header
     python = (exported(run, Kind.python, tmp_path / "python") / "change.py").read_text()
-    assert "\ndef change(target, base, first_of_all, *, difference=None, a_product=None, inplace=False):\n" in python
+    assert "\ndef change(target, base, first_of_all=None, *, difference=None, a_product=None, inplace=" in python
 
 
 def test_globals_of_c_are_passed_in_the_order_of_their_declarations(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_order_does_not_identify_a_program(run: Path) -> None:
     with read_store(run) as store:
         chosen = choose(store, None, True, False, "")
     program = chosen.program
-    older = replace(program, arguments=())
+    older = replace(program, arguments=(), constants=())
     assert program.arguments == ("target", "base", "first_of_all", "difference", "a_product")
     assert (older.digest, older, hash(older)) == (program.digest, program, hash(program))
     before = replace(chosen, info=replace(chosen.info, subject=older))
