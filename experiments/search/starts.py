@@ -84,8 +84,8 @@ def starts(
         NotOnOffer: a start plan is not in the space, which is a bug in antune.
     """
     made = _Starts(program, target, options, space, steps)
-    plans = (made.on_offer(plan) for plan in made.plans())
-    return [walk_to(space, plan) for plan in dict.fromkeys(plans)]
+    plans = dict.fromkeys(made.on_offer(plan) for plan in made.plans())
+    return [walk_to(space, plan) for plan in plans if made.has_room(plan)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,14 @@ class _Starts:
             kernels=tuple(nearest_to(plan.kernel(shape.statements), shape, self.target, wide)[0] for shape in shapes),
         )
         return with_fewest_conflicts(self.program, made, self.target, wide)
+
+    def has_room(self, plan: Plan) -> bool:
+        """Return whether the stages of each block fit in its shared memory; of blocks in steps, this is not known."""
+        kernels = ((shape, plan.kernel(shape.statements))
+                   for shape in kernel_shapes(self.program, plan.scheduled, self.target.language) if shape.computes)
+        return all(kernel.walk or kernel.level != "block" or shape.shared_bytes(
+            kernel.tile, kernel.inner_tile, kernel.padding, copies=False) <= self.target.local_bytes
+            for shape, kernel in kernels)
 
     def plans(self) -> Iterator[Plan]:
         """Yield the plans, most promising first. The first plan is followed by its tensor-core versions, if the target

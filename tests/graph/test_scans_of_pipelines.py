@@ -106,7 +106,6 @@ def test_plans_keep_and_show_them(problem: Problem) -> None:
 
 
 def test_what_has_no_kernel_is_refused(problem: Problem) -> None:
-    inlined = (("twice", "inline"),)
-    for schedule in (Stages(serial=("S7",)), Stages(inlined, serial=("S2",))):
+    for schedule in (Stages(serial=("S7",)), Stages((("twice", "inline"),), serial=("S2",))):
         with pytest.raises(IllegalPlan, match=f"{schedule.serial[0]} cannot be chosen to run in one thread"):
             kernels_of(problem.program, schedule)
