@@ -277,9 +277,12 @@ def kernel_shapes(program: Program, choice: Schedule,
         return (_time_shape(program, choice.steps),)
     by_matrix, kernels = isinstance(choice, Hyperplanes), kernels_of(program, choice)
     nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
-    found = [replace(_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
-                            by_matrix and is_skewed(one.part), language),
-                     launched=nests.get(one.part.statements[0], ())) for one in kernels]
+    found = list[KernelShape]()
+    for one in kernels:
+        shape = _shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
+                       by_matrix and is_skewed(one.part), language)
+        launched = nests.get(one.part.statements[0])
+        found.append(replace(shape, launched=launched) if launched else shape)
     return tuple(sorted(found, key=lambda s: s.statements))
 
 
