@@ -300,7 +300,7 @@ def test_what_says_the_size_may_fail(wisdom: Wisdom) -> None:
     ({"seconds": "3"}, "seconds is '3'"), ({"size_hints": [319]}, "a size in size_hints is 319; use whole numbers"),
     ({"size": (3, 4)}, "give a function of the arguments here"), ({"reporter": 3}, "which has no method note"),
     ({"reporter": Log}, "a class; use one of"), ({"device": ["pocl"]}, r"device is \['pocl'\]; give a text"),
-    ({"explorer": ["local"]}, "give its name as text, or a class"), ({"seed": "3"}, "give a whole number")])
+    ({"explorer": ["local"]}, "give its name as text, a class, or a function"), ({"seed": "3"}, "give a whole number")])
 def test_words_of_the_decorator_are_checked(words: dict[str, Any], message: str) -> None:
     with pytest.raises(antune.InputError, match=message):
         antune.jit(**words)
