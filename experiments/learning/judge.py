@@ -13,10 +13,10 @@ from typing import Annotated
 import typer
 
 from experiments.learning.dataset import Pipeline
+from experiments.learning.elsewhere import device_of_recording
 from experiments.learning.quality import by_sioutas, predicted_times, read_pipelines, show
 from experiments.learning.recording import by_device, gathered
 from experiments.script import run
-from experiments.search.places import find_device
 from generator.errors import InputError
 from metrics.costs.device import cost_device
 from metrics.costs.learned.file import Trained, read_model
@@ -29,8 +29,8 @@ def main(files: Annotated[list[Path], typer.Argument(metavar="FILE...", show_def
     """Print how well a model ranks measured plans, on each device, for each kind of pipeline."""
     trained = read_model(model or SHIPPED)
     for some in by_device(files):
-        key, _, measured = gathered(some)
-        device = find_device(key)
+        key, name, measured = gathered(some)
+        device = device_of_recording(key, name)
         found = read_pipelines(measured, cost_device(device.target))
         if not found:
             raise InputError(f"{', '.join(map(str, files))}: no pipeline has enough plans that the model can judge, of "

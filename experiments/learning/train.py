@@ -20,12 +20,12 @@ import numpy as np
 import typer
 
 from experiments.learning.dataset import Pipeline
+from experiments.learning.elsewhere import device_of_recording
 from experiments.learning.folder import write_model
 from experiments.learning.quality import by_sioutas, predicted_times, quality, read_pipelines, show
 from experiments.learning.recording import Measured, by_device, gathered
 from experiments.learning.series import Origin
 from experiments.script import run
-from experiments.search.places import find_device
 from generator.errors import InputError
 from metrics.costs.device import cost_device
 from metrics.costs.learned.ensemble import CAUTION, MEMBERS, train_members
@@ -95,8 +95,8 @@ def _unseen(origins: Sequence[Origin], every: int) -> frozenset[Origin]:
 
 def _parts(found: tuple[str, str, Sequence[Measured]], unseen: frozenset[Origin]) -> Parts:
     """Return the pipelines of a device in parts."""
-    key, _, measured = found
-    device = find_device(key)
+    key, name, measured = found
+    device = device_of_recording(key, name)
     known = read_pipelines(measured, cost_device(device.target))
     return Parts(device, tuple(one for one in known if one.origin not in unseen),
                  tuple(one for one in known if one.origin in unseen))

@@ -16,7 +16,7 @@ from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.problem import problem_of
+from generator.frontend_py.problem import problem_of, program_of
 from generator.lowering import lower
 from generator.lowering.heuristics.usual import usual_plan
 from generator.plan import plan_from_json
@@ -90,7 +90,7 @@ def test_their_results_are_right(problem: Problem) -> None:
 
 def test_on_gpus_launches_with_more_work_stay(problem: Problem) -> None:
     """A launch has about 50 elements here: 64 are the least on a GPU, 1024 on a CPU."""
-    large = problem_of([distances(400, 300)], [400, 300], name="distances").program
+    large = program_of([distances(400, 300)], [400, 300])
     assert serial_of(usual_plan(problem.program, HOPPER, Stages()).scheduled) == ("S1",)
     assert not serial_of(usual_plan(large, HOPPER, Stages()).scheduled)
     assert serial_of(usual_plan(large, CPU, Stages()).scheduled) == ("S1",)

@@ -172,7 +172,7 @@ def test_prefixes_of_a_kernel_are_kept_while_there_is_room(room: int) -> None:
 
 
 def test_schedules_with_the_same_kernel_share_its_questions() -> None:
-    program, space = program_of("harris"), KernelSpace(TARGET, True)
+    program, space = replace(program_of("harris"), name="of this test"), KernelSpace(TARGET, True)
     shapes = kernel_shapes(program, Stages(), TARGET.language)
     other = {one.statements: one for one in kernel_shapes(program, Stages((("sxx", "inline"),)), TARGET.language)}
     same = [one for one in shapes if one.statements in other]

@@ -294,7 +294,7 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
     )
 
 
-@memoized(maxsize=1024)
+@memoized(maxsize=4096)  # more than `kernel_shapes` has schedules: these share kernels
 def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
            language: Language) -> KernelShape:
     """Return one kernel. `skewed`: barriers would be under guards, and an exact check takes long."""

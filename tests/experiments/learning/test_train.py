@@ -22,9 +22,14 @@ RECORDING = PROGRAMS.parent / "measured" / "pixels_intel.xz"
 
 def recording(file: Path, device: str, pipelines: slice, plans: int = 15) -> Path:
     """Some of our recorded plans, as if they were measured on a device that is here."""
-    all_of_it, found = read(RECORDING), find_device(device)
+    found = find_device(device)
+    return recording_of(file, found.key, found.name, pipelines, plans)
+
+
+def recording_of(file: Path, key: str, name: str, pipelines: slice, plans: int = 15) -> Path:
+    all_of_it = read(RECORDING)
     measured = tuple((origin, known[:plans]) for origin, known in all_of_it.measured[pipelines])
-    write(replace(all_of_it, key=found.key, name=found.name, measured=measured), file)
+    write(replace(all_of_it, key=key, name=name, measured=measured), file)
     return file
 
 
@@ -39,6 +44,19 @@ def test_pipelines_that_are_held_out_are_so_on_all_devices(tmp_path: Path, capsy
     model = read_model(tmp_path / "model.json")
     assert model.training.pipelines == 3 and 5 * 8 <= model.training.plans <= 5 * 15 and len(model.members) == 2
     assert model.training.device == ", ".join(find_device(device).key for device in ("pocl", "deterministic"))
+
+
+def test_recordings_of_another_machine_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another CPU with the same driver stands for theirs; nothing stands for a GPU."""
+    theirs = recording_of(tmp_path / "theirs.xz", "opencl/pocl/their-cpu", "Their CPU", slice(5, 7), 12)
+    judge.main([theirs])
+    here = find_device("pocl")
+    note, title, *_ = capsys.readouterr().out.splitlines()
+    assert note.startswith("Their CPU is not here: features of plans are those of") and note.endswith(here.name)
+    assert title == "PoCL, Their CPU: 2 pipelines (24 plans)"
+    gpu = recording_of(tmp_path / "gpu.xz", "cuda/h200", "NVIDIA H200", slice(5, 7), 12)
+    with pytest.raises(InputError, match="CUDA device can be used"):
+        judge.main([gpu])
 
 
 def test_a_place_for_no_model_is_refused_before_the_training(tmp_path: Path) -> None:
