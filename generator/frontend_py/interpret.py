@@ -3,7 +3,7 @@
 It defines the results: generated code is compared with it. The pure dimensions of a definition are computed as arrays,
 a slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that are alone on the
 left side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's
-`ufunc.at`.
+`ufunc.at`; points of a scan at constant distances along wavefronts (`fronts`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from generator.errors import InputError
 from generator.frontend_py.bounds import Bounds, ComputeScope
 from generator.frontend_py.definition import Definition
+from generator.frontend_py.fronts import fronts
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var, parts
@@ -29,6 +30,7 @@ from generator.frontend_py.trees import same
 Key: TypeAlias = object
 _SLAB = 1 << 17  # points that are computed at once: their intermediate values stay in the caches
 _FEW = 4096
+_ALONE = 64  # more elements per point are enough for numpy
 _UFUNCS: Mapping[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
@@ -88,8 +90,22 @@ class _Run:
             return
         order = sorted(serial, key=keys.index)  # the outermost loop first, in the place's order
         for slab in self.slabs(at_once):
-            for point in product(*(range(self.place.ranges[k][0], self.place.ranges[k][1] + 1) for k in order)):
-                self.store(slab | {k: np.asarray(v, np.int32) for k, v in zip(order, point, strict=True)})
+            for point in self.points(order, alone=points <= _ALONE):
+                self.store({k: v[np.newaxis] if order else v for k, v in slab.items()} | {
+                    k: np.reshape(v, (-1,) + (1,) * len(at_once)) for k, v in point.items()})
+
+    def points(self, order: Sequence[Key], alone: bool) -> Iterator[Mapping[Key, Values]]:
+        """Yield the values of coordinates, the outermost first: point by point, or those that may be computed at once.
+
+        `alone`: a point has few elements.
+        """
+        ranges = {k: self.place.ranges[k] for k in order}
+        found = fronts(self.definition, self.own, order, ranges) if alone and order else None
+        if found is not None:
+            yield from found
+            return
+        for point in product(*(range(low, high + 1) for low, high in ranges.values())):
+            yield {k: np.asarray(v, np.int32) for k, v in zip(order, point, strict=True)}
 
     def count(self, key: Key) -> int:
         """Return the number of values of a Var or a coordinate."""
