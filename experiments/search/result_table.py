@@ -19,6 +19,9 @@ C_TIME = "wall-clock time of the same loops"
 DISTURBED = 0.1
 """A quiet machine makes less of a difference between the two ways to compare two plans."""
 
+SLOWED = 2.0
+"""No options beside -O3 slow a program down as much; other work on the machine does."""
+
 
 def result_rows(summary: Summary) -> tuple[Cells, ...]:
     """Return a row for each known baseline, the default plan and the best plan."""
@@ -68,8 +71,18 @@ def result_notes(summary: Summary) -> Iterator[str]:
     yield from _disturbed(summary)
     if summary.sequential_ms is not None:
         yield f"Sequential C: {C_TIME}, 1 thread, {summary.compiler}."
+        yield from _slowed(summary.sequential_ms, summary)
     if summary.openmp_ms is not None:
         yield f"Your OpenMP: {C_TIME}, {_threads(summary.openmp_threads)}, {summary.openmp_compiler}."
+
+
+def _slowed(sequential_ms: float, summary: Summary) -> Iterator[str]:
+    """Yield a warning if sequential C was much slower than the same program built with plain -O3."""
+    plain, best = summary.sequential_o3_ms, summary.best_ms
+    if plain is not None and sequential_ms > SLOWED * plain:
+        over = f"; the best plan is {describe_ratio(speedup(plain, best))} as fast as that" if best else ""
+        yield (f"Warning: it took {describe_ratio(sequential_ms / plain)} as long as with plain -O3, so the machine "
+               f"was probably busy. Compare with plain -O3{over}.")
 
 
 def _disturbed(summary: Summary) -> Iterator[str]:

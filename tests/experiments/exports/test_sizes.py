@@ -171,7 +171,7 @@ def test_macros_and_variables_become_parameters(pocl: Mapping[str, str], tmp_pat
     """The kernel that has the same text at all sizes is there once."""
     run = stored_run(tmp_path / "run", write_c(SCALED, tmp_path), here=find_device(None))
     folder = exported(run, Kind.opencl, tmp_path / "export", None, ["M=8", "M=16 --args='24 ignored'"])
-    assert "void main_scop(void *A, double weight[32], int n, int M);" in (folder / "main_scop.h").read_text()
+    assert "void main_scop(double weight[32], void *A, int n, int M);" in (folder / "main_scop.h").read_text()
     text = checked(folder, pocl)
     for size in "n = 20, M = 12", "n = 20, M = 8", "n = 24, M = 16":
         assert f"{AGREES} for {size} (" in text

@@ -16,6 +16,7 @@ from experiments.report import evaluations, kernels, overview
 from experiments.report.facts import gather
 from experiments.report.finals import section as finals_section
 from experiments.run import resume, tune
+from experiments.search.result_table import result_notes
 from experiments.search.summary import summarize
 from experiments.store import SCHEMA_VERSION, read_store
 from experiments.values.options import Budget
@@ -123,6 +124,17 @@ def test_ratios_are_those_of_the_times_beside_them_also_on_a_busy_machine(source
         best = next(line for line in shown.splitlines() if line.strip().startswith("best plan"))
         assert best.split()[-1] == describe_ratio(over)
         assert ("The machine was busy: compared round by round, the best plan is " in shown) == busy
+
+
+def test_a_baseline_that_other_work_slowed_down_is_no_baseline(source: Path, tmp_path: Path) -> None:
+    """The same program with plain -O3 takes 80 ms."""
+    with read_store(tune(toy_options(source, 6, explorer="random"), tmp_path / "run", Log(),
+                         toy_parts(ToyRunner())).directory) as store:
+        summary = replace(summarize(store), sequential_o3_ms=80.0, best_ms=40.0)
+    for ms, warned in ((859.0, True), (100.0, False)):
+        shown = " ".join(result_notes(replace(summary, sequential_ms=ms)))
+        assert ("it took 10.7x as long as with plain -O3, so the machine was probably busy" in shown) == warned
+        assert ("the best plan is 2x as fast as that" in shown) == warned
 
 
 def test_runs_of_older_versions_are_read_and_go_on_from_their_default_plan(source: Path, tmp_path: Path) -> None:
