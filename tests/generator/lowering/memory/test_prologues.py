@@ -10,10 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from antune import halide as hl
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
+from generator.frontend_py.problem import program_of as pipeline_of
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
@@ -177,3 +179,16 @@ def test_no_races(name: str, watched_gpu: WatchedGpu) -> None:
               if any(kernel.prologue for kernel in plan.kernels)]
     change = partial(replace, asynchronous=False)
     watched_gpu.check(found, [*starts, *(replace(plan, kernels=tuple(map(change, plan.kernels))) for plan in starts)])
+
+
+def test_every_use_of_an_element_has_to_be_in_the_operation() -> None:
+    """`0.04 * trace * trace` reads the element once, for two uses: one is in a product with a literal, one is not."""
+    x, y, image, trace, out = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image"), *hl.funcs("trace out")
+    trace[x, y] = image[x, y] + 1.0
+    out[x, y] = image[x, y] - 0.04 * trace[x, y] * trace[x, y]
+    program = pipeline_of([out], [16, 8])
+    copies = KernelPlan(("S1",), (8, 8), (4, 4), shared=True)
+    plan = Plan(ScheduleChoice(serialize_sccs=True), (KernelPlan(("S0",), (8, 8), (4, 4)), copies))
+    check_plan(program, plan)
+    with pytest.raises(IllegalPlan, match="no copied array is used in one operation"):
+        check_plan(program, replace(plan, kernels=(plan.kernels[0], replace(copies, prologue=True))))
