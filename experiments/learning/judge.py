@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from experiments.learning.dataset import Pipeline
-from experiments.learning.elsewhere import device_of_recording
 from experiments.learning.quality import by_sioutas, predicted_times, read_pipelines, show
+from experiments.learning.recorded_device import device_of_recording
 from experiments.learning.recording import by_device, gathered
 from experiments.script import run
 from generator.errors import InputError

@@ -20,9 +20,9 @@ import numpy as np
 import typer
 
 from experiments.learning.dataset import Pipeline
-from experiments.learning.elsewhere import device_of_recording
 from experiments.learning.folder import write_model
 from experiments.learning.quality import by_sioutas, predicted_times, quality, read_pipelines, show
+from experiments.learning.recorded_device import device_of_recording
 from experiments.learning.recording import Measured, by_device, gathered
 from experiments.learning.series import Origin
 from experiments.script import run

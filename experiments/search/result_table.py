@@ -20,7 +20,7 @@ DISTURBED = 0.1
 """A quiet machine makes less of a difference between the two ways to compare two plans."""
 
 SLOWED = 2.0
-"""No options beside -O3 slow a program down as much; other work on the machine does."""
+"""Options beside -O3 hardly slow a program down as much; other work on the machine does."""
 
 
 def result_rows(summary: Summary) -> tuple[Cells, ...]:

@@ -271,7 +271,7 @@ class _Starts:
     def _placements(self) -> Sequence[Schedule]:
         """Return the placements of the stages that a search begins with. On GPUs, the updates of stages that are stored
         run in parallel where that gains, unless loops run around launches; the first placement also comes without. Host
-        loops whose launches would take longer than their work run in one thread; the last placement is without.
+        loops whose launches would take longer than their work run in one thread; the last placement of CPUs is without.
         """
         openings = stage_openings(stage_facts(self.program), self.target, computed_arrays(self.program))
         serial = partial(serial_stages, self.program, self.target)

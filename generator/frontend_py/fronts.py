@@ -66,11 +66,9 @@ def _distances(definition: Definition, own: Sequence[Call], keys: Sequence[Key])
     """
     written = [_linear(arg) for arg in definition.args]
     places: dict[Key, int] = {}
-    for dim, form in enumerate(written):
-        used = [key for key in keys if form is None or key in form[0]] if form else []
-        if form is None and any(_names(definition.args[dim], key) for key in keys):
-            return None
-        if used and (form is None or len(form[0]) != 1 or abs(form[0][used[0]]) != 1 or used[0] in places):
+    for dim, (arg, form) in enumerate(zip(definition.args, written, strict=True)):
+        used = [key for key in keys if _names(arg, key)]
+        if used and (form is None or [*map(abs, form[0].values())] != [1] or used[0] in places):
             return None
         places |= dict.fromkeys(used, dim)
     if len(places) != len(keys):

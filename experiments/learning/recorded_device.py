@@ -1,4 +1,4 @@
-"""Devices of recordings that were made on another machine."""
+"""The devices of recordings, which may have been made on another machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runners.devices import list_devices
 
 def device_of_recording(key: str, name: str) -> DeviceInfo:
     """Return the device `key` of a recording. If it is not here, another CPU of the same driver stands for it, and a
-    line says so: the features of plans depend on the number of its cores only.
+    line says so: of a CPU, the features of plans need the number of cores and the room of a block.
 
     Raises:
         InputError: neither is here.
