@@ -52,8 +52,22 @@ def find_schedule(constraints: Constraints, choice: ScheduleChoice, whole: bool 
     except ChildError:  # constraints outside of the domain may be contradictory
         try:
             return _ask_isl(constraints, choice, whole)
-        except ChildError as error:
-            raise IllegalPlan(f"isl finds no schedule with these options: {error}") from None
+        except ChildError:
+            return _ignoring_strides(constraints, choice, whole)
+
+
+def _ignoring_strides(constraints: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
+    """Return a schedule for a domain with strides in which isl's scheduler fails: ask for all points between them.
+
+    As of isl 0.27 it cannot carry the dependences of a Gauss-Seidel sweep by colours (an example is in the tests).
+    """
+    domain = constraints.domain
+    filled = Constraints(union_of([points.remove_divs() for points in sets(domain)]), constraints.validity,
+                         constraints.proximity)
+    try:
+        return _ask_isl(filled, choice, whole).intersect_domain(domain)
+    except ChildError as error:
+        raise IllegalPlan(f"isl finds no schedule with these options: {error}") from None
 
 
 def _ask_isl(asked: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
