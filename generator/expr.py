@@ -5,9 +5,11 @@ Operators have their C meaning (`/` and `%` truncate on integers), so that an ex
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from operator import is_
+from functools import partial
+from operator import is_, itemgetter
 from typing import TypeAlias, assert_never
 
 
@@ -114,6 +116,7 @@ class Fold:
 
 
 Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Select | Fold
+Evaluation: TypeAlias = Callable[[Mapping[str, int]], int]
 
 
 def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
@@ -123,54 +126,57 @@ def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
         KeyError: a name has no value.
         TypeError: the expression is not an integer expression.
     """
+    return evaluation(expr)(names)
+
+
+def evaluation(expr: Expr) -> Evaluation:
+    """Return a function like `evaluate` of `expr`, for many values of its names. Raises TypeError as `evaluate`."""
     match expr:
         case Int(value):
-            return value
+            return lambda _: value
         case Name(name):
-            return names[name]
+            return itemgetter(name)
         case Unary(op, operand):
-            value = evaluate(operand, names)
-            return {"-": -value, "+": value, "!": int(not value), "~": ~value}[op]
+            one, inner = _SIGNS[op], evaluation(operand)
+            return lambda names: one(inner(names))
         case Binary(op, left, right):
-            return _binary(op, evaluate(left, names), evaluate(right, names))
+            if op not in _OPERATORS:
+                raise TypeError(f"not an integer operator: {op}")
+            both, first, second = _OPERATORS[op], evaluation(left), evaluation(right)
+            return lambda names: both(first(names), second(names))
         case Select(condition, then, otherwise):
-            return evaluate(then if evaluate(condition, names) else otherwise, names)
+            holds, chosen, other = evaluation(condition), evaluation(then), evaluation(otherwise)
+            return lambda names: chosen(names) if holds(names) else other(names)
         case Real() | Load() | Call() | Cast() | Fold():
             raise TypeError(f"not an integer expression: {expr}")
         case _:
             assert_never(expr)
 
 
-def _binary(op: str, left: int, right: int) -> int:
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            quotient = abs(left) // abs(right)
-            return quotient if (left < 0) == (right < 0) else -quotient
-        case "%":
-            return left - right * _binary("/", left, right)
-        case "min":
-            return min(left, right)
-        case "max":
-            return max(left, right)
-        case "&" | "^":
-            return left & right if op == "&" else left ^ right
-        case "<<" | ">>" if 0 <= right < 64:
-            return left << right if op == "<<" else left >> right
-        case "&&":
-            return int(bool(left) and bool(right))
-        case "||":
-            return int(bool(left) or bool(right))
-        case "<" | "<=" | ">" | ">=" | "==" | "!=":
-            return int({"<": left < right, "<=": left <= right, ">": left > right,
-                        ">=": left >= right, "==": left == right, "!=": left != right}[op])
-        case _:
-            raise TypeError(f"not an integer operator: {op}")
+def _quotient(left: int, right: int) -> int:
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _shifted(shift: Callable[[int, int], int], left: int, right: int) -> int:
+    if not 0 <= right < 64:
+        raise TypeError(f"not a number of bits: {right}")
+    return shift(left, right)
+
+
+_SIGNS: Mapping[str, Callable[[int], int]] = {"-": operator.neg, "+": operator.pos, "!": lambda value: int(not value),
+                                              "~": operator.invert}
+def _truth(compare: Callable[[int, int], bool]) -> Callable[[int, int], int]:
+    return lambda left, right: int(compare(left, right))
+
+
+_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _quotient,
+    "%": lambda left, right: left - right * _quotient(left, right), "min": min, "max": max,
+    "&": operator.and_, "^": operator.xor, "<<": partial(_shifted, operator.lshift),
+    ">>": partial(_shifted, operator.rshift), "&&": lambda left, right: int(bool(left and right)),
+    "||": lambda left, right: int(bool(left or right)), "<": _truth(operator.lt), "<=": _truth(operator.le),
+    ">": _truth(operator.gt), ">=": _truth(operator.ge), "==": _truth(operator.eq), "!=": _truth(operator.ne)}
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol, TypeVar
 
+from generator.expr import Expr, Int
+from generator.linear import simplify, substitute
 from generator.nest import Node
 from generator.program import Array
 
@@ -32,6 +34,14 @@ class SharedArray(Protocol):
         """Its size in bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of a launch along one dimension: the first one, and their number (0 or less: none has work)."""
+
+    first: Expr
+    count: Expr
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoweredKernel:
     """A kernel without a name, with every array in global memory. Compared by identity, as a key of caches.
@@ -39,6 +49,7 @@ class LoweredKernel:
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
     and `iterators` (of host loops) are those that it uses. `block` and `grid` are x first. `columns`: as in KernelPlan.
     `linear_grid`: all blocks are numbered along the device's x, because there are more along y or z than it allows.
+    `parts`: the blocks of one launch, x first, as functions of `iterators` (empty: the whole grid).
     `streamed`: arrays that it writes past the caches; it reads nothing of them. `thread_bytes`: the boxes that each
     thread keeps for itself, in registers on GPUs.
     """
@@ -54,6 +65,7 @@ class LoweredKernel:
     shared: tuple[SharedArray, ...] = ()
     columns: bool = False
     linear_grid: bool = False
+    parts: tuple[Blocks, ...] = ()
     streamed: tuple[str, ...] = ()
     thread_bytes: int = 0
 
@@ -64,9 +76,16 @@ class LoweredKernel:
 
     @property
     def launched(self) -> tuple[int, ...]:
-        """The grid in the axes of the device."""
+        """The largest grid of a launch, in the axes of the device."""
         counted = self.axes(self.grid)
         return (prod(counted), *(1,) * (len(counted) - 1)) if self.linear_grid else counted
+
+    def launched_at(self, values: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Return the grid of the launch with these values of `iterators`, in the axes of the device."""
+        if not self.parts:
+            return tuple(Int(n) for n in self.launched)
+        given = dict(zip(self.iterators, values, strict=True))
+        return self.axes(tuple(simplify(substitute(one.count, given)) for one in self.parts))
 
     def axes(self, axes: tuple[T, ...]) -> tuple[T, ...]:
         """Return values of the kernel's x, y and z in the order of the device's axes."""

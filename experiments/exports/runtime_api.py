@@ -182,18 +182,22 @@ def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], lis
     def lines(launch: Launch, text: Callable[[Expr], str]) -> list[str]:
         kernel = kernels[launch.kernel]
         grid = [*(text(extent) for extent in launch.grid), "1", "1", "1"][:3]
+        fixed = all(extent.isdigit() and extent != "0" for extent in grid)
+        blocks = grid if fixed else [f"antune_grid[{axis}]" for axis in range(3)]
         block = ", ".join(str(extent) for extent in (*kernel.block, 1, 1, 1)[:3])
         arguments = [f"antune->scalar_{name}" if name in kernel.scalars else _argument(version, kernel, name)
                      for name in kernel.arguments]
         arguments += [text(value) for value in launch.iterators]
-        launched = f"{kernel.name}<<<dim3({', '.join(grid)}), dim3({block}), {kernel.dynamic_bytes(variant.dialect)}>>>"
+        shared = kernel.dynamic_bytes(variant.dialect)
+        launched = f"{kernel.name}<<<dim3({', '.join(blocks)}), dim3({block}), {shared}>>>"
         status = f"{variant.dialect}GetLastError()"
         check = f'if ({version.chosen.name}_check({status}, "launching", {c_string(kernel.name)})) return 1;'
         inside = [f"{launched}({', '.join(arguments)});", check]
-        if all(extent.isdigit() and extent != "0" for extent in grid):
+        if fixed:
             return inside
-        wanted = " && ".join(f"{extent} > 0" for extent in grid if not extent.isdigit() or extent == "0")
-        return [f"if ({wanted}) {{", *(f"  {line}" for line in inside), "}"]
+        return ["{", f"  const int antune_grid[] = {{{', '.join(grid)}}};",
+                f"  if ({' && '.join(f'{extent} > 0' for extent in blocks)}) {{", *(f"    {line}" for line in inside),
+                "  }", "}"]
 
     return lines
 

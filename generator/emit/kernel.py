@@ -28,6 +28,7 @@ from generator.emit.phases import in_phases
 from generator.emit.rolled import with_rolled_loops
 from generator.emit.streams import with_rows
 from generator.emit.words import Words
+from generator.expr import Int
 from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.plain_text import one_line
 from generator.program import ELEMENT_BYTES, Array
@@ -80,7 +81,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     writer = BodyWriter(printer, words, alone, found.aligned, placed, elements, singly, outside)
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
-             *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
+             *_indices(kernel, found, words, printer), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
              *writer.lines(body, 1), "}", ""]
     before = f"{_comment(kernel)}\n{_attributes(kernel, found, words)}\nvoid "
     called = tuple(array.name for array in arguments)
@@ -151,10 +152,10 @@ def _parameters(
     yield from (f"const int {name}" for name in kernel.iterators)
 
 
-def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[str]:
+def _indices(kernel: LoweredKernel, found: Mentioned, words: Words, printer: Printer) -> Iterator[str]:
     """Yield the block and thread indices that the body mentions, by name; dimension 0 is the outermost."""
     threads = [words.thread_index.format(axis=axis) for axis in words.axes[:len(kernel.block)]]
-    for letter, indices in (("b", _block_indices(kernel, words)), ("t", threads)):
+    for letter, indices in (("b", _block_indices(kernel, words, printer)), ("t", threads)):
         for dim, index in enumerate(reversed(indices)):
             if f"{letter}{dim}" in found.plain:
                 yield f"  const int {letter}{dim} = {index};"
@@ -162,10 +163,13 @@ def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[
         yield f"  const int {ONE.name} = {words.opaque_one}; // the offset is 0"
 
 
-def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
+def _block_indices(kernel: LoweredKernel, words: Words, printer: Printer) -> tuple[str, ...]:
     """Return the block indices of the kernel's x, y and z."""
     if not kernel.linear_grid:
-        return kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
+        found = kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
+        begins = [one.first for one in kernel.parts] or [Int(0)] * len(found)
+        return tuple(number if begin == Int(0) else f"{number} + {printer.text(begin)}"
+                     for number, begin in zip(found, begins, strict=True))
     counted, number = kernel.axes(kernel.grid), words.group_index.format(axis=words.axes[0])
     first, *others = [f"{number} / {prod(counted[:k])} % {n}" for k, n in enumerate(counted)]
     last = others.pop().rpartition(" % ")[0]

@@ -4,8 +4,8 @@
 __kernel __attribute__((reqd_work_group_size(4, 2, 1)))
 void kernel0(__global double *restrict A, const int c)
 {
-  const int b0 = get_group_id(1);
-  const int b1 = get_group_id(0);
+  const int b0 = get_group_id(1) + (max(0, 2 * c - 9) + 2) / 3;
+  const int b1 = get_group_id(0) + max(max(0, c - 6), (max(0, c - 3) + 2) / 3);
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   for (int diagonal = 0; diagonal < 24; ++diagonal) { // diagonals of the tile, one after the other

@@ -3,8 +3,8 @@
 extern "C" __global__ __launch_bounds__(8)
 void kernel0(double *__restrict__ A, const int c)
 {
-  const int b0 = blockIdx.y;
-  const int b1 = blockIdx.x;
+  const int b0 = blockIdx.y + (max(0, 2 * c - 9) + 2) / 3;
+  const int b1 = blockIdx.x + max(max(0, c - 6), (max(0, c - 3) + 2) / 3);
   const int t0 = threadIdx.y;
   const int t1 = threadIdx.x;
   if (0 <= c - b0 - b1 && c - b0 - b1 - 2 <= 0) {

@@ -1,5 +1,5 @@
 // host: for (c = 0; c <= 10; c += 1)
-// host:   kernel0(c) on 5 x 5 blocks
+// host:   kernel0(c) on min(min(4, c), (c + 5) / 3) - max(max(0, c - 6), (max(0, c - 3) + 2) / 3) + 1 x min(4, (2 * c + 1) / 3) - (max(0, 2 * c - 9) + 2) / 3 + 1 blocks
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 // Compilers for CPUs do not vectorize loops around calls of the built-in functions.
 #ifdef __clang__
@@ -26,8 +26,8 @@ static inline __attribute__((overloadable)) ulong antune_max(ulong a, ulong b) {
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void kernel0(__global double *restrict A, const int c)
 {
-  const int b0 = get_group_id(1);
-  const int b1 = get_group_id(0);
+  const int b0 = get_group_id(1) + (antune_max(0, 2 * c - 9) + 2) / 3;
+  const int b1 = get_group_id(0) + antune_max(antune_max(0, c - 6), (antune_max(0, c - 3) + 2) / 3);
   if (2 * b1 + 1 >= b0 && b0 + 5 >= 2 * b1) {
     for (int t = antune_max(0, 2 * c - 2 * b0 - 2 * b1); t <= antune_min(4, 2 * c - 2 * b0 - 2 * b1 + 1); ++t) {
       for (int c_ = antune_max(antune_max(8 * b0, 16 * b1 - t - 35), t + 1); c_ <= antune_min(antune_min(8 * b0 + 7, 16 * b1 - t + 14), t + 35); ++c_) {

@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
 
-from generator.expr import Load
+from generator.expr import Load, evaluate
 from generator.lowered_kernel import LoweredKernel
 from generator.nest import (
     Assign,
@@ -59,9 +59,11 @@ class Machine:
         self.body = self._waiting(lowered.body, memory)
 
     def launch(self, names: Names, memory: DeviceMemory) -> None:
-        """Run all blocks, in random order."""
+        """Run all blocks of a launch, in random order."""
         memory.enter(self.lowered)
-        blocks = list(product(*(range(n) for n in reversed(self.lowered.grid))))
+        parts = [(evaluate(one.first, names), evaluate(one.count, names)) for one in self.lowered.parts]
+        axes = parts or [(0, n) for n in self.lowered.grid]
+        blocks = list(product(*(range(first, first + n) for first, n in reversed(axes))))
         for number in memory.rng.permutation(len(blocks)):
             at = dict(zip(block_names(len(blocks[number])), blocks[number], strict=True))
             self.block(names | at, memory, int(number))

@@ -11,7 +11,7 @@ from generator.emit.preamble import preamble
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.carried import with_carried
-from generator.lowering.core.host import host_of
+from generator.lowering.core.host import Grid, host_of
 from generator.lowering.core.idle import check_effects
 from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import check_used, placed_in, placements
@@ -117,7 +117,7 @@ def lowered_program(program: Program, plan: Plan, language: Language, target: Ta
     for one, kernel_plan in zip(found, plans, strict=True):
         check_block(kernel_plan, target)
         lowered.append(_lowered(one, kernel_plan, language, isinstance(plan.schedule, Hyperplanes)))
-    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched for k in lowered]))
+    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched_at for k in lowered]))
 
 
 def some_kernels(
@@ -135,7 +135,7 @@ def some_kernels(
     plans = match_kernels([one.statements for one in found], plan)
     made = {number: _lowered(one, kernel_plan, language, isinstance(plan.schedule, Hyperplanes))
             for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)) if one.statements in wanted}
-    grids = [made[number].launched if number in made else () for number in range(len(found))]
+    grids: list[Grid] = [made[number].launched_at if number in made else lambda _: () for number in range(len(found))]
     return made, host_of(program, plan.scheduled, grids)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
-from generator.expr import Expr, Int
+from generator.expr import Expr
 from generator.lowering.naming import loop_names
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.kit.ast import LoopName, box_context, generate
@@ -20,6 +21,9 @@ from generator.program import Program
 from generator.schedules.schedule import Schedule
 from generator.variant import HostBranch, HostLoop, HostOp, kernel_name
 from generator.variant import Launch as LaunchOp
+
+Grid: TypeAlias = Callable[[tuple[Expr, ...]], tuple[Expr, ...]]
+"""The grid of a kernel's launch, as a function of the values of its host iterators (x first)."""
 
 
 @lru_cache(maxsize=1024)
@@ -70,10 +74,8 @@ def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[A
             raise AssertionError("a host tree holds bands, sequences and launches")
 
 
-def host_of(program: Program, schedule: Schedule, grids: SequenceOf[tuple[int, ...]]) -> tuple[HostOp, ...]:
-    """Return the host program of a schedule whose kernels, in launch order, run on `grids` (x first). Raises
-    IllegalPlan.
-    """
+def host_of(program: Program, schedule: Schedule, grids: SequenceOf[Grid]) -> tuple[HostOp, ...]:
+    """Return the host program of a schedule whose kernels, in launch order, run on `grids`. Raises IllegalPlan."""
     found: list[HostOp] = []
     first = 0
     for section in sections(program, schedule):
@@ -82,12 +84,12 @@ def host_of(program: Program, schedule: Schedule, grids: SequenceOf[tuple[int, .
     return tuple(found)
 
 
-def _operations(nodes: tuple[Node, ...], grids: SequenceOf[tuple[int, ...]], first: int) -> tuple[HostOp, ...]:
+def _operations(nodes: tuple[Node, ...], grids: SequenceOf[Grid], first: int) -> tuple[HostOp, ...]:
     """Return a host nest with `K<n>` replaced by a launch of `kernel<first + n>`."""
     return tuple(_operation(node, grids, first) for node in nodes)
 
 
-def _operation(node: Node, grids: SequenceOf[tuple[int, ...]], first: int) -> HostOp:
+def _operation(node: Node, grids: SequenceOf[Grid], first: int) -> HostOp:
     match node:
         case For():
             return HostLoop(node.iterator, node.start, node.condition, node.step, _operations(node.body, grids, first))
@@ -95,7 +97,6 @@ def _operation(node: Node, grids: SequenceOf[tuple[int, ...]], first: int) -> Ho
             return HostBranch(condition, _operations(then, grids, first), _operations(otherwise, grids, first))
         case Instance(name, arguments):
             number = first + int(name.removeprefix("K"))
-            grid: tuple[Expr, ...] = tuple(Int(n) for n in grids[number])
-            return LaunchOp(kernel_name(number), grid, arguments)
+            return LaunchOp(kernel_name(number), grids[number](arguments), arguments)
         case _:
             raise AssertionError("a host program holds loops, branches and launches")

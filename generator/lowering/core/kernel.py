@@ -15,7 +15,7 @@ from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.fitting import check_lanes, check_places, check_walk
 from generator.lowering.core.gpu_loops import for_gpus
-from generator.lowering.core.grids import countable
+from generator.lowering.core.grids import countable, in_parts
 from generator.lowering.core.host import host_names
 from generator.lowering.core.jammed import jammed_loops, outer_dims
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
@@ -147,12 +147,13 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     if plan.products != "full":
         return finished(program, plan, teams, _on_tensor_cores(program, part, frame, plan), language)
     if plan.diagonals:
-        return finished(program, plan, teams, _diagonals(program, part, frame, within, language), language)
+        made = _diagonals(program, part, frame, within, language)
+        return in_parts(finished(program, plan, teams, made, language), part, plan.tile)
     check_fits(part, within)
     made = loops_in_teams(program, part, frame, of_same_loops(plan), language)
     around = tuple(replace(one, boxes=with_padding(one.boxes, plan)) for one in made.around)
     made = replace(made, boxes=with_padding(made.boxes, plan), around=around)
-    return finished(program, plan, teams, made, language)
+    return in_parts(finished(program, plan, teams, made, language), part, plan.tile)
 
 
 @memoized(maxsize=128)
