@@ -63,7 +63,8 @@ def program_files(code: Exported, api: RuntimeApi, texts: Sequence[str], notes: 
     name = code.name
     choice = (
         f"It runs on the device that the environment variable ANTUNE_{api.title}_DEVICE names (its number, or part of "
-        f"its name), else on one with the name of the tuned one, else on the first."
+        f"its name), else on one with the name of the tuned one, else on the first. Each call makes it the calling "
+        "thread's current device."
     )
     return {f"{name}.h": header(code, (choice, *how_timed(code.chosen, api.dialect), *notes)),
             f"{name}.{api.suffix}": f'#include "{name}.h"\n\n{_host_code(code, api)}',

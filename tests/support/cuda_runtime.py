@@ -53,7 +53,8 @@ static int cudaDestroyTextureObject(cudaTextureObject_t made) { delete made; ret
 static const char *cudaGetErrorString(int) { return "pretended"; }
 static int cudaGetDeviceCount(int *count) { *count = 1; return 0; }
 static int cudaGetDeviceProperties(cudaDeviceProp *told, int) { strcpy(told->name, "host"); return 0; }
-static int cudaSetDevice(int) { return 0; }
+static int current; /* device 0 has all memory, and kernels run there */
+static int cudaSetDevice(int device) { current = device; return 0; }
 static int cudaGetDevice(int *device) { *device = 0; return 0; }
 static int cudaDeviceGetAttribute(int *value, int, int) { *value = 1 << 16; return 0; }
 static int cudaMalloc(void **made, size_t bytes) { *made = malloc(bytes); memset(*made, 0x5b, bytes); return 0; }
@@ -62,7 +63,7 @@ static int cudaMallocPitch(void **made, size_t *pitch, size_t row, size_t rows) 
   return cudaMalloc(made, *pitch * rows);
 }
 static int cudaFree(void *memory) { free(memory); return 0; }
-static int cudaMemcpy(void *to, const void *from, size_t bytes, int) { memcpy(to, from, bytes); return 0; }
+static int cudaMemcpy(void *to, const void *from, size_t bytes, int) { memcpy(to, from, bytes); return current; }
 static int cudaMemcpy2D(void *to, size_t pitch, const void *from, size_t other, size_t row, size_t rows, int) {
   for (size_t k = 0; k < rows; ++k) memcpy((char *)to + k * pitch, (const char *)from + k * other, row);
   return 0;
@@ -87,6 +88,7 @@ static inline double __hiloint2double(int high, int low) {
   return value;
 }
 template <class F> void launched(dim3 grid, dim3 block, F run) {
+  if (current) abort();
   for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z)
   for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y)
   for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
@@ -14,10 +15,13 @@ import pytest
 from experiments.exports.kinds import Kind
 from experiments.exports.opencl_api import CONSTANTS
 from experiments.exports.opencl_here import bundled_libraries
+from generator.plan import Plan
 from tests.support import exports as support
+from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import AGREES, checked, exported, ran, stored_run, suite_run
 from tests.support.programs import write_c
 from tests.support.slow import in_turn
+from tests.support.targets import CUDA
 
 
 @in_turn
@@ -142,3 +146,21 @@ def test_a_python_module_finds_the_driver_of_pip_that_it_was_tuned_with(tmp_path
     (folder / "kernel_gemm_vendors" / "intel.icd").write_text("/no/such.so\n")
     done = ran(folder, {**bare, "ANTUNE_OPENCL_DEVICE": "Portable"}, sys.executable, "-c", code)
     assert done.returncode == 0 and done.stdout.endswith("Portable Computing Language\n"), done.stdout + done.stderr
+
+
+def without_shared(plan: Plan) -> Plan:
+    return replace(plan, kernels=tuple(replace(kernel, shared=False) for kernel in plan.kernels))
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [(Kind.cuda, "cu"), (Kind.hip, "hip")])
+def test_the_rest_of_the_program_may_use_another_device(kind: Kind, suffix: str, tmp_path: Path) -> None:
+    """Memory and kernels stay on the context's device when another one is the thread's current device."""
+    run = suite_run(tmp_path / "run", "atax", without_shared, target=CUDA)
+    folder = exported(run, kind, tmp_path / "export", 1)
+    source, check = folder / f"kernel_atax.{suffix}", folder / "selfcheck.c"
+    source.write_text(f'{source.read_text()}\nextern "C" void elsewhere(void) {{ (void){kind.value}SetDevice(1); }}\n')
+    text = check.read_text().replace("  int failed = !context;", "  int failed = !context;\n  elsewhere();")
+    check.write_text("void elsewhere(void);\n" + re.sub(r"(begin = selfcheck_clock_ms\(\);)", r"\1 elsewhere();", text))
+    build_on_host(folder, suffix)
+    done = ran(folder, os.environ, "./selfcheck")
+    assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
