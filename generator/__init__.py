@@ -8,10 +8,11 @@ how far rounding decides them), `templates/` (kernels with parameters, and their
 that uses isl), `lowering/` (Program + Plan to Variant), `emit/` (text). `expr.py`, `linear.py`, `nest.py` and
 `lowered_kernel.py` define the expressions, loops and kernels that the rooms exchange; `sharing.py` names common
 subexpressions. `facts.py` describes kernels for a static performance model, `operations.py` counts the operations of an
-assignment, `dataflow.py` describes the dataflow between arrays for cost models. `rounding.py`, `distances.py` and
-`chains.py` say how far rounding may change results, `precision.py` bounds that of products on tensor cores.
-`scratch.py` makes temporary folders, `garbage.py` tunes the garbage collection of processes. `reading.py` reads files,
-`explain.py` prints every step, `pipeline_graph.py` lists the stages of each kernel.
+assignment, `dataflow.py` describes the dataflow between arrays for cost models, `storage_orders.py` says in which order
+arrays should be stored. `rounding.py`, `distances.py` and `chains.py` say how far rounding may change results,
+`precision.py` bounds that of products on tensor cores. `scratch.py` makes temporary folders, `garbage.py` tunes the
+garbage collection of processes. `reading.py` reads files, `explain.py` prints every step, `pipeline_graph.py` lists the
+stages of each kernel.
 
 This room imports no other top-level folder: you can write a Plan by hand and get code without a search.
 """

@@ -225,7 +225,7 @@ def _members(value: Any) -> dict[str, Any]:
     for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
         if decision.younger and members[decision.key] == decision.default:
             del members[decision.key]
-    for name in ("serial", "together"):
+    for name in ("contiguous", "serial", "together"):
         if members.get(name) == ():
             del members[name]
     if members.get("launches") is False:

@@ -1,5 +1,5 @@
-"""The space `pipeline`: the place of every stage, from the outputs to the inputs, then the kernels that arrays with
-kernels share (`graph.together`), then the decisions of every kernel.
+"""The space `pipeline`: the place of every stage, from the outputs to the inputs, then the storage orders of arrays
+(`graph.storage`), the kernels that arrays with kernels share (`graph.together`), and the decisions of every kernel.
 
 This is Halide's call schedule (Ragan-Kelley 2014, ch. 5), with the three places of a GPU: a kernel of its own (root),
 the threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage with
@@ -17,6 +17,7 @@ from generator.decisions.sizes import AXES, BLOCK, TILE
 from generator.pipeline_graph import StagePlace
 from generator.plan import Plan
 from generator.schedules.stages import Stages
+from generator.storage_orders import Ordered, offered_dimensions
 from generator.target import Target
 from graph.askings import Askings
 from graph.deep import MOST_LAUNCHES, Summed, has_deep_sums, is_deep
@@ -29,6 +30,8 @@ from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
 from graph.states import Asked, Found, State, replayed, walked
+from graph.storage import ROW as STORAGE
+from graph.storage import choose_orders, order_answers
 from graph.together import ROW, Sharable, Sharing, together_answers, together_states
 
 MOST_ROUNDS = 1 << 14
@@ -46,6 +49,7 @@ ROWS = (
         "shared memory, with overlapping tiles; all values of a tuple in one place. Inline is offered if the stage "
         "appears at most 64 times in a kernel's text, block if a small tile fits, with whole lines of scans and "
         "histograms; tile sizes leave room for the stages ([more](pipeline_stages.md))"),
+    STORAGE,
     ROW,
     PageRow(LAUNCHES,
         f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "
@@ -137,7 +141,7 @@ class StageFacts(_Array, Protocol):
         """See `lines`."""
 
 
-class ComputedArray(_Array, Sharable, Summed, Protocol):
+class ComputedArray(_Array, Sharable, Summed, Ordered, Protocol):
     """An array that the program computes, stage or not (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
 
 
@@ -164,8 +168,10 @@ class _PipelineSpace:
     _askings: Askings = field(default_factory=Askings, init=False, repr=False, compare=False)
     _partners: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
     _reading: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    _orders: Mapping[str, tuple[int, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_orders", offered_dimensions(self.computed) if self.kernels.wide else {})
         object.__setattr__(self, "_partners", _partners(self.stages, self.computed))
         object.__setattr__(self, "_reading", _reading(self.computed))
 
@@ -187,6 +193,7 @@ class _PipelineSpace:
             )
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
+                **order_answers(self._orders, plan.schedule.contiguous),
                 **together_answers(self.computed, plan.schedule.together),
                 (LAUNCHES, (), 0): plan.schedule.launches,
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}
@@ -201,7 +208,7 @@ class _PipelineSpace:
     def _placed(self, left: int, chosen: Chosen) -> State:
         """Return the state in which all but the first `left` stages have their places."""
         if not left:
-            return self._shared(chosen)
+            return self._stored(chosen)
         stage = self.stages[left - 1]
 
         def find() -> Found:
@@ -212,19 +219,28 @@ class _PipelineSpace:
 
         return State(find, Placed(chosen))
 
-    def _shared(self, chosen: Chosen) -> State:
+    def _stored(self, chosen: Chosen) -> State:
         """Return the state in which all stages have their places."""
-        inside = {array for array, place in chosen.places.items() if place != "root"}
+        inline = {array for array, place in chosen.places.items() if place == "inline"}
         placed = Placed(chosen, complete=True)
-        if not self.kernels.wide:
-            return self._reduced(placed, ())
-        sharing = Sharing({one.array: one for one in self.computed}, frozenset(inside))
-        return together_states(sharing, [one for one in self.computed
-                                         if (one.sharable or one.lined) and one.array not in inside],
-                               lambda together: self._reduced(placed, together), placed)
+        return replayed(lambda chooser: choose_orders(chooser, self._orders, inline),
+                        lambda contiguous: self._shared(placed, Stages(contiguous=contiguous)), placed)
 
-    def _reduced(self, placed: Placed, together: tuple[tuple[str, ...], ...]) -> State:
+    def _shared(self, placed: Placed, stored: Stages) -> State:
+        """Return the state in which it is also decided how arrays are `stored`: an array in another order has its own
+        kernel, as neighbouring threads compute other elements of it.
+        """
+        if not self.kernels.wide:
+            return self._reduced(placed, stored)
+        inside = {array for array, place in placed.chosen.places.items() if place != "root"}
+        sharing, turned = Sharing({one.array: one for one in self.computed}, frozenset(inside)), dict(stored.contiguous)
+        return together_states(sharing, [one for one in self.computed if (one.sharable or one.lined)
+                                         and one.array not in inside and one.array not in turned],
+                               lambda together: self._reduced(placed, replace(stored, together=together)), placed)
+
+    def _reduced(self, placed: Placed, shared: Stages) -> State:
         """Return the state in which it is also decided which arrays share kernels."""
+        together = shared.together
         apart = {array for array, place in placed.chosen.places.items() if place != "root"}.union(*together)
         gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
         offered = [name for name in self.reductions if name not in gone]
@@ -236,7 +252,8 @@ class _PipelineSpace:
 
         def then(answers: tuple[tuple[str, ...], bool]) -> State:
             reduced, launches = answers
-            schedule = replace(placed.chosen.schedule(reduced), together=together, launches=launches)
+            schedule = replace(placed.chosen.schedule(reduced), together=together, launches=launches,
+                               contiguous=shared.contiguous)
             return kernel_states(schedule, self.shapes, self.kernels, self._askings, arrays, placed)
 
         return replayed(ask, then, placed)

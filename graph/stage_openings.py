@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from generator.pipeline_graph import StagePlace
 from generator.schedules.stages import Stages
+from generator.storage_orders import preferred_orders
 from generator.target import Target
 from graph.deep import around_launches
 from graph.pipeline import Chosen, ComputedArray, StageFacts
@@ -52,7 +53,10 @@ def openings(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         made = (cheap, other, *most_if_cheap, stencils, tiled, Stages())
         found = [_lined(one, computed) for one in made]
     launches = around_launches(computed, target)
-    return tuple(dict.fromkeys(replace(one, launches=launches) for one in found))
+    found = [replace(one, launches=launches) for one in found]
+    in_order = [_stored_in_order(one, computed) for one in found]
+    as_declared = [one for one, stored in zip(found, in_order, strict=True) if stored.contiguous][:1]
+    return tuple(dict.fromkeys((*in_order, *as_declared)))
 
 
 def all_inlined(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray]) -> Stages:
@@ -95,6 +99,16 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
     schedule = chosen.schedule()
     return replace(schedule, together=joined(computed, dict(schedule.computed)))
+
+
+def _stored_in_order(schedule: Stages, computed: Sequence[ComputedArray]) -> Stages:
+    """Return `schedule` with the storage orders in which the fewest reads are out of order; arrays in another one than
+    that of their declaration have their own kernels.
+    """
+    inline = [array for array, place in schedule.computed if place == "inline"]
+    contiguous = preferred_orders(computed, inline)
+    together = (arrays for arrays in schedule.together if not dict(contiguous).keys() & set(arrays))
+    return replace(schedule, contiguous=contiguous, together=tuple(together))
 
 
 def _inlined(inlined: Collection[str], stage: StageFacts, _: Chosen) -> StagePlace:

@@ -52,8 +52,9 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
                     "schedule_serial": _value(serial)}
         case TimeTiles(steps):
             return {"schedule_steps": steps}
-        case Stages(computed, reductions, together, launches, serial):
+        case Stages(computed, reductions, together, launches, serial, contiguous):
             return {**{f"stage_{array}": where for array, where in computed},
+                    **{f"contiguous_{array}": dim for array, dim in contiguous},
                     "schedule_together": "".join(f"[{' '.join(arrays)}]" for arrays in together) or "none",
                     "schedule_reductions": _value(reductions), "schedule_launches": _value(launches),
                     "schedule_serial": _value(serial)}

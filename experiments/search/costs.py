@@ -11,6 +11,7 @@ from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.analysis.planned import Cut, cut_kernels
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.storage import laid_out
 from generator.program import Program
 from generator.target import Target
 from metrics.costs.base import Cost, CostModel, Judgement, PlannedKernel, Refused
@@ -42,7 +43,7 @@ def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tup
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
-    flow, device = dataflow(program), cost_device(target)
+    flow, device = _flow(program, plan), cost_device(target)
     found = []
     for facts, cut in zip(kernel_facts(program, plan, target), cut_kernels(program, plan, flow), strict=True):
         kernel = _planned(flow, cut, facts)
@@ -64,8 +65,13 @@ def predicted(program: Program, plan: Plan, target: Target, model: CostModel) ->
 
 def planned(program: Program, plan: Plan) -> tuple[PlannedKernel, ...]:
     """Return the kernels of a plan, without their code. Raises IllegalPlan if the plan does not fit the program."""
-    flow = dataflow(program)
+    flow = _flow(program, plan)
     return tuple(_planned(flow, cut, None) for cut in cut_kernels(program, plan, flow))
+
+
+def _flow(program: Program, plan: Plan) -> Dataflow:
+    """Return the dataflow of a program as a plan stores its arrays."""
+    return dataflow(laid_out(program, plan.scheduled)[0])
 
 
 def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKernel:

@@ -32,11 +32,11 @@ from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.heuristics.orders import dataflow_in_order, in_order
 from generator.lowering.heuristics.row_sums import sums_products
 from generator.lowering.heuristics.serial_loops import serial_stages
 from generator.lowering.heuristics.starts import start_plans, unrated_plan
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program, Where
 from generator.schedules.stages import Stages
@@ -73,7 +73,7 @@ def model_plans(
     Raises:
         InputError: the program has no stages that the model can judge, or none of the plans is legal.
     """
-    flow, device = dataflow(program), cost_device(target)
+    flow, device = dataflow_in_order(program), cost_device(target)
     made = MAKERS[maker](program, target, count, calibration)
     if not made.groupings or not any(node.stage for node in flow.nodes):
         raise InputError(f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}")
@@ -175,12 +175,12 @@ def _walk(space: Reachable, plan: Plan) -> Walk | None:
 def _sioutas(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
     device = cost_device(target)
     model = sioutas_of(calibration, device)
-    return greedy_plans(dataflow(program), device, model, count, launches=_launches(program, target),
+    return greedy_plans(dataflow_in_order(program), device, model, count, launches=_launches(program, target),
                         sums=_sums(program, target))
 
 
 def _polymage(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
-    flow, device = dataflow(program), cost_device(target)
+    flow, device = dataflow_in_order(program), cost_device(target)
     return dynamic_plans(flow, device, polymage_of(calibration), count, launches=_launches(program, target),
                          sums=_sums(program, target))
 
@@ -214,11 +214,11 @@ def _plan(program: Program, target: Target, grouping: Grouping) -> tuple[Plan, G
     places: dict[str, Where] = {}
     for kernel in grouping.kernels:
         places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
-    placed = Stages(tuple(sorted(places.items())), launches=_launches(program, target))
+    placed = in_order(program, Stages(tuple(sorted(places.items())), launches=_launches(program, target)))
     schedule = serial_stages(program, target, placed)
     try:
         base, unrated = start_plans(program, target, schedule)[0], unrated_plan(program, target, schedule)
-        stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}
+        stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow_in_order(program))}
         shapes = kernel_shapes(program, schedule, target.language)
     except IllegalPlan as illegal:  # blocks cannot wait in the loops of some kernel
         return str(illegal)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
-from generator.forms import FLAG, NAMES, Form, check_fields, pairs, sorted_names
+from generator.forms import FLAG, NAMES, Form, are_pairs, check_fields, pairs, sorted_names
 from generator.program import Where
 
 WORDS: dict[Where, str] = {
@@ -27,7 +28,8 @@ class Stages:
     contain nothing else except the arrays that they compute on the way. The arrays in one tuple of `together` (sorted,
     as the tuples are) are written by one kernel, in which each thread computes the same elements of all of them; a
     single array by one kernel for all of its definitions, line by line. `reductions`, `serial`, `launches`: as in
-    ScheduleChoice, for all nests.
+    ScheduleChoice, for all nests. `contiguous`: arrays and the dimension, from 0 on, along which their elements are
+    adjacent in memory, if it is not the last one; the others keep their order.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
@@ -35,6 +37,7 @@ class Stages:
     together: tuple[tuple[str, ...], ...] = ()
     launches: bool = False
     serial: tuple[str, ...] = ()
+    contiguous: tuple[tuple[str, int], ...] = ()
 
 
 def stages_from_json(data: Any, where: str) -> Stages:
@@ -43,11 +46,13 @@ def stages_from_json(data: Any, where: str) -> Stages:
     NAMES.require(data, where, "reductions", "serial")
     pairs("where", get_args(Where)).require(data, where, "computed")
     _TOGETHER.require(data, where, "together")
+    _CONTIGUOUS.require(data, where, "contiguous")
     if "launches" in data:
         FLAG.require(data, where, "launches")
     return Stages(tuple(sorted((array, how) for array, how in data["computed"])), sorted_names(data, "reductions"),
                   tuple(sorted(tuple(sorted(arrays)) for arrays in data.get("together", ()))),
-                  data.get("launches", False), sorted_names(data, "serial"))
+                  data.get("launches", False), sorted_names(data, "serial"),
+                  tuple(sorted((array, dim) for array, dim in data.get("contiguous", ()))))
 
 
 def _are_apart(value: object) -> bool:
@@ -59,6 +64,8 @@ def _are_apart(value: object) -> bool:
 
 
 _TOGETHER = Form(_are_apart, "a list of lists of arrays, each array once")
+_CONTIGUOUS = Form(partial(are_pairs, lambda dim: type(dim) is int and dim >= 0),
+                   "a list of [array, number of a dimension], each array once")
 
 
 def stages_words(stages: Stages) -> str:
@@ -66,7 +73,8 @@ def stages_words(stages: Stages) -> str:
     lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
              for how in WORDS if how in dict(stages.computed).values()]
     shared = [f"together: {' '.join(arrays)}" for arrays in stages.together]
-    return "; ".join(["stage by stage", *lists, *shared, *([LAUNCHES] if stages.launches else [])])
+    turned = [f"{array} contiguous along dimension {dim}" for array, dim in stages.contiguous]
+    return "; ".join(["stage by stage", *lists, *shared, *turned, *([LAUNCHES] if stages.launches else [])])
 
 
 def stages_lines(stages: Stages) -> Iterator[str]:
@@ -75,5 +83,7 @@ def stages_lines(stages: Stages) -> Iterator[str]:
     yield f"stage by stage{listed}"
     yield from (f"    {array}: {WORDS[where]}" for array, where in stages.computed)
     yield from (f"    {', '.join(arrays)}: by one kernel" for arrays in stages.together)
+    yield from (f"    {array}: elements along dimension {dim} are adjacent in memory" for array, dim in
+                stages.contiguous)
     if stages.launches:
         yield f"    {LAUNCHES}"

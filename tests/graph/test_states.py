@@ -21,6 +21,7 @@ from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.program import Program
 from generator.schedules.stages import Stages
+from generator.storage_orders import offered_dimensions
 from generator.target import Target
 from graph.askings import Asking, Askings, Room
 from graph.deep import is_deep
@@ -30,6 +31,7 @@ from graph.pipeline import LAUNCHES, Chosen
 from graph.reaching import Reachable
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 from graph.states import State, Stepwise, start_of, walked
+from graph.storage import choose_orders
 from graph.together import ALONE, TOGETHER, WITH, Sharing
 from tests.support.slow import few
 from tests.support.spaces import DeadEnds, FlatSpace, Kernels, Staircase
@@ -61,9 +63,11 @@ def asked_in_turn(program: Program, target: Target, chooser: Chooser) -> Plan:
         chosen.take(stage, next(place for place in options if place == answer))
     inside = {array for array, place in chosen.places.items() if place != "root"}
     computed = computed_arrays(program)
+    inline = {array for array, place in chosen.places.items() if place == "inline"}
+    contiguous = choose_orders(chooser, offered_dimensions(computed), inline)
     sharing = Sharing({one.array: one for one in computed}, frozenset(inside))
     for array in reversed(computed):
-        if array.sharable and array.array not in inside:
+        if array.sharable and array.array not in {*inside, *dict(contiguous)}:
             offered = (ALONE, *(WITH + first for first in sharing.options(array)))
             decision = Decision(TOGETHER, (array.array,), (("offered", " ".join(offered)),))
             said = str(chooser.choose(decision, offered))
@@ -74,7 +78,8 @@ def asked_in_turn(program: Program, target: Target, chooser: Chooser) -> Plan:
     reductions = sorted(parallel_reductions(program, False))
     reduced = choose_reductions(chooser, [name for name in reductions if name not in gone])
     launches = is_deep(computed) and switch(chooser, Decision(LAUNCHES))
-    schedule = replace(chosen.schedule(reduced), together=sharing.sets, launches=launches)
+    schedule = replace(chosen.schedule(reduced), together=sharing.sets, launches=launches,
+                       contiguous=contiguous)
     return with_kernels(chooser, schedule, lambda one: kernel_shapes(program, one, target.language),
                         KernelSpace(target, True), placeable(program, target))
 

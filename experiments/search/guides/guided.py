@@ -8,9 +8,9 @@ from experiments.search.guides.settings import BeamSettings
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.guides.tables import Tables
 from explorer.beam_pass import BeamOptions
+from generator.lowering.heuristics.orders import dataflow_in_order, in_order
 from generator.lowering.heuristics.serial_loops import serial_stages
 from generator.plan import Plan
-from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.polyhedral.pipelines.stage_facts import computed_arrays
 from generator.program import Program
 from generator.schedules.stages import Stages
@@ -67,9 +67,10 @@ def stage_guide(program: Program, target: Target, scorer: Scorer, settings: Beam
     """Return a guide that uses the costs of `scorer`."""
     given = settings or BeamSettings()
     launches = around_launches(computed_arrays(program), target)
-    tables = Tables(dataflow(program), cost_device(target), scorer, given.memory, launches)
-    serial = serial_stages(program, target, Stages()).serial
-    return StageGuide(program, tables, many=given.many, serial=frozenset(serial))
+    tables = Tables(dataflow_in_order(program), cost_device(target), scorer, given.memory, launches)
+    serial = serial_stages(program, target, in_order(program, Stages())).serial
+    orders = dict(in_order(program, Stages()).contiguous)
+    return StageGuide(program, tables, many=given.many, serial=frozenset(serial), orders=orders)
 
 
 def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:

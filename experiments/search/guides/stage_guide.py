@@ -35,6 +35,7 @@ from graph.guiding import Guide, Prefix
 from graph.kernel_states import KernelsKnown
 from graph.pipeline import LAUNCHES, Placed
 from graph.space import Option
+from graph.storage import CONTIGUOUS
 from metrics.costs.groups import flat
 
 STAGE = "stage"
@@ -68,7 +69,8 @@ class Note:
 @dataclass(slots=True)
 class StageGuide:
     """See the module. `settled`: answers that are fixed. `coarse_only`: stages are only stored or inlined. `many`: with
-    so many stages or more, some are frozen. `serial`: the statements whose host loops run in one thread.
+    so many stages or more, some are frozen. `serial`: the statements whose host loops run in one thread. `orders`: the
+    contiguous dimension of arrays, if it is not the last one.
     """
 
     program: Program
@@ -77,6 +79,7 @@ class StageGuide:
     coarse_only: bool = False
     many: int = MANY
     serial: frozenset[str] = frozenset()
+    orders: Mapping[str, int] = field(default_factory=dict)
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
     _unrated: dict[Schedule, Plan] = field(default_factory=dict)
 
@@ -91,6 +94,8 @@ class StageGuide:
             return (self.tables.launches,)
         if decision.name == ONE_THREAD:
             return (self.serial.issuperset(decision.subject),)
+        if decision.name == CONTIGUOUS:
+            return (self.orders.get(decision.subject[0], options[0]),)
         if decision.name == STAGE:
             return self._of_stage(prefix, decision.subject[0], options)
         if isinstance(decided := prefix.state.about, Deciding):

@@ -112,7 +112,7 @@ def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
     if isinstance(plan.schedule, TimeTiles):
         return ()
     return tuple(
-        _of(from_whole_vectors(program, reordered(one.part, kernel.order), kernel), kernel)
+        _of(from_whole_vectors(one.section.program, reordered(one.part, kernel.order), kernel), kernel)
         for one in kernels_of(program, plan.scheduled)
         for kernel in [plan.kernel(one.statements)]
     )

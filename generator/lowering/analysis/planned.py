@@ -63,14 +63,20 @@ class Cut:
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
-    """Return the kernels of `plan` in launch order. Raises IllegalPlan if the plan does not fit the program."""
+    """Return the kernels of `plan` in launch order; `flow` as for `stored_kernels`. Raises IllegalPlan if the plan does
+    not fit the program.
+    """
     return tuple(
         _cut(stored, plan.kernel(stored.statements), flow) for stored in stored_kernels(program, plan.scheduled, flow)
     )
 
 
 def stored_kernels(program: Program, schedule: Schedule, flow: Dataflow) -> tuple[Stored, ...]:
-    """Return the kernels of `schedule` in launch order. Raises IllegalPlan if it does not fit the program."""
+    """Return the kernels of `schedule` in launch order. `flow`: the dataflow of the program as the schedule stores its
+    arrays (`laid_out`).
+
+    Raises IllegalPlan if it does not fit the program.
+    """
     if isinstance(schedule, TimeTiles):
         names = tuple(sorted(statement.name for statement in program.statements))
         timed = time_flow(program, schedule.steps)

@@ -20,6 +20,7 @@ from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
+from generator.polyhedral.pipelines.storage import laid_out
 from generator.precision import LEAST_CAPABILITY
 from generator.program import Array, Program
 from generator.schedules.hyperplanes import Hyperplanes
@@ -34,8 +35,9 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
     """
-    placed = placements(program, plan, target)
     lowered = lowered_program(program, plan, target.language, target)
+    program, _ = laid_out(program, plan.scheduled)
+    placed = placements(program, plan, target)
     made = with_texture_rows(program, lowered.kernels, placed, lowered.scratch)
     kernels, needs = [], Needs()
     for number, (kernel, kernel_plan) in enumerate(zip(made.kernels, lowered.plans, strict=True)):

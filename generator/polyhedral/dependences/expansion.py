@@ -12,13 +12,13 @@ Values of a result array (role `out`) that live after the SCoP are copied back f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import islpy as isl
 
-from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.expr import Binary, Expr, Int, Load, Name
 from generator.polyhedral.dependences.flow import value_flow
 from generator.polyhedral.dependences.live_ranges import (
     LiveRange,
@@ -35,6 +35,7 @@ from generator.polyhedral.dependences.live_ranges import (
 )
 from generator.polyhedral.dependences.original import Loop, Once, Order, original_schedule
 from generator.polyhedral.kit.members import ends_along
+from generator.polyhedral.kit.readdressed import readdressed
 from generator.program import Access, Array, Assignment, Program, Statement
 
 # All copies together; useful devices have several times as much memory.
@@ -233,20 +234,15 @@ def _rewritten(program: Program, chosen: list[LiveRange], places: list[_Place]) 
 
 
 def _moved(statement: Statement, moves: dict[Reference, _Place]) -> Statement:
-    def redirected(expr: Expr) -> Expr:
-        inner = map_children(expr, redirected)
-        if not isinstance(inner, Load) or (place := moves.get((statement.name, inner.access))) is None:
-            return inner
-        return Load(place.array, (*place.index(statement.iterators), *inner.index), inner.access)
+    def load(one: Load) -> Load:
+        place = moves.get((statement.name, one.access))
+        return one if place is None else Load(place.array, (*place.index(statement.iterators), *one.index), one.access)
 
-    accesses = list(statement.accesses)
-    for k, access in enumerate(accesses):
-        if place := moves.get((statement.name, k)):
-            accesses[k] = Access(place.array, str(place.relation(isl.Map(access.relation))), access.kind)
-    parts = {f.name: getattr(statement.body, f.name) for f in fields(Assignment)}
-    changed: dict[str, Any] = {name: redirected(part) for name, part in parts.items() if isinstance(part, Expr)}
-    lets = tuple((name, redirected(value)) for name, value in statement.body.lets)
-    return replace(statement, body=replace(statement.body, lets=lets, **changed), accesses=tuple(accesses))
+    def access(number: int, one: Access) -> Access:
+        place = moves.get((statement.name, number))
+        return one if place is None else Access(place.array, str(place.relation(isl.Map(one.relation))), one.kind)
+
+    return readdressed(statement, load, access)
 
 
 def _copied_back(program: Program, moved: Program, chosen: list[LiveRange], places: list[_Place]) -> Program:

@@ -18,6 +18,7 @@ from generator.polyhedral.kit.tree import Sequence
 from generator.polyhedral.pipelines.joining import Unit, joint_nest, units_of
 from generator.polyhedral.pipelines.nests import groups_of
 from generator.polyhedral.pipelines.stages import possible_stages, reached
+from generator.polyhedral.pipelines.storage import laid_out
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.schedules.launches import LaunchedNest, nests_of
 from generator.program import Program, Stage
@@ -50,8 +51,9 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
 
     Raises:
         IllegalPlan: an array cannot be computed where it is read, arrays cannot share a kernel, or a name is not a
-            reduction.
+            reduction, or an array cannot be stored so.
     """
+    program, schedule = laid_out(program, schedule)
     if not isinstance(schedule, Stages):
         return (Section(program, schedule, True),)
     possible = possible_stages(program)

@@ -15,13 +15,16 @@ from generator.linear import is_plain, is_sum, simplify, terms
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.joining import lined, sharable
+from generator.polyhedral.pipelines.moves import moves_of, terms_of
 from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.stages import (
     possible_stages,
     read_subscripts,
     reads_by_element,
 )
+from generator.polyhedral.pipelines.storage import has_orders
 from generator.program import ELEMENT_BYTES, Program, Statement, Step, lines_of
+from generator.storage_orders import Move
 
 _SIDE = 8
 
@@ -78,7 +81,8 @@ class ComputedArray:
     """An array that `statements` of the program compute; `reads`: arrays computed before it; `inputs`: input arrays.
 
     `sharable`: it can share a kernel with others; `lined`: all of its definitions can share one (`joining`). `terms`:
-    the most iterations of a statement that compute an element; 1 if data choose the elements.
+    the most iterations of a statement that compute an element; 1 if data choose the elements. `free`: its storage order
+    is; `moves`: its reads of other arrays.
     """
 
     array: str
@@ -89,6 +93,8 @@ class ComputedArray:
     sharable: bool
     lined: bool
     terms: int = 1
+    free: bool = False
+    moves: tuple[Move, ...] = ()
 
 
 def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
@@ -104,17 +110,9 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
         names = tuple(statement.name for statement in statements)
         inputs = tuple(sorted(name for name in read - writers.keys() if program.array(name).extents))
         found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able,
-                                   array in whole, max(map(_terms, statements))))
+                                   array in whole, max(map(terms_of, statements)), has_orders(program.array(array)),
+                                   moves_of(program, statements)))
     return tuple(found)
-
-
-def _terms(statement: Statement) -> int:
-    """Return how many instances of a statement compute an element of its target; 1 if a subscript is no iterator."""
-    found = [iterator_and_constant(index, statement.iterators) for index in map(simplify, statement.body.target.index)]
-    own = {one[0] for one in found if one is not None}
-    if any(one is None for one in found):
-        return 1
-    return prod(1 + high - low for k, (low, high) in enumerate(ends(set_of(statement.domain))) if k not in own)
 
 
 @lru_cache(maxsize=16)

@@ -8,17 +8,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
 
-from generator.expr import Binary, Expr, Int, Load, map_children
+from generator.expr import Binary, Expr, Int, Load
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.kit.readdressed import readdressed
 from generator.polyhedral.pipelines.joint import partly_written_jointly
 from generator.polyhedral.pipelines.nests import Ranges, groups_of, partly_written, steps_of
-from generator.program import Access, Assignment, Program, Role, Statement
+from generator.program import Access, Program, Role, Statement
 
 LOCAL: tuple[Role, ...] = ("temp",)
 
@@ -63,19 +64,15 @@ def _accessed(program: Program, array: str) -> Ranges:
 
 def _moved(statement: Statement, starts: Mapping[str, Sequence[int]]) -> Statement:
     """Return a statement whose subscripts count from `starts` of each array."""
-    def moved(expr: Expr) -> Expr:
-        inner = map_children(expr, moved)
-        if not isinstance(inner, Load) or inner.array not in starts:
-            return inner
-        return replace(inner, index=tuple(map(_minus, inner.index, starts[inner.array])))
+    def load(one: Load) -> Load:
+        start = starts.get(one.array)
+        return one if start is None else replace(one, index=tuple(map(_minus, one.index, start)))
 
-    body = statement.body
-    changed: dict[str, Any] = {one.name: moved(part) for one in fields(Assignment)
-                               if isinstance(part := getattr(body, one.name), Expr)}
-    lets = tuple((name, moved(value)) for name, value in body.lets)
-    accesses = tuple(Access(one.array, str(_shifted(one, starts[one.array])), one.kind) if one.array in starts else one
-                     for one in statement.accesses)
-    return replace(statement, body=replace(body, lets=lets, **changed), accesses=accesses)
+    def access(_: int, one: Access) -> Access:
+        start = starts.get(one.array)
+        return one if start is None else replace(one, relation=str(_shifted(one, start)))
+
+    return readdressed(statement, load, access)
 
 
 def _minus(index: Expr, start: int) -> Expr:
