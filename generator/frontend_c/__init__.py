@@ -10,11 +10,11 @@ become arrays), `structures.py` (the others become arrays with one more dimensio
 (pairs), `indices.py` (variables that hold an index), `swaps.py` (pointers that are swapped), `elements.py` (pointer
 arithmetic becomes subscripts), `liveness.py` and `unshared.py` (variables that are dead after the SCoP), `ctypes.py`
 (element types), `constants.py` and `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py`
-(`continue`, `break`), `conditions.py` (data-dependent conditions), `folds.py` (loops with data-dependent bounds),
-`accesses.py` (the elements that a statement may access), `ranges.py` (their existence), `extract.py` (sets, statements
-and the original schedule, once parameters and extents are known from a capture). `probing.py` checks a SCoP before
-sizes are known. `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was
-stored.
+(`continue`, `break`), `conditions.py` (data-dependent conditions), `fresh_values.py` (variables that they set),
+`folds.py` (loops with data-dependent bounds), `accesses.py` (the elements that a statement may access), `ranges.py`
+(their existence), `extract.py` (sets, statements and the original schedule, once parameters and extents are known from
+a capture). `probing.py` checks a SCoP before sizes are known. `detect.py` finds loops without pragmas; `standalone.py`
+makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

@@ -18,6 +18,7 @@ from generator.frontend_c.conditions import StatementContext, always, both, chan
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.folds import Surroundings, inner_loop_outside, names_in, read_folds
+from generator.frontend_c.fresh_values import settled, zero_values
 from generator.frontend_c.jumps import control_advice, jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
@@ -161,7 +162,7 @@ class Builder:
 
     def block(self, items: Sequence[Any], place: StatementContext) -> Order | None:
         """Read statements in text order."""
-        return _in_order([self.node(item, place) for item in items])
+        return _in_order([self.node(item, place) for item in (zero_values(items) if place.at.iterators else items)])
 
     def node(self, node: Any, place: StatementContext) -> Order | None:
         """Read one statement, loop, branch or block. Raises InputError for anything else."""
@@ -321,7 +322,8 @@ class Builder:
         elif changes_condition(node):
             decided, element = self.decide(node.cond, place)
             then, otherwise = element, negation(element)
-        return _in_order([decided, self.part(node.iftrue, place.where_also(yes, then)),
+        fresh = [self.node(zero, place) for zero in settled(node, self.variables)] if place.guard is None else []
+        return _in_order([decided, *fresh, self.part(node.iftrue, place.where_also(yes, then)),
                           self.part(node.iffalse, place.where_also(no, otherwise))])
 
     def reading(self, place: StatementContext) -> Callable[[Any], Expr]:
