@@ -19,7 +19,8 @@ from typing import Any
 
 from pycparser import c_ast
 
-from generator.frontend_c.folds import names_in, nodes
+from generator.frontend_c.elements import nodes
+from generator.frontend_c.folds import names_in
 from generator.frontend_c.source import Variable
 
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.Label)
