@@ -11,7 +11,7 @@ from generator.capture import Captured, capture
 from generator.capture.execute import Tell
 from generator.errors import InputError
 from generator.finding import choose_nest, describe_choice
-from generator.frontend_c.extract import extract
+from generator.frontend_c.needed import extract_needed
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
@@ -60,7 +60,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)
     captured = capture(source, _whole(overrides), partial(needed_extents, source), seed, tell=tell, baselines=baselines)
-    program = trimmed(distributed(expand(extract(source, captured.parameters, captured.extents))))
+    program = trimmed(distributed(expand(extract_needed(source, captured.parameters, captured.extents))))
     _check_index_range(program)
     reference = _reference(program, captured)
     note = rounding_note(reference.outputs, reference.rounding)

@@ -13,8 +13,8 @@ arithmetic becomes subscripts), `liveness.py` and `unshared.py` (variables that 
 (`continue`, `break`), `conditions.py` (data-dependent conditions), `fresh_values.py` (variables that they set),
 `folds.py` (loops with data-dependent bounds), `accesses.py` (the elements that a statement may access), `ranges.py`
 (their existence), `extract.py` (sets, statements and the original schedule, once parameters and extents are known from
-a capture). `probing.py` checks a SCoP before sizes are known. `detect.py` finds loops without pragmas; `standalone.py`
-makes a C function of a SCoP whose text was stored.
+a capture), `needed.py` (without statements that no result needs). `probing.py` checks a SCoP before sizes are known.
+`detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -54,15 +54,16 @@ class NeverRuns(InputError):
     """A SCoP without a statement that runs, for the given sizes."""
 
 
-def extract(source: ScopSource, parameters: Mapping[str, int],
-            extents: Mapping[str, tuple[int, ...]]) -> Program:
-    """Return the Program of a SCoP whose parameters and array extents are known.
+def extract(source: ScopSource, parameters: Mapping[str, int], extents: Mapping[str, tuple[int, ...]],
+            left_out: Collection[int] = ()) -> Program:
+    """Return the Program of a SCoP whose parameters and array extents are known, without the statements `left_out`.
 
     Raises:
         InputError: something that is not static control (file:line, the text, the reason), or a subscript that leaves
             its array.
     """
-    builder = build_model(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
+    shapes = {v.name: extents[v.name] for v in source.variables if v.name in extents}
+    builder = build_model(source, parameters, shapes, left_out)
     rows = builder.find_rows()
     usage = builder.usage()
     arrays = []
@@ -90,13 +91,13 @@ def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
 
 
 def build_model(source: ScopSource, parameters: Mapping[str, int],
-                shapes: Mapping[str, tuple[int | None, ...]]) -> Builder:
+                shapes: Mapping[str, tuple[int | None, ...]], left_out: Collection[int] = ()) -> Builder:
     """Return the statements of a SCoP and their order. `shapes`: the known extents. Raises InputError as `extract`."""
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
                        Counter(name for item in source.items for name in names_in(item)),
-                       Location(source.file, source.first_line))
+                       Location(source.file, source.first_line), left_out)
     order = builder.block(source.items, StatementContext(top()))
     if order is None:
         raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
@@ -109,7 +110,8 @@ class Builder:
     """Collects statements while walking the syntax tree; the walk returns the order of execution.
 
     Arrays for conditions are added to `variables` and `locals`. `shapes`: the extents known so far. `mentions`: the
-    number of uses of each variable in the SCoP. `taken`: invented names.
+    number of uses of each variable in the SCoP. `left_out`: numbers of statements that are not wanted, of all `seen`.
+    `taken`: invented names.
     """
 
     parameters: Mapping[str, int]
@@ -119,6 +121,8 @@ class Builder:
     shapes: dict[str, tuple[int | None, ...]]
     mentions: Counter[str]
     start: Location
+    left_out: Collection[int]
+    seen: int = 0
     statements: list[Statement] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     schedule: str = ""
@@ -239,7 +243,7 @@ class Builder:
                              "the loop ends: use `int`",
                              where(node))
 
-    def flag(self, node: Any, place: StatementContext) -> tuple[Order, Any]:
+    def flag(self, node: Any, place: StatementContext) -> tuple[Order | None, Any]:
         """Return a statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
         element = self.own_element("going", node, place.at)
         one = c_ast.Constant("int", "1", node.coord)
@@ -330,7 +334,7 @@ class Builder:
         """Return a function that converts syntax trees at `place` to expressions."""
         return lambda node: read_expression(node, self.names(place.at))
 
-    def decide(self, condition: Any, place: StatementContext) -> tuple[Order, Any]:
+    def decide(self, condition: Any, place: StatementContext) -> tuple[Order | None, Any]:
         """Return a statement that evaluates `condition` once per iteration, and the syntax tree of the element for its
         value.
         """
@@ -356,15 +360,18 @@ class Builder:
         self.taken.add(name)
         return name
 
-    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: StatementContext) -> Order:
+    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: StatementContext) -> Order | None:
         """Read one statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
         value = self.reading(place)(rvalue)
         return self.store(node, place, read_access(lvalue, self.names(place.at)), op, value)
 
-    def store(self, node: Any, place: StatementContext, target: Load, op: str, value: Expr) -> Order:
+    def store(self, node: Any, place: StatementContext, target: Load, op: str, value: Expr) -> Order | None:
         """Read one statement `target op= value`, whose loads are not numbered yet. `node`: its source."""
+        self.seen += 1
+        if self.seen - 1 in self.left_out:
+            return None
         at, name = place.at, f"S{len(self.statements)}"
         accesses = Accesses(name, at, node, self.variables, self.shape, place.guard is not None)
         guard = accesses.number(self.reading(place)(place.guard)) if place.guard is not None else None
