@@ -10,8 +10,9 @@ may be called), `functions.py`, `blend.py`, `bits.py`, `integers.py`, `wide_inte
 line). Then the processing of a pipeline: `collect.py` (its Funcs in order), `sizes.py` and `bounds.py` (the needed
 coordinates, with `intervals.py` and `func_ranges.py` for data-dependent ones), `operators.py`, `notes.py` and
 `interpret.py` (its results; `fronts.py`: points of scans that numpy computes at once), `realize.py`, `values.py`
-(equivalent C expressions), `lower.py` (statements and arrays), `show.py` (text). `load.py` runs the user's file,
-`named_sizes.py` says what its sizes are, `problem.py` adds data and expected results.
+(equivalent C expressions), `lower.py` (statements and arrays; `carried.py`: operands of minima in scans), `show.py`
+(text). `load.py` runs the user's file, `named_sizes.py` says what its sizes are, `problem.py` adds data and expected
+results.
 
 May import `generator.polyhedral` (boxes and affine accesses), `generator.sequential` (expected results) and the value
 types of `generator`.

@@ -18,6 +18,7 @@ from generator.expr import Binary, Call, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
 from generator.frontend_py.bounds import Bounds, ComputeScope
+from generator.frontend_py.carried import carried_last
 from generator.frontend_py.collect import Collected, computed
 from generator.frontend_py.definition import Definition
 from generator.frontend_py.func import Func
@@ -142,6 +143,7 @@ class _Writer:
     def __init__(self, builder: _Builder, func: Func, definition: Definition, place: ComputeScope, name: str) -> None:
         self.builder, self.func, self.definition, self.place, self.name = builder, func, definition, place, name
         self.found: list[Access] = []
+        self.ordered = carried_last(func, definition)
         self.conditional = place.guard is not None
         types = {a.name: a.type for a in builder.arrays.values()}
         self.types = types
@@ -185,7 +187,7 @@ class _Writer:
         if through is None:
             target = self.target(index, bool(op))
         else:
-            op, given = "", self.values.of(self.definition.values[index])
+            op, given = "", self.values.of(self.ordered[index])
             target = self.scalar(through, "write")
         if self.types[target.array] == "half":
             given = _bits(given)
@@ -213,7 +215,7 @@ class _Writer:
 
     def update(self, index: int) -> tuple[str, nodes.Expr]:
         """Return `f[x] = f[x] + e` as the compound assignment (`+`, e) if C's is equivalent."""
-        value = self.definition.values[index]
+        value = self.ordered[index]
         if (isinstance(value, nodes.Op) and value.name in ("+", "-", "*") and self.is_target(value.args[0], index)
                 and value.type != FLOAT16):
             return value.name, value.args[1]
